@@ -1,0 +1,146 @@
+"""What a run shows of itself on stderr: a live line on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+from redraft.domain import Usage
+from redraft.events import (
+    CallAnswered,
+    CallFailed,
+    CallStarted,
+    Event,
+    Noted,
+    Observer,
+    RunStarted,
+    StageStarted,
+    unobserved,
+)
+
+_PLAIN_SECONDS = 10.0
+_NOTES_SHOWN = 20
+
+
+@dataclass
+class Tally:
+    """What has happened so far."""
+
+    run: str = ""
+    stage: str = ""
+    planned: int = 0
+    done: int = 0
+    cached: int = 0
+    in_flight: int = 0
+    tokens: int = 0
+    cost: float | None = 0.0
+    notes: int = 0
+    waiting: str = ""
+    began: float = field(default_factory=time.monotonic)
+
+    def take(self, event: Event) -> None:
+        """Count an event in."""
+        match event:
+            case RunStarted(run):
+                self.run = run
+            case StageStarted(name, planned):
+                self.stage, self.planned = name, planned
+            case CallStarted():
+                self.in_flight += 1
+            case CallAnswered(_, usage, cost, cached):
+                self._answered(usage, cost, cached)
+            case CallFailed(_, reason, again_in):
+                self.in_flight -= 1
+                self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
+            case Noted():
+                self.notes += 1
+
+    def _answered(self, usage: Usage, cost: float | None, cached: bool) -> None:
+        self.done += 1
+        self.cached += cached
+        self.waiting = ""
+        if cached:
+            return
+        self.in_flight -= 1
+        self.tokens += usage.prompt_tokens + usage.completion_tokens
+        self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    def line(self) -> str:
+        """Calls, tokens, money, and the time that is left if it goes on so."""
+        parts = [f"{self.done}/{max(self.planned, self.done)} calls"]
+        if self.cached:
+            parts.append(f"{self.cached} from the cache")
+        parts.append(f"{self.tokens:,} tokens")
+        if self.cost:
+            parts.append(f"${self.cost:.4f}")
+        if left := self.seconds_left():
+            parts.append(f"about {left:.0f} s left")
+        return " · ".join(parts)
+
+    def seconds_left(self) -> float:
+        """At the pace of the calls so far; cached answers take no time."""
+        asked = self.done - self.cached
+        if not asked or self.done >= self.planned:
+            return 0.0
+        return (time.monotonic() - self.began) / asked * (self.planned - self.done)
+
+
+@contextmanager
+def open_progress(*, quiet: bool) -> Iterator[Observer]:
+    """An observer that shows what it sees."""
+    if quiet:
+        yield unobserved
+    elif sys.stderr.isatty():
+        with _live() as observer:
+            yield observer
+    else:
+        yield _plain()
+
+
+@contextmanager
+def _live() -> Iterator[Observer]:
+    tally = Tally()
+    console = Console(stderr=True, highlight=False)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=24),
+        TextColumn("{task.fields[line]}", markup=False),
+    )
+    with Progress(*columns, console=console, transient=True, refresh_per_second=8) as bar:
+        task = bar.add_task("reading", total=None, line="")
+
+        def observe(event: Event) -> None:
+            tally.take(event)
+            if isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
+                bar.console.print(f"note: {event.message}", markup=False)
+            line = f"{tally.line()}  ({tally.waiting})" if tally.waiting else tally.line()
+            total = max(tally.planned, tally.done) or None
+            bar.update(task, description=tally.stage, completed=tally.done, total=total, line=line)
+
+        yield observe
+
+
+def _plain() -> Observer:
+    tally = Tally()
+    last = time.monotonic()
+
+    def observe(event: Event) -> None:
+        nonlocal last
+        tally.take(event)
+        if isinstance(event, StageStarted):
+            click.echo(f"{event.name}: {event.planned} calls planned (run {tally.run})", err=True)
+        elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
+            click.echo(f"note: {event.message}", err=True)
+        elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:
+            last = time.monotonic()
+            click.echo(f"{tally.stage}: {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}", err=True)
+
+    return observe

@@ -1,0 +1,101 @@
+"""Running something long from a terminal: progress while it lasts, a clean stop, and what to do next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+import click
+
+from redraft.cli import render
+from redraft.cli.progress import open_progress
+from redraft.errors import RedraftError
+from redraft.events import Event, Observer, RunStarted
+from redraft.results import Result
+
+_SHORT = 3
+
+
+def work(task: Callable[[Observer], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
+    """Run to the end, or to a stop that tells how to go on."""
+    run = ""
+
+    with open_progress(quiet=quiet) as progress:
+
+        def observe(event: Event) -> None:
+            nonlocal run
+            if isinstance(event, RunStarted):
+                run = event.run
+            progress(event)
+
+        try:
+            return asyncio.run(_until_stopped(task(observe)))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            if run:
+                raise InterruptedRunError(run) from None
+            raise KeyboardInterrupt from None
+        except RedraftError as error:
+            if run and f"redraft resume {run}" not in error.hint:
+                error.hint = f"{error.hint}\n  go on with: redraft resume {run}".strip()
+            raise
+
+
+class InterruptedRunError(RedraftError):
+    """The user stopped a run; it can go on."""
+
+    code = "interrupted"
+
+    def __init__(self, run: str) -> None:
+        super().__init__("stopped; what was done is kept", hint=f"go on with: redraft resume {run}")
+
+
+async def _until_stopped(task: Coroutine[Any, Any, Result]) -> Result:
+    """Let SIGTERM stop the work as cleanly as Ctrl-C does."""
+    current = asyncio.current_task()
+    assert current is not None
+    if sys.platform != "win32":
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
+    return await task
+
+
+def finish(result: Result, *, output: str | None, as_json: bool, quiet: bool) -> int:
+    """Print what came out; returns the exit code."""
+    if output and result.summary is not None:
+        _write(Path(output).expanduser(), result.summary + "\n")
+    if as_json:
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+    elif not output:
+        click.echo(result.summary or "")
+    if not quiet:
+        render.closing(result, output)
+    return 0 if result.complete else _SHORT
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+        os.chmod(name, mode)
+        os.replace(name, path)
+    except OSError as error:
+        raise RedraftError(
+            f"the summary cannot be written: {error.strerror}",
+            place=str(path),
+            hint="it is stored with the run: see `redraft runs` and `redraft show`",
+        ) from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,143 @@
+"""Every failure redraft can name: a code for programs, a sentence for people, and the next step."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redraft.domain import Usage
+
+
+class RedraftError(Exception):
+    """One base for all failures.
+
+    `code` is stable and machine readable, `place` names the document, chunk or prompt, `hint` is the next step
+    in one sentence, and `retryable` says whether the same request may succeed later.
+    """
+
+    code = "failed"
+    retryable = False
+
+    def __init__(self, message: str, *, place: str = "", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.place = place
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.place}: {self.message}" if self.place else self.message
+
+
+class UsageError(RedraftError):
+    """What was asked for cannot be meant: a bad option, an impossible combination."""
+
+    code = "usage"
+
+
+class DocumentError(RedraftError):
+    """The source cannot be read as text."""
+
+    code = "document"
+
+
+class PromptError(RedraftError):
+    """A template does not fit its prompt's contract."""
+
+    code = "prompt"
+
+
+class PlanError(RedraftError):
+    """The document, the limits and the context window do not fit together."""
+
+    code = "plan"
+
+
+class NotShrinkingError(RedraftError):
+    """A level of the summary tree came out no shorter than the one below it."""
+
+    code = "not_shrinking"
+
+
+class IncompleteError(RedraftError):
+    """Nothing of the document could be summarized."""
+
+    code = "incomplete"
+
+
+class BudgetError(RedraftError):
+    """The next call could pass --max-cost or --max-calls."""
+
+    code = "budget"
+
+
+class StoreError(RedraftError):
+    """The database cannot be read or written."""
+
+    code = "store"
+
+
+class RunError(RedraftError):
+    """No such run, or it is in no state for what was asked."""
+
+    code = "run"
+
+
+class ModelError(RedraftError):
+    """A call to a model failed."""
+
+    code = "model"
+
+
+class ProviderError(ModelError):
+    """The provider refuses or cannot be reached, whatever is asked: key, address, model name, quota."""
+
+    code = "provider"
+
+
+class RateLimited(ModelError):
+    """The provider asks us to slow down."""
+
+    code = "rate_limited"
+    retryable = True
+
+    def __init__(self, message: str, *, retry_after: float | None = None, place: str = "") -> None:
+        super().__init__(message, place=place)
+        self.retry_after = retry_after
+
+
+class TransientError(ModelError):
+    """A time-out, a dropped connection, a server fault: the same call may succeed in a moment."""
+
+    code = "transient"
+    retryable = True
+
+
+class CapabilityError(ModelError):
+    """The provider refuses a feature of the request. The model has taken note: the next request goes without it."""
+
+    code = "unsupported"
+    retryable = True
+
+
+class ReplyError(ModelError):
+    """The model answered, and the answer is of no use. Carries the answer and what it cost."""
+
+    code = "reply"
+
+    def __init__(self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "") -> None:
+        super().__init__(message, place=place)
+        self.text = text
+        self.usage = usage
+        self.finish_reason = finish_reason
+
+
+class UnreadableReply(ReplyError):
+    """The reply does not fit the schema it was asked for."""
+
+    code = "unreadable"
+
+
+class RefusedReply(ReplyError):
+    """The model declined to answer, or the provider's filter cut the answer."""
+
+    code = "refused"

@@ -1,0 +1,40 @@
+"""What a run that ended early can show for itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redraft.domain import Piece
+from redraft.models.extractive.drafting import merge
+from redraft.prompts.drafting import MergeGiven
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """The best text so far, and how many chunks of the document it covers."""
+
+    text: str
+    covered: int
+
+
+def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
+    """The summary that the highest pieces make together, within the limit; None when there is no piece.
+
+    Where they are too long together, sentences are chosen among theirs: every word is still the model's own.
+    """
+    cover: list[Piece] = []
+    taken: set[int] = set()
+    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk)):
+        chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
+        if not chunks & taken:
+            cover.append(piece)
+            taken |= chunks
+    if not cover:
+        return None
+    texts = [piece.text for piece in sorted(cover, key=lambda one: one.first_chunk)]
+    text = "\n\n".join(texts)
+    if count_words(text) > words:
+        text = merge(MergeGiven(summaries=texts, words=words))
+    return Partial(text, len(taken))

@@ -1,0 +1,236 @@
+"""What a run will do, worked out before it starts: chunks, levels, limits, calls and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+from pydantic import BaseModel
+
+from redraft.domain import Chunk, Document
+from redraft.errors import PlanError
+from redraft.prompts import drafting
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Prompt
+from redraft.settings import LEVEL_RATIO, Settings
+from redraft.text.tokens import Tokenizer
+from redraft.text.words import count_words
+
+# Tokens that a chat protocol adds around a prompt, and the slack between our count and the provider's.
+MARGIN = 20
+CONTEXT_SHARE = 0.2
+MAX_LEVELS = 12
+# A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
+OVERFLOW = 1.5
+DEFAULT_WORDS = 600
+_MIN_LEVEL_WORDS = 15
+_TEXT = "."
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """One level of the summary tree: 0 summarizes chunks, the others merge the level below."""
+
+    words: int
+    """The limit of one summary."""
+    reply_tokens: int
+    room: int
+    """Tokens for summaries and context in one merge prompt; for level 0, for the chunk."""
+    pieces: int
+    """How many summaries it comes to when all below use their limits to the full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The most that a run asks for when every reply is valid at the first try."""
+
+    strategy: str
+    document_tokens: int
+    document_words: int
+    chunks: int
+    words: int
+    tokens_per_word: float
+    levels: tuple[Level, ...]
+    label_tokens: int
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+class Planner:
+    """Plans one document under one set of settings."""
+
+    def __init__(self, document: Document, chunks: Sequence[Chunk], settings: Settings, tokenizer: Tokenizer) -> None:
+        assert settings.words is not None
+        self._settings = settings
+        self._tokenizer = tokenizer
+        self._chunks = chunks
+        self._words = settings.words
+        self._tokens = sum(chunk.tokens for chunk in chunks)
+        self._document_words = count_words(document.text)
+        # The paper's ratio, unless the document's language needs more tokens for a word.
+        self._tokens_per_word = max(1 / LEVEL_RATIO, 1.15 * self._tokens / max(1, self._document_words))
+
+    def plan(self, book: PromptBook) -> Plan:
+        """The plan, or a `PlanError` that says what would have to change."""
+        self._overheads = _Overheads(book, self._tokenizer, self._settings.query)
+        if self._settings.strategy == "hierarchical":
+            return self._hierarchical()
+        if self._settings.strategy == "incremental":
+            return self._incremental()
+        return self._direct()
+
+    def _reply(self, words: int) -> int:
+        return max(16, int(words * self._tokens_per_word) + 1)
+
+    def _fits(self, needed: int, what: str) -> None:
+        window = self._settings.context_tokens
+        if needed > window:
+            raise PlanError(
+                f"{what} needs {needed:,} tokens, more than the window of {window:,}",
+                hint=f"use --context-tokens {_round_up(needed)} if the model has such a window, or smaller"
+                " --chunk-tokens or --words, or another --strategy",
+            )
+
+    def _made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
+        return Plan(
+            strategy=self._settings.strategy,
+            document_tokens=self._tokens,
+            document_words=self._document_words,
+            chunks=len(self._chunks),
+            words=self._words,
+            tokens_per_word=self._tokens_per_word,
+            levels=levels,
+            label_tokens=self._overheads.label,
+            calls=calls,
+            prompt_tokens=prompt,
+            completion_tokens=completion,
+        )
+
+    def _direct(self) -> Plan:
+        reply = self._reply(self._words)
+        prompt = self._tokens + self._overheads.of(drafting.SUMMARIZE_WHOLE)
+        self._fits(prompt + reply + MARGIN, "the whole document in one prompt")
+        return self._made((Level(self._words, reply, self._tokens, 1),), 1, prompt, reply)
+
+    def _incremental(self) -> Plan:
+        room = self._reply(int(self._words * OVERFLOW))
+        update = self._overheads.of(drafting.UPDATE)
+        largest = max(chunk.tokens for chunk in self._chunks)
+        self._fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
+        count = len(self._chunks)
+        targets = [self._reply(running_target(self._words, index, count)) for index in range(count)]
+        prompt = self._tokens + count * update + sum(targets[:-1]) + self._overheads.of(drafting.TIDY) + targets[-1]
+        return self._made((Level(self._words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
+
+    def _hierarchical(self) -> Plan:
+        for height in range(0 if len(self._chunks) == 1 else 1, MAX_LEVELS):
+            levels = self._levels(height)
+            if levels is not None:
+                break
+        else:
+            raise PlanError(
+                f"{len(self._chunks):,} summaries cannot be merged into one of {self._words} words in a window of"
+                f" {self._settings.context_tokens:,} tokens: too few fit into one prompt",
+                hint="use a larger --context-tokens, if the model has it, or fewer --words",
+            )
+        largest = max(chunk.tokens for chunk in self._chunks)
+        chunk_overhead = self._overheads.of(drafting.SUMMARIZE_CHUNK)
+        self._fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
+        calls = sum(level.pieces for level in levels)
+        prompt = self._tokens + len(self._chunks) * chunk_overhead
+        for below, level in pairwise(levels):
+            context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
+            prompt += below.pieces * (below.reply_tokens + self._overheads.label)
+            prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
+        completion = sum(level.pieces * level.reply_tokens for level in levels)
+        return self._made(levels, calls, prompt, completion)
+
+    def _levels(self, height: int) -> tuple[Level, ...] | None:
+        """The levels of a tree with `height` levels of merges, or None when that is too low for one summary.
+
+        A level that comes to one merge is the top, however low it lies, and has what room is left for its limit.
+        """
+        pieces = len(self._chunks)
+        levels: list[Level] = []
+        for at in range(height + 1):
+            words = max(_MIN_LEVEL_WORDS, round(self._words * LEVEL_RATIO ** (height - at)))
+            level = self._level(min(words, self._words), pieces)
+            if at == 0:
+                levels.append(level)
+                continue
+            size = levels[-1].reply_tokens + self._overheads.label
+            below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
+            if pieces == 0:
+                return None
+            if pieces == 1:
+                spare = level.room + level.reply_tokens - below * size
+                words = max(level.words, min(self._words, int(spare / self._tokens_per_word) - 1))
+                return (*levels, self._level(words, 1))
+            levels.append(replace(level, pieces=pieces))
+        return tuple(levels) if pieces == 1 else None
+
+    def _level(self, words: int, pieces: int) -> Level:
+        reply = self._reply(words)
+        return Level(words, reply, self._settings.context_tokens - self._overheads.merge - reply - MARGIN, pieces)
+
+    def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
+        """How many merges so many summaries of this size come to; 0 when two do not fit into one."""
+        context = min(reply, int(room * CONTEXT_SHARE))
+        first, later = room // size, (room - context) // size
+        if pieces <= first:
+            return 1
+        if min(first, later) < 2:
+            return 0
+        return 1 + ceil((pieces - first) / later)
+
+
+class _Overheads:
+    """What the prompts cost without the texts that go into them."""
+
+    def __init__(self, book: PromptBook, tokenizer: Tokenizer, query: str | None) -> None:
+        samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
+            (drafting.SUMMARIZE_CHUNK, drafting.ChunkGiven(excerpt=_TEXT, words=600, query=query)),
+            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, query=query)),
+            (
+                drafting.MERGE_ONWARD,
+                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, query=query),
+            ),
+            (
+                drafting.UPDATE,
+                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, query=query),
+            ),
+            (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),
+            (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, query=query)),
+        )
+        self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
+        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, query=query)
+        self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
+        self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
+
+    def of(self, prompt: Prompt[Any, str]) -> int:
+        return self._counts[prompt.name]
+
+
+def running_target(words: int, index: int, chunks: int) -> int:
+    """The length to aim at after the chunk `index`: the limit's share that has been read, and never absurdly little."""
+    return min(words, max(_MIN_LEVEL_WORDS, int(words * (index + 1) / chunks)))
+
+
+def fitting_words(wanted: int | None, document_words: int) -> int:
+    """The length of the summary: as wanted, or a default that shortens even a short document."""
+    if wanted is None:
+        return max(10, min(DEFAULT_WORDS, document_words // 3))
+    if wanted >= document_words:
+        raise PlanError(
+            f"the document has {document_words} words, no more than the {wanted} asked for",
+            hint=f"use --words {max(10, document_words // 3)}, or leave it out",
+        )
+    return wanted
+
+
+def _round_up(tokens: int) -> int:
+    return ceil(tokens / 1024) * 1024

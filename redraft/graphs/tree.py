@@ -1,0 +1,204 @@
+"""The summary tree of hierarchical merging, built level by level and all levels at once.
+
+Within a level every merge is given the one before it as context, so merges of one level wait for each other; nothing
+else has to wait. A merge starts as soon as the summaries under it are there, while later chunks are still being
+summarized. LangGraph runs its tasks in supersteps, and a superstep per level would make each level wait for the
+slowest call of the one below (`benchmarks/schedule.py` measures both), so the tree is one node of the graph, and what
+makes it resumable is the ledger: an answered call is answered from there when the node runs again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+from redraft.agents.writer import Place
+from redraft.domain import Chunk, Piece, Usage
+from redraft.errors import IncompleteError, NotShrinkingError, RedraftError, RefusedReply, ReplyError
+from redraft.graphs.context import DraftingContext
+from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
+from redraft.settings import LEVEL_RATIO
+from redraft.text.sentences import sentences
+from redraft.text.words import count_words
+
+# A merge says everything that it is given in fewer words, or it is no summary.
+_MERGE_RATIO = 0.9
+_MIN_WORDS = 5
+_END = None
+
+_Stream = asyncio.Queue[Piece | None]
+
+
+class SummaryTree:
+    """One run's tree. `build` returns the piece at its top."""
+
+    def __init__(self, context: DraftingContext) -> None:
+        self._context = context
+        self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._totals: dict[int, int] = {-1: context.plan.document_words}
+
+    async def build(self) -> Piece:
+        """Summarize all chunks and merge until one summary is left."""
+        try:
+            leaves: _Stream = asyncio.Queue()
+            self._spawn(self._leaves(leaves))
+            self._spawn(self._gather(1, leaves))
+            return await self._top
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a level beside the others; its failure is the failure of the whole."""
+        task = asyncio.create_task(work)
+        self._tasks.append(task)
+        task.add_done_callback(self._settle)
+
+    def _settle(self, task: asyncio.Task[None]) -> None:
+        if not task.cancelled() and (error := task.exception()) and not self._top.done():
+            self._top.set_exception(error)
+
+    async def _leaves(self, out: _Stream) -> None:
+        """Summarize every chunk, side by side; hand the summaries on in the order of the document.
+
+        A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
+        """
+        chunks = self._context.chunks
+        tasks = [asyncio.create_task(self._leaf(chunk)) for chunk in chunks]
+        try:
+            failed = await self._hand_on(tasks, out)
+            if failed is not None:
+                await asyncio.gather(*tasks, return_exceptions=True)
+                raise failed
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        if 0 not in self._totals:
+            reasons = {gap.reason for gap in self._context.store.runs.gaps(self._context.run)}
+            raise IncompleteError(
+                f"none of the {len(chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
+                hint="try another --model, or --prompts simple for a weak one",
+            )
+        self._require_shorter(0)
+        await out.put(_END)
+
+    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> BaseException | None:
+        for task in tasks:
+            try:
+                piece = await task
+            except RedraftError as error:
+                return error
+            if piece is not None:
+                self._totals[0] = self._totals.get(0, 0) + piece.words
+                await out.put(piece)
+        return None
+
+    async def _leaf(self, chunk: Chunk) -> Piece | None:
+        context = self._context
+        excerpt = context.excerpt(chunk)
+        words = count_words(excerpt)
+        if not words:
+            # Scene breaks and blank pages: nothing to say, nothing to ask.
+            return None
+        limit = min(context.plan.levels[0].words, max(_MIN_WORDS, int(words * LEVEL_RATIO)))
+        place = Place(f"chunk {chunk.index + 1}/{len(context.chunks)}")
+        try:
+            written = await context.writer.summarize_chunk(excerpt, limit, place)
+            if not written.text:
+                raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place.label)
+        except ReplyError as error:
+            context.gap(chunk.index, error)
+            return None
+        return context.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
+
+    async def _gather(self, level: int, below: _Stream) -> None:
+        """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
+        limits = self._limits(level)
+        group: list[Piece] = []
+        above: _Stream | None = None
+        previous: Piece | None = None
+        index = 0
+        while (piece := await below.get()) is not _END:
+            room = limits.room - self._context_tokens(previous, limits)
+            if group and self._size([*group, piece]) > room:
+                previous = await self._merge(level, index, group, previous, limits.words)
+                group, index = [], index + 1
+                above = above or self._open(level + 1)
+                await above.put(previous)
+            group.append(piece)
+        if above is None:
+            await self._finish(level, group, limits)
+            return
+        await above.put(await self._merge(level, index, group, previous, limits.words))
+        self._require_shorter(level)
+        await above.put(_END)
+
+    def _open(self, level: int) -> _Stream:
+        stream: _Stream = asyncio.Queue()
+        self._spawn(self._gather(level, stream))
+        return stream
+
+    async def _finish(self, level: int, group: list[Piece], limits: Level) -> None:
+        """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it."""
+        if len(group) == 1:
+            self._top.set_result(group[0])
+            return
+        plan = self._context.plan
+        spare = limits.room + limits.reply_tokens - self._size(group)
+        words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
+        top = await self._merge(level, 0, group, None, words)
+        self._require_shorter(level)
+        self._top.set_result(top)
+
+    async def _merge(self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int) -> Piece:
+        context = self._context
+        total = sum(piece.words for piece in group)
+        limit = min(words, max(_MIN_WORDS, int(total * _MERGE_RATIO)))
+        place = Place(f"level {level} merge {index + 1}", urgency=-level)
+        before = self._shortened(previous, self._limits(level)) if previous else ""
+        written = await context.writer.merge([piece.text for piece in group], before, limit, place)
+        if not written.text:
+            raise IncompleteError(
+                "every reply to a merge was empty", place=place.label, hint="try another --model, then resume the run"
+            )
+        piece = context.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
+        self._totals[level] = self._totals.get(level, 0) + piece.words
+        return piece
+
+    def _limits(self, level: int) -> Level:
+        """The plan's limits; a level beyond the plan, which over-long replies can make necessary, has the top's."""
+        if level > MAX_LEVELS:
+            raise NotShrinkingError(
+                "the summaries do not get fewer", hint="use a larger --context-tokens, or a model that keeps to limits"
+            )
+        levels = self._context.plan.levels
+        return levels[min(level, len(levels) - 1)]
+
+    def _size(self, pieces: Sequence[Piece]) -> int:
+        return sum(piece.tokens + self._context.plan.label_tokens for piece in pieces)
+
+    def _context_tokens(self, previous: Piece | None, limits: Level) -> int:
+        return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
+
+    def _shortened(self, previous: Piece, limits: Level) -> str:
+        """The preceding summary, cut at a sentence to its share of the room."""
+        room = int(limits.room * CONTEXT_SHARE)
+        if previous.tokens <= room:
+            return previous.text
+        spans = sentences(previous.text)
+        while len(spans) > 1 and self._context.tokenizer.count(previous.text[: spans[-1].end]) > room:
+            spans.pop()
+        return previous.text[: spans[-1].end]
+
+    def _require_shorter(self, level: int) -> None:
+        below, here = self._totals[level - 1], self._totals[level]
+        if here >= below:
+            what = "the document" if level == 0 else f"the summaries below ({below:,} words)"
+            raise NotShrinkingError(
+                f"the summaries of level {level} have {here:,} words, no fewer than {what}",
+                hint="the model ignores its word limits: try another model, --prompts simple, or larger --chunk-tokens",
+            )

@@ -1,0 +1,67 @@
+"""The one seam between redraft and whatever answers: a request goes in, a typed reply comes out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Protocol
+
+from redraft.domain import Usage
+from redraft.prompts.contract import Given_, Prompt, Value_
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a reply is drawn. All of it is part of what identifies a reply in the cache."""
+
+    temperature: float = 0.5
+    max_tokens: int | None = None
+    """The most tokens of visible reply; room to reason is added by the model that needs it."""
+    sample: int = 0
+    """Draws with different numbers are different replies to the same question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An earlier reply that could not be used, and why: sent along when asking once more."""
+
+    reply: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request(Generic[Given_, Value_]):
+    """One question to a model. `label` names the place in the run, for the ledger and for errors."""
+
+    prompt: Prompt[Given_, Value_]
+    given: Given_
+    sampling: Sampling = Sampling()
+    label: str = ""
+    urgency: int = 0
+    """Among requests that wait for their turn, the least goes first."""
+    complaint: Complaint | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reply(Generic[Value_]):
+    """A model's answer: the typed value, and the text it was read from."""
+
+    value: Value_
+    text: str
+    usage: Usage
+    finish_reason: str = "stop"
+    cached: bool = False
+
+
+class Model(Protocol):
+    """Who answers. Implementations raise `ModelError`s, and nothing else, when they cannot."""
+
+    @property
+    def identity(self) -> str:
+        """What tells this model's replies from another's: provider, name, address, version."""
+        ...
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        """The most completion tokens that a reply may be billed for, room to reason included."""
+        ...
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...

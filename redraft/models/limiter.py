@@ -1,0 +1,116 @@
+"""One limiter per provider: how many requests at once, how many and how many tokens a minute, and when to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+_WINDOW = 60.0
+_BACK_OFF = 0.7
+
+
+class Limiter:
+    """Lets requests through by urgency, then in the order in which they came.
+
+    The number of requests in flight adapts: a 429 lowers it at once, and answers raise it again one by one, up to
+    what the user allows. All of it happens in one event loop.
+    """
+
+    def __init__(
+        self, concurrency: int, *, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
+    ) -> None:
+        self.ceiling = concurrency
+        self.allowed = float(concurrency)
+        self.in_flight = 0
+        self._requests = requests_per_minute
+        self._tokens = tokens_per_minute
+        self._sent: deque[tuple[float, int]] = deque()
+        self._sent_tokens = 0
+        self._resume_at = 0.0
+        self._lowered_at = 0.0
+        self._waiting: list[tuple[int, int, int, asyncio.Future[None]]] = []
+        self._order = itertools.count()
+        self._timer: asyncio.TimerHandle | None = None
+
+    @asynccontextmanager
+    async def slot(self, tokens: int, urgency: int = 0) -> AsyncIterator[float]:
+        """Wait for a turn and hold it. The least `urgency` goes first. Yields the moment the turn began."""
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        heapq.heappush(self._waiting, (urgency, next(self._order), tokens, turn))
+        self._admit()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():
+                self._leave()
+            raise
+        try:
+            yield time.monotonic()
+        finally:
+            self._leave()
+
+    def answered(self) -> None:
+        """A request was answered: allow a little more."""
+        self.allowed = min(float(self.ceiling), self.allowed + 1 / max(1.0, self.allowed))
+        self._admit()
+
+    def turned_away(self, began: float, retry_after: float | None) -> None:
+        """A request that began at `began` met a rate limit. Many do at once; together they count as one."""
+        now = time.monotonic()
+        if began >= self._lowered_at:
+            self.allowed = max(1.0, min(self.allowed, self.in_flight) * _BACK_OFF)
+            self._lowered_at = now
+        if retry_after is not None:
+            self._resume_at = max(self._resume_at, now + retry_after)
+
+    def _leave(self) -> None:
+        self.in_flight -= 1
+        self._admit()
+
+    def _admit(self) -> None:
+        """Let in whoever may go now, and set an alarm for the next who only has to wait."""
+        while self._waiting and self.in_flight < max(1, int(self.allowed)):
+            _, _, tokens, turn = self._waiting[0]
+            if turn.done():
+                heapq.heappop(self._waiting)
+                continue
+            delay = self._delay(tokens)
+            if delay > 0:
+                self._alarm(delay)
+                return
+            heapq.heappop(self._waiting)
+            self.in_flight += 1
+            self._note(tokens)
+            turn.set_result(None)
+
+    def _alarm(self, delay: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_later(delay, self._admit)
+
+    def _note(self, tokens: int) -> None:
+        if self._requests or self._tokens:
+            self._sent.append((time.monotonic(), tokens))
+            self._sent_tokens += tokens
+
+    def _delay(self, tokens: int) -> float:
+        """Seconds until a request of this size may go; a request above the limit goes when nothing else did."""
+        now = time.monotonic()
+        while self._sent and self._sent[0][0] <= now - _WINDOW:
+            self._sent_tokens -= self._sent.popleft()[1]
+        wait = self._resume_at - now
+        if self._requests and len(self._sent) >= self._requests:
+            wait = max(wait, self._sent[len(self._sent) - self._requests][0] + _WINDOW - now)
+        if self._tokens and self._sent:
+            excess = self._sent_tokens + tokens - self._tokens
+            for moment, size in self._sent:
+                if excess <= 0:
+                    break
+                excess -= size
+                wait = max(wait, moment + _WINDOW - now)
+        return wait

@@ -1,0 +1,68 @@
+"""`openai:NAME`: models behind the OpenAI chat-completions protocol, OpenAI's own and everybody else's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from urllib.parse import urlsplit, urlunsplit
+
+import openai
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from redraft.errors import UsageError
+from redraft.models.chat import ChatModel
+from redraft.prompts.book import PromptBook
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+# Models that think before they answer: the thinking is billed as completion, and counts against its limit.
+_REASONING = ("o1", "o3", "o4", "gpt-5")
+_REASONING_RESERVE = 8_192
+
+
+def reasons(name: str) -> bool:
+    """Whether a model of this name thinks before it answers, and takes no temperature."""
+    return name.startswith(_REASONING) and not name.startswith("gpt-5-chat")
+
+
+def base_url(given: str | None) -> str:
+    """The address to use, without any credentials in it: it becomes part of a run's record."""
+    parts = urlsplit(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
+    host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
+    address = f"{host}:{parts.port}" if parts.port else host
+    return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
+
+
+@asynccontextmanager
+async def open_openai(name: str, url: str, book: PromptBook, *, seconds: float) -> AsyncIterator[ChatModel]:
+    """A model at `url`. The HTTP client belongs to the running event loop and is closed with the context."""
+    key = os.environ.get("OPENAI_API_KEY", "")
+    if not key:
+        if url == DEFAULT_BASE_URL:
+            raise UsageError(
+                f"openai:{name} needs an API key",
+                hint="set OPENAI_API_KEY, or use --model extractive, which needs none",
+            )
+        key = "none"
+    async with openai.DefaultAsyncHttpx2Client(timeout=seconds) as client:
+        chat = ChatOpenAI(
+            model=name,
+            base_url=url,
+            api_key=SecretStr(key),
+            http_async_client=client,
+            timeout=seconds,
+            max_retries=0,
+            use_responses_api=False,
+        )
+        yield ChatModel(
+            chat,
+            book,
+            identity=f"openai:{name}@{url}",
+            modes=("json_schema", "tools", "plain"),
+            reasoning_reserve=_REASONING_RESERVE if reasons(name) else 0,
+            takes_temperature=not reasons(name),
+        )

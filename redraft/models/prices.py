@@ -1,0 +1,78 @@
+"""What models cost. The built-in table is a snapshot; a user's own entries go first."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from redraft.domain import Usage
+from redraft.errors import UsageError
+
+_MILLION = 1_000_000
+
+
+class Price(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached_prompt: float | None = Field(default=None, ge=0)
+
+    def of(self, usage: Usage) -> float:
+        """The price of one call."""
+        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
+        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
+        fresh = usage.prompt_tokens - cached
+        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
+
+
+FREE = Price(prompt=0, completion=0)
+_TABLE = TypeAdapter(dict[str, Price])
+
+
+@dataclass(frozen=True, slots=True)
+class PriceTable:
+    """Prices by model name, as given after `openai:`. The user's own hold wherever the model is served."""
+
+    builtin: dict[str, Price]
+    own: dict[str, Price]
+
+    def price(self, name: str, *, at_openai: bool) -> Price | None:
+        """The price of a model, or of the model whose dated version it is; None when it is not known."""
+        prices = {**self.builtin, **self.own} if at_openai else self.own
+        if name in prices:
+            return prices[name]
+        dated = [known for known in prices if name.startswith(known + "-") and name[len(known) + 1 :][:4].isdigit()]
+        return prices[max(dated, key=len)] if dated else None
+
+
+@lru_cache(maxsize=1)
+def builtin_prices() -> PriceTable:
+    """The table that comes with redraft."""
+    text = (resources.files("redraft.models") / "prices.toml").read_text("utf-8")
+    return PriceTable(_TABLE.validate_python(tomllib.loads(text)["prices"]), {})
+
+
+def price_table(path: str | None) -> PriceTable:
+    """The built-in table, with the entries of the TOML file at `path` before it."""
+    builtin = builtin_prices()
+    if path is None:
+        return builtin
+    try:
+        own = _TABLE.validate_python(tomllib.loads(Path(path).expanduser().read_text("utf-8")).get("prices", {}))
+    except OSError as error:
+        raise UsageError(f"cannot read the prices: {error.strerror}", place=path) from error
+    except (tomllib.TOMLDecodeError, ValidationError) as error:
+        raise UsageError(
+            f"not a price table: {error}",
+            place=path,
+            hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
+        ) from error
+    return PriceTable(builtin.builtin, own)

@@ -1,0 +1,142 @@
+"""A set of templates, checked against the contracts, that turns what a prompt is given into the text to send."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError, meta
+from jinja2.exceptions import SecurityError
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel
+
+from redraft.errors import PromptError, UsageError
+from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.contract import Fence, Prompt
+
+SETS = ("standard", "simple")
+SUFFIX = ".md"
+
+_ENVIRONMENT = SandboxedEnvironment(
+    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
+)
+
+
+class PromptBook:
+    """The templates of one set, with the user's own in place of those he has overridden."""
+
+    def __init__(self, choice: str = "standard") -> None:
+        """`choice` is the name of a built-in set, or a directory whose files override those of the standard set."""
+        self.choice = choice
+        own = {} if choice in SETS else _read_directory(Path(choice).expanduser())
+        base = choice if choice in SETS else "standard"
+        self._sources = {name: own.get(name) or _read_builtin(base, name) for name in PROMPTS}
+        self.overridden = tuple(sorted(own))
+        self._templates = {name: _compile(PROMPTS[name], source) for name, source in self._sources.items()}
+
+    def source(self, name: str) -> str:
+        """The template text of a prompt."""
+        if name not in self._sources:
+            raise UsageError(f"there is no prompt named {name!r}", hint=f"the prompts are: {', '.join(PROMPTS)}")
+        return self._sources[name]
+
+    def hash(self, prompt: Prompt[Any, Any]) -> str:
+        """Changes with the template, and with the shape of what goes in and comes out."""
+        shape = [prompt.given.model_json_schema()]
+        if issubclass(prompt.returns, BaseModel):
+            shape.append(prompt.returns.model_json_schema())
+        material = json.dumps([prompt.name, self.source(prompt.name), shape], sort_keys=True)
+        return hashlib.sha256(material.encode()).hexdigest()[:16]
+
+    def hashes(self) -> dict[str, str]:
+        """The hash of every prompt of the book."""
+        return {name: self.hash(prompt) for name, prompt in PROMPTS.items()}
+
+    def render(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
+        """The text to send."""
+        template = self._templates.get(prompt.name) or _compile(prompt, self.source(prompt.name))
+        try:
+            return template.render(_fenced(given)).strip()
+        except (UndefinedError, SecurityError, TypeError) as error:
+            raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
+
+
+def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
+    """Compile a template; a variable that it lacks is as much an error as one that it does not know."""
+    try:
+        used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
+        template = _ENVIRONMENT.from_string(source)
+    except TemplateSyntaxError as error:
+        raise PromptError(f"line {error.lineno}: {error.message}", place=prompt.name) from error
+    known = set(prompt.given.model_fields)
+    if used != known:
+        missing, unknown = sorted(known - used), sorted(used - known)
+        parts = [f"does not use {', '.join(missing)}"] * bool(missing)
+        parts += [f"uses unknown {', '.join(unknown)}"] * bool(unknown)
+        raise PromptError(
+            f"the template {' and '.join(parts)}",
+            place=prompt.name,
+            hint=f"its variables are {', '.join(sorted(known))}; `redraft prompts show {prompt.name}` shows the original",
+        )
+    return template
+
+
+def _read_builtin(set_name: str, name: str) -> str:
+    return (resources.files("redraft.prompts") / "templates" / set_name / f"{name}{SUFFIX}").read_text("utf-8")
+
+
+def _read_directory(directory: Path) -> dict[str, str]:
+    if not directory.is_dir():
+        raise UsageError(
+            f"{str(directory)!r} is neither a prompt set ({', '.join(SETS)}) nor a directory",
+            hint="`redraft prompts export DIR` writes a directory to start from",
+        )
+    found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob(f"*{SUFFIX}"))}
+    unknown = [name for name in found if name not in PROMPTS and name.lower() != "readme"]
+    if unknown or not found:
+        what = f"no prompt is named {', '.join(unknown)}" if unknown else f"there are no {SUFFIX} files in it"
+        raise PromptError(what, place=str(directory), hint=f"the prompts are: {', '.join(PROMPTS)}")
+    return {name: source for name, source in found.items() if name in PROMPTS}
+
+
+def _tags() -> frozenset[str]:
+    """All fence tags in use."""
+    models = [model for prompt in PROMPTS.values() for model in (prompt.given,)]
+    return frozenset(tag for model in models for tag in _fences(model).values())
+
+
+def _fences(model: type[BaseModel]) -> dict[str, str]:
+    """Field name to fence tag."""
+    return {
+        name: mark.tag for name, info in model.model_fields.items() for mark in info.metadata if isinstance(mark, Fence)
+    }
+
+
+_ANY_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(sorted(_tags()))})\b)", re.IGNORECASE)
+
+
+def neutralize(text: str) -> str:
+    """Disarm whatever in `text` looks like one of our fences, so that no document can close its own."""
+    return _ANY_TAG.sub("‹", text)
+
+
+def _fenced(given: BaseModel) -> dict[str, object]:
+    values: dict[str, object] = {name: getattr(given, name) for name in type(given).model_fields}
+    for name, tag in _fences(type(given)).items():
+        values[name] = _fence(values[name], tag)
+    return values
+
+
+def _fence(value: object, tag: str) -> object:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        return f"<{tag}>\n{neutralize(value.strip())}\n</{tag}>"
+    assert isinstance(value, list)
+    return "\n".join(
+        f'<{tag} n="{number}">\n{neutralize(str(item).strip())}\n</{tag}>' for number, item in enumerate(value, 1)
+    )

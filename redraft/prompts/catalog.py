@@ -1,0 +1,22 @@
+"""Every prompt of redraft, by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redraft.prompts import drafting
+from redraft.prompts.contract import Prompt
+
+PROMPTS: dict[str, Prompt[Any, Any]] = {
+    prompt.name: prompt
+    for prompt in (
+        drafting.SUMMARIZE_CHUNK,
+        drafting.MERGE,
+        drafting.MERGE_ONWARD,
+        drafting.BEGIN,
+        drafting.UPDATE,
+        drafting.COMPRESS,
+        drafting.TIDY,
+        drafting.SUMMARIZE_WHOLE,
+    )
+}

@@ -1,0 +1,143 @@
+"""The ledger: every attempt to ask a model, what came of it, and what it cost. Its answers are the cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from redraft.domain import Totals, Usage
+from redraft.store.connection import Connection
+from redraft.store.documents import put_text
+
+OK = "ok"
+# Attempts that the provider turned away unread. They cost nothing and count against no budget.
+TURNED_AWAY = "rate_limited"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One attempt. `outcome` is `ok` or the code of the error that it ended with."""
+
+    run: str | None
+    key: str
+    model: str
+    prompt: str
+    prompt_hash: str
+    label: str
+    sample: int
+    temperature: float
+    max_tokens: int | None
+    attempt: int
+    outcome: str
+    started: str
+    seconds: float
+    error: str = ""
+    finish_reason: str = ""
+    reply: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply that the cache holds."""
+
+    call: int
+    text: str
+    finish_reason: str
+    usage: Usage
+
+
+class Calls:
+    """The ledger of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, call: Call) -> None:
+        """Record an attempt. When another process answered the same request first, ours is kept beside it."""
+        usage = call.usage
+        with self._connection.writing() as raw:
+            reply = put_text(raw, call.reply) if call.reply is not None else None
+            taken = (
+                call.outcome == OK
+                and raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
+            )
+            cursor = raw.execute(
+                "INSERT INTO calls (run, key, model, prompt, prompt_hash, label, sample, temperature, max_tokens,"
+                " attempt, outcome, error, finish_reason, reply, prompt_tokens, completion_tokens,"
+                " cached_prompt_tokens, reasoning_tokens, usage_reported, cost_usd, seconds, started)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    call.run,
+                    call.key,
+                    call.model,
+                    call.prompt,
+                    call.prompt_hash,
+                    call.label,
+                    call.sample,
+                    call.temperature,
+                    call.max_tokens,
+                    call.attempt,
+                    "duplicate" if taken else call.outcome,
+                    call.error,
+                    call.finish_reason,
+                    reply,
+                    usage.prompt_tokens,
+                    usage.completion_tokens,
+                    usage.cached_prompt_tokens,
+                    usage.reasoning_tokens,
+                    int(usage.reported),
+                    call.cost_usd,
+                    call.seconds,
+                    call.started,
+                ),
+            )
+            if call.outcome == OK and call.run:
+                raw.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (call.run, cursor.lastrowid))
+
+    def find(self, key: str, run: str | None) -> Answer | None:
+        """The cached answer to a request, noted as used by `run`."""
+        row = self._connection.row(
+            "SELECT c.*, t.text AS body FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
+            (key,),
+        )
+        if row is None:
+            return None
+        if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
+            with self._connection.writing() as raw:
+                raw.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (run, row["id"]))
+        usage = Usage(
+            row["prompt_tokens"],
+            row["completion_tokens"],
+            row["cached_prompt_tokens"],
+            row["reasoning_tokens"],
+            bool(row["usage_reported"]),
+        )
+        return Answer(row["id"], row["body"], row["finish_reason"], usage)
+
+    def totals(self, run: str) -> Totals:
+        """What a run has used so far. `cached` counts the answers it took from other runs."""
+        row = self._connection.row(
+            "SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
+            " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
+            " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
+            " coalesce(sum(reply IS NOT NULL AND cost_usd IS NULL), 0) AS unpriced"
+            " FROM calls WHERE run = ? AND outcome != ?",
+            (run, TURNED_AWAY),
+        )
+        borrowed = self._connection.row(
+            "SELECT count(*) AS n FROM uses u JOIN calls c ON c.id = u.call WHERE u.run = ? AND c.run IS NOT u.run",
+            (run,),
+        )
+        seconds = self._connection.row("SELECT seconds FROM runs WHERE id = ?", (run,))
+        assert row is not None
+        assert borrowed is not None
+        return Totals(
+            calls=row["calls"],
+            cached=borrowed["n"],
+            prompt_tokens=row["prompt"],
+            cached_prompt_tokens=row["cached_prompt"],
+            completion_tokens=row["completion"],
+            cost_usd=None if row["unpriced"] else row["cost"],
+            seconds=seconds["seconds"] if seconds else 0.0,
+        )

@@ -1,0 +1,94 @@
+"""One SQLite connection, its rules, and sentences for what can go wrong with it."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sqlite_utils import Database
+
+from redraft.errors import StoreError
+
+BUSY_SECONDS = 60.0
+
+
+class Connection:
+    """A connection that several threads share, one at a time.
+
+    Every write is its own `BEGIN IMMEDIATE` transaction: a writer waits at its start for its turn, never fails half-way
+    because another process wrote in between, and is durable against the death of the process when it returns.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        with self.explained():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            raw.row_factory = sqlite3.Row
+            raw.execute("PRAGMA journal_mode=WAL")
+            raw.execute("PRAGMA synchronous=NORMAL")
+            raw.execute("PRAGMA foreign_keys=ON")
+            self.raw = raw
+            self.database = Database(raw)
+
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction: all of it, or nothing."""
+        with self._lock, self.explained():
+            self.raw.execute("BEGIN IMMEDIATE")
+            try:
+                yield self.raw
+            except BaseException:
+                self._roll_back()
+                raise
+            try:
+                self.raw.execute("COMMIT")
+            except sqlite3.Error:
+                self._roll_back()
+                raise
+
+    def _roll_back(self) -> None:
+        # SQLite has already rolled back by itself after some errors, a full disk among them.
+        if self.raw.in_transaction:
+            self.raw.execute("ROLLBACK")
+
+    def rows(self, query: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
+        """All rows that a SELECT gives."""
+        with self._lock, self.explained():
+            return self.raw.execute(query, parameters).fetchall()
+
+    def row(self, query: str, parameters: tuple[object, ...] = ()) -> sqlite3.Row | None:
+        """The first row that a SELECT gives."""
+        with self._lock, self.explained():
+            found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
+            return found
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Turn SQLite's errors into ours."""
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(str(error), place=str(self.path), hint=_advice(str(error))) from error
+
+    def close(self) -> None:
+        """Close for good; harmless when repeated."""
+        with self._lock:
+            self.raw.close()
+
+
+def _advice(message: str) -> str:
+    text = message.lower()
+    if "locked" in text or "busy" in text:
+        return "another program holds the database: close it there, then `redraft resume` the run"
+    if "full" in text or "no space" in text:
+        return "free some disk space, then `redraft resume` the run; what was stored is safe"
+    if "not a database" in text or "malformed" in text:
+        return "this is no redraft database, or it is damaged: name another with --db"
+    if "readonly" in text or "read-only" in text or "permission" in text or "unable to open" in text:
+        return "redraft must be able to write there: name another place with --db"
+    return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

@@ -1,0 +1,89 @@
+"""Texts, stored once under their content; documents; and how documents were cut into chunks."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from redraft.domain import Chunk, Document, Section, Span, content_id
+from redraft.errors import StoreError
+from redraft.store.connection import Connection
+
+
+def now() -> str:
+    """The moment, as every table stores it."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def put_text(raw: sqlite3.Connection, text: str) -> str:
+    """Store a text within a write transaction; returns its id."""
+    key = content_id(text)
+    raw.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
+    return key
+
+
+class Documents:
+    """Documents, their texts and their chunks."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def text(self, key: str) -> str:
+        """The text with this id."""
+        row = self._connection.row("SELECT text FROM texts WHERE id = ?", (key,))
+        if row is None:
+            raise StoreError(f"no text {key[:12]}", hint="was the database cut down by another program?")
+        return str(row["text"])
+
+    def add_text(self, text: str) -> str:
+        """Store a text; returns its id."""
+        with self._connection.writing() as raw:
+            return put_text(raw, text)
+
+    def add(self, document: Document) -> None:
+        """Store a document; one that is there already stays as it is."""
+        sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
+        with self._connection.writing() as raw:
+            put_text(raw, document.text)
+            raw.execute(
+                "INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    document.id,
+                    document.title,
+                    document.source,
+                    document.encoding,
+                    len(document.text),
+                    json.dumps(sections, ensure_ascii=False),
+                    now(),
+                ),
+            )
+
+    def get(self, key: str) -> Document:
+        """The document with this id."""
+        row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
+        if row is None:
+            raise StoreError(f"no document {key[:12]}")
+        sections = tuple(Section(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"]))
+        return Document(key, row["title"], self.text(key), sections, row["source"], row["encoding"])
+
+    def title(self, key: str) -> str:
+        """The title alone, without loading the text."""
+        row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))
+        return str(row["title"]) if row else ""
+
+    def add_chunks(self, document: str, tokenizer: str, budget: int, chunks: Sequence[Chunk]) -> None:
+        """Store how a document is cut; a cut that is there already stays as it is."""
+        rows = [(document, tokenizer, budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks]
+        with self._connection.writing() as raw:
+            raw.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def chunks(self, document: str, tokenizer: str, budget: int) -> list[Chunk]:
+        """The stored chunks of a document, none when it was never cut so."""
+        rows = self._connection.rows(
+            'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
+            "ORDER BY idx",
+            (document, tokenizer, budget),
+        )
+        return [Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]) for row in rows]

@@ -1,0 +1,162 @@
+"""The schema, as numbered steps. A step that has been released is never changed; a new one is added below it."""
+
+from __future__ import annotations
+
+from sqlite_utils import Database
+from sqlite_utils.migrations import Migrations
+
+from redraft.errors import StoreError
+from redraft.store.connection import Connection
+
+migrations = Migrations("redraft")
+
+
+@migrations()
+def m001_texts_runs_calls(db: Database) -> None:
+    """Texts by content, documents and their chunks, runs with drafts and pieces, and the ledger of calls."""
+    for statement in _FOUNDATION:
+        db.execute(statement)
+
+
+def migrate(connection: Connection) -> None:
+    """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
+    with connection.explained():
+        pending = {migration.name for migration in migrations.pending(connection.database)}
+        applied = [migration.name for migration in migrations.applied(connection.database)]
+    if newer := [name for name in applied if name not in STEPS]:
+        raise StoreError(
+            f"the database was written by a newer redraft (it has {newer[-1]})",
+            place=str(connection.path),
+            hint="upgrade redraft, or name another database with --db",
+        )
+    if pending:
+        # Two processes may open a new database at once: the second finds nothing left to do.
+        with connection.writing():
+            migrations.apply(connection.database)
+
+
+STEPS = ("m001_texts_runs_calls",)
+
+_FOUNDATION = (
+    """
+    CREATE TABLE texts (
+        id TEXT PRIMARY KEY,
+        text TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE documents (
+        id TEXT PRIMARY KEY REFERENCES texts(id),
+        title TEXT NOT NULL,
+        source TEXT NOT NULL,
+        encoding TEXT NOT NULL,
+        characters INTEGER NOT NULL,
+        sections TEXT NOT NULL,
+        added TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE chunks (
+        document TEXT NOT NULL REFERENCES documents(id),
+        tokenizer TEXT NOT NULL,
+        budget INTEGER NOT NULL,
+        idx INTEGER NOT NULL,
+        start INTEGER NOT NULL,
+        "end" INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        PRIMARY KEY (document, tokenizer, budget, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE runs (
+        id TEXT PRIMARY KEY,
+        identity TEXT NOT NULL,
+        document TEXT NOT NULL REFERENCES documents(id),
+        settings TEXT NOT NULL,
+        limits TEXT NOT NULL,
+        prompt_hashes TEXT NOT NULL,
+        tokenizer TEXT NOT NULL,
+        version TEXT NOT NULL,
+        status TEXT NOT NULL,
+        stop_reason TEXT,
+        error TEXT,
+        draft TEXT REFERENCES drafts(id),
+        seconds REAL NOT NULL DEFAULT 0,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE drafts (
+        id TEXT PRIMARY KEY,
+        run TEXT NOT NULL REFERENCES runs(id),
+        round INTEGER NOT NULL,
+        node TEXT NOT NULL,
+        text TEXT NOT NULL REFERENCES texts(id),
+        words INTEGER NOT NULL,
+        notes TEXT NOT NULL,
+        created TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE pieces (
+        run TEXT NOT NULL REFERENCES runs(id),
+        level INTEGER NOT NULL,
+        idx INTEGER NOT NULL,
+        first_chunk INTEGER NOT NULL,
+        last_chunk INTEGER NOT NULL,
+        text TEXT NOT NULL REFERENCES texts(id),
+        words INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        word_limit INTEGER NOT NULL,
+        attempts INTEGER NOT NULL,
+        flaw TEXT NOT NULL,
+        PRIMARY KEY (run, level, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE gaps (
+        run TEXT NOT NULL REFERENCES runs(id),
+        chunk INTEGER NOT NULL,
+        code TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (run, chunk)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE calls (
+        id INTEGER PRIMARY KEY,
+        run TEXT REFERENCES runs(id),
+        key TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt TEXT NOT NULL,
+        prompt_hash TEXT NOT NULL,
+        label TEXT NOT NULL,
+        sample INTEGER NOT NULL,
+        temperature REAL NOT NULL,
+        max_tokens INTEGER,
+        attempt INTEGER NOT NULL,
+        outcome TEXT NOT NULL,
+        error TEXT NOT NULL,
+        finish_reason TEXT NOT NULL,
+        reply TEXT REFERENCES texts(id),
+        prompt_tokens INTEGER NOT NULL,
+        completion_tokens INTEGER NOT NULL,
+        cached_prompt_tokens INTEGER NOT NULL,
+        reasoning_tokens INTEGER NOT NULL,
+        usage_reported INTEGER NOT NULL,
+        cost_usd REAL,
+        seconds REAL NOT NULL,
+        started TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE UNIQUE INDEX calls_answer ON calls(key) WHERE outcome = 'ok'",
+    "CREATE INDEX calls_run ON calls(run)",
+    """
+    CREATE TABLE uses (
+        run TEXT NOT NULL REFERENCES runs(id),
+        call INTEGER NOT NULL REFERENCES calls(id),
+        PRIMARY KEY (run, call)
+    ) STRICT, WITHOUT ROWID
+    """,
+)

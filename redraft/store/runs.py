@@ -1,0 +1,191 @@
+"""Runs, and what they produced: drafts, the partial summaries under them, and the gaps."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from redraft.domain import Draft, Gap, Piece, content_id
+from redraft.errors import RunError
+from redraft.settings import Limits, Settings
+from redraft.store.connection import Connection
+from redraft.store.documents import now, put_text
+
+Status = Literal["running", "done", "stopped", "failed", "interrupted"]
+"""`stopped` runs used up their budget; every status but `done` can be resumed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One invocation, as it is stored."""
+
+    id: str
+    identity: str
+    document: str
+    settings: Settings
+    limits: Limits
+    prompt_hashes: dict[str, str]
+    tokenizer: str
+    version: str
+    status: Status = "running"
+    stop_reason: str | None = None
+    error: dict[str, str] | None = field(default=None)
+    draft: str | None = None
+    seconds: float = 0.0
+    created: str = ""
+    updated: str = ""
+
+
+def new_run_id() -> str:
+    """Short enough to type, long enough not to meet another."""
+    return secrets.token_hex(4)
+
+
+class Runs:
+    """The runs of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, run: Run) -> None:
+        """Store a new run."""
+        with self._connection.writing() as raw:
+            raw.execute(
+                "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
+                " created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run.id,
+                    run.identity,
+                    run.document,
+                    run.settings.model_dump_json(),
+                    run.limits.model_dump_json(),
+                    json.dumps(run.prompt_hashes),
+                    run.tokenizer,
+                    run.version,
+                    run.status,
+                    now(),
+                    now(),
+                ),
+            )
+
+    def get(self, key: str) -> Run:
+        """The run with this id, or with the only id that begins so."""
+        escaped = key.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        rows = self._connection.rows("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",))
+        if len(rows) != 1 or not key:
+            what = "no run" if not rows else "more than one run"
+            raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")
+        return _run(dict(rows[0]))
+
+    def latest(self, limit: int) -> list[Run]:
+        """The latest runs, newest first."""
+        rows = self._connection.rows("SELECT * FROM runs ORDER BY created DESC, rowid DESC LIMIT ?", (limit,))
+        return [_run(dict(row)) for row in rows]
+
+    def set_status(
+        self, key: str, status: Status, *, stop_reason: str | None = None, error: dict[str, str] | None = None
+    ) -> None:
+        """Record how a run stands."""
+        with self._connection.writing() as raw:
+            raw.execute(
+                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, updated = ? WHERE id = ?",
+                (status, stop_reason, json.dumps(error) if error else None, now(), key),
+            )
+
+    def set_limits(self, key: str, limits: Limits) -> None:
+        """Record new limits for a run that goes on."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
+
+    def add_seconds(self, key: str, seconds: float) -> None:
+        """Add to the time a run has taken, over all its resumptions."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
+
+    def keep_draft(self, run: str, text: str, words: int, node: str, notes: Sequence[str] = (), round_: int = 0) -> str:
+        """Store a draft and make it the run's result. A node that runs twice stores the same draft once."""
+        key = f"{run}-{round_}-{content_id(node + text)[:8]}"
+        with self._connection.writing() as raw:
+            raw.execute(
+                "INSERT OR IGNORE INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
+            )
+            raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
+        return key
+
+    def draft(self, key: str) -> Draft:
+        """The draft with this id."""
+        row = self._connection.row(
+            "SELECT d.*, t.text AS body FROM drafts d JOIN texts t ON t.id = d.text WHERE d.id = ?", (key,)
+        )
+        if row is None:
+            raise RunError(f"no draft {key!r}")
+        notes = tuple(json.loads(row["notes"]))
+        return Draft(row["id"], row["run"], row["round"], row["node"], row["body"], row["words"], notes)
+
+    def add_piece(self, run: str, piece: Piece) -> None:
+        """Store a partial summary; one at the same place is replaced."""
+        with self._connection.writing() as raw:
+            text = put_text(raw, piece.text)
+            raw.execute(
+                "INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run,
+                    piece.level,
+                    piece.index,
+                    piece.first_chunk,
+                    piece.last_chunk,
+                    text,
+                    piece.words,
+                    piece.tokens,
+                    piece.limit,
+                    piece.attempts,
+                    piece.flaw,
+                ),
+            )
+            if piece.level == 0:
+                raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, piece.index))
+
+    def pieces(self, run: str) -> list[Piece]:
+        """All partial summaries of a run, lowest level first."""
+        rows = self._connection.rows(
+            "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text WHERE run = ? ORDER BY level, idx",
+            (run,),
+        )
+        return [
+            Piece(
+                level=row["level"],
+                index=row["idx"],
+                first_chunk=row["first_chunk"],
+                last_chunk=row["last_chunk"],
+                text=row["body"],
+                words=row["words"],
+                tokens=row["tokens"],
+                limit=row["word_limit"],
+                attempts=row["attempts"],
+                flaw=row["flaw"],
+            )
+            for row in rows
+        ]
+
+    def add_gap(self, run: str, gap: Gap) -> None:
+        """Record a chunk that could not be summarized."""
+        with self._connection.writing() as raw:
+            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", (run, gap.chunk, gap.code, gap.reason))
+
+    def gaps(self, run: str) -> list[Gap]:
+        """The chunks of a run that could not be summarized."""
+        rows = self._connection.rows("SELECT * FROM gaps WHERE run = ? ORDER BY chunk", (run,))
+        return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
+
+
+def _run(row: dict[str, object]) -> Run:
+    values = dict(row)
+    values["settings"] = Settings.model_validate_json(str(row["settings"]))
+    values["limits"] = Limits.model_validate_json(str(row["limits"]))
+    values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))
+    values["error"] = json.loads(str(row["error"])) if row["error"] else None
+    return Run(**values)  # type: ignore[arg-type]

@@ -1,0 +1,173 @@
+"""Which sentences matter most, and which few of them say the most together.
+
+Ranking is PageRank over the graph in which every two sentences are joined as strongly as they are similar. The graph
+is never built: a step of the iteration needs two sparse products, so the time grows with the document's length and not
+with its square.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from redraft.text.vectors import Indices, SentenceVectors, Weights
+
+DUPLICATE = 0.6
+"""Two sentences at least this similar say the same, and only one of them is chosen."""
+
+_DAMPING = 0.85
+# A question decides more than the graph: most of a step's weight goes back to the sentences that are like it.
+_QUERY_DAMPING = 0.4
+_QUERY_SHARE = 0.9
+_STEPS = 40
+_TOLERANCE = 1e-6
+
+_NOTHING = -1
+# How much a sentence loses by resembling a chosen one, short of being its duplicate.
+_REDUNDANCY = 0.9
+# How much more a sentence counts while its part of the source has none, and how much less once the part has its share.
+_FIRST_OF_PART = 2.0
+_BEYOND_SHARE = 0.4
+# The fuller the summary is, the better a sentence must be to be added, up to this share of the chosen ones' average.
+_GOOD_ENOUGH = 0.3
+
+
+def rank(vectors: SentenceVectors) -> Weights:
+    """How central every sentence is. The ranks add up to one."""
+    return _page_rank(vectors, np.ones(len(vectors)), _DAMPING)
+
+
+def rank_towards(vectors: SentenceVectors, query: str) -> Weights:
+    """How central every sentence is to what `query` asks; plain `rank` where no sentence shares a term with it."""
+    relevance = vectors.similarity_to(query)
+    if not relevance.any():
+        return rank(vectors)
+    restart = _QUERY_SHARE * relevance / relevance.sum() + (1 - _QUERY_SHARE) / len(vectors)
+    return _page_rank(vectors, restart, _QUERY_DAMPING)
+
+
+def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> Weights:
+    if not len(vectors):
+        return np.zeros(0)
+    restart = restart / restart.sum()
+    itself = vectors.has_terms.astype(np.float64)
+    degree = np.maximum(vectors.spread(np.ones(len(vectors))) - itself, 0.0)
+    degree[degree < 1e-9] = 0.0
+    joined = degree > 0
+    share = np.divide(1.0, degree, out=np.zeros(len(vectors)), where=joined)
+    ranks: Weights = restart
+    for _ in range(_STEPS):
+        passed = ranks * share
+        moved = np.maximum(vectors.spread(passed) - itself * passed, 0.0)
+        # A sentence that resembles no other passes its rank on to where the walk begins anew.
+        lost = float(ranks[~joined].sum())
+        following = damping * (moved + lost * restart) + (1 - damping) * restart
+        following /= following.sum()
+        settled = float(np.abs(following - ranks).sum()) < _TOLERANCE
+        ranks = following
+        if settled:
+            break
+    return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """What can be chosen, one entry a sentence, in the order of the source.
+
+    `needs` is the sentence without which it cannot be understood, or -1; the two are chosen together. `part` numbers
+    the part of the source it is from. A sentence of no worth is never chosen for its own sake.
+    """
+
+    worth: Weights
+    words: Indices
+    needs: Indices
+    part: Indices
+
+
+def choose(vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights) -> list[int]:
+    """Choose sentences of together at most `limit` words that are worth much and repeat each other little.
+
+    `shares` says how many words each part should have; a part may exceed its share only when nothing better is left.
+    """
+    chooser = _Chooser(vectors, candidates, limit, shares)
+    while chooser.take_best():
+        pass
+    return sorted(chooser.chosen)
+
+
+class _Chooser:
+    """The greedy choice in progress. One step costs time linear in the sentences."""
+
+    def __init__(self, vectors: SentenceVectors, candidates: Candidates, limit: int, shares: Weights) -> None:
+        self.chosen: list[int] = []
+        self._vectors = vectors
+        self._candidates = candidates
+        self._limit = limit
+        self._shares = shares
+        self._used = 0
+        self._used_of = np.zeros(len(shares))
+        self._taken: list[float] = []
+        self._groups = _groups(candidates.needs)
+        self._free = np.ones(len(candidates.worth) + 1, dtype=np.bool_)
+        self._free[_NOTHING] = False
+        self._nearest = np.zeros(len(candidates.worth) + 1)
+        self._worth = np.append(candidates.worth, 0.0)
+        self._words = np.append(candidates.words, 0)
+
+    def take_best(self) -> bool:
+        """Take the sentence, with those it needs, that now adds most; False when none fits or is good enough."""
+        if not len(self._candidates.worth):
+            return False
+        fresh = self._free[self._groups]
+        cost = (self._words[self._groups] * fresh).sum(axis=1)
+        worth = self._new_worth(fresh)
+        gain = worth * self._leave(fresh, cost)
+        best = int(np.argmax(gain))
+        if gain[best] <= 0 or not self._is_good_enough(float(worth[best])):
+            return False
+        self._taken.append(float(worth[best]))
+        for index in self._groups[best][fresh[best]]:
+            self._take(int(index))
+        return True
+
+    def _new_worth(self, fresh: npt.NDArray[np.bool_]) -> Weights:
+        """What each sentence would add to those chosen, averaged over the ones that come with it."""
+        value = self._worth * (1 - _REDUNDANCY * self._nearest)
+        added: Weights = (value[self._groups] * fresh).sum(axis=1) / np.maximum(fresh.sum(axis=1), 1)
+        return added
+
+    def _leave(self, fresh: npt.NDArray[np.bool_], cost: Indices) -> Weights:
+        """By what the worth of each sentence is multiplied: zero where it may not be taken, little where its part has
+        had its share, much where its part has nothing yet."""
+        part = self._candidates.part
+        used = self._used_of[part]
+        within = np.where(used + cost > self._shares[part], _BEYOND_SHARE, 1.0)
+        leave: Weights = np.where(used == 0, _FIRST_OF_PART, within)
+        repeats = (fresh & (self._nearest[self._groups] >= DUPLICATE)).any(axis=1)
+        leave[repeats | ~fresh[:, 0] | (self._used + cost > self._limit) | (self._worth[:-1] <= 0)] = 0.0
+        return leave
+
+    def _is_good_enough(self, worth: float) -> bool:
+        if not self._taken:
+            return True
+        filled = self._used / self._limit
+        return worth >= _GOOD_ENOUGH * filled**2 * float(np.mean(self._taken))
+
+    def _take(self, index: int) -> None:
+        self.chosen.append(index)
+        self._free[index] = False
+        self._used += int(self._words[index])
+        self._used_of[self._candidates.part[index]] += self._words[index]
+        near, same = self._vectors.neighbours(index)
+        self._nearest[near] = np.maximum(self._nearest[near], same)
+
+
+def _groups(needs: Indices) -> Indices:
+    """One row a sentence: itself, the one it needs, the one that needs, and so on; -1 where there is none."""
+    columns = [np.arange(len(needs))]
+    following = np.append(needs, _NOTHING)
+    while (column := following[columns[-1]]).max(initial=_NOTHING) > _NOTHING:
+        columns.append(column)
+    return np.stack(columns, axis=1)

@@ -1,0 +1,101 @@
+"""Sentences as sparse TF-IDF vectors, in any script, and the few products with them that ranking needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
+
+Weights = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.int64]
+
+# Scripts that put no spaces between words: there a letter and each pair of neighbouring letters is a term.
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_TERM = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
+_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
+_POSSESSIVE = re.compile(r"['’]s$")
+# "didn't", "you'll" and the like say no more of a sentence's subject than the stop words they are made of.
+_CONTRACTION = re.compile(r"['’](?:t|ll|ve|re|d|m)$")
+_FEWEST_TERMS_CONTAINED = 3
+
+
+def terms(text: str) -> Iterator[str]:
+    """What `text` is about: its words in lower case without stop words, plural and possessive endings taken off."""
+    for found in _TERM.finditer(text.lower()):
+        term = found.group()
+        if _IS_UNSPACED.match(term):
+            yield from term
+            yield from (term[at : at + 2] for at in range(len(term) - 1))
+        elif not _CONTRACTION.search(term):
+            term = _POSSESSIVE.sub("", term)
+            if term not in ENGLISH_STOP_WORDS:
+                yield _singular(term)
+
+
+def _singular(term: str) -> str:
+    if len(term) > 4 and term.endswith("ies"):
+        return term[:-3] + "y"
+    if len(term) > 3 and term.endswith("s") and not term.endswith(("ss", "us", "is")):
+        return term[:-1]
+    return term
+
+
+class SentenceVectors:
+    """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        found = [list(terms(text)) for text in texts]
+        self._vectorizer: Any = None
+        if any(found):
+            self._vectorizer = TfidfVectorizer(analyzer=_as_is, sublinear_tf=True, norm="l2")
+            self._rows: Any = self._vectorizer.fit_transform(found).tocsr()
+        else:
+            self._rows = sparse.csr_matrix((len(found), 1))
+        self._columns: Any = self._rows.T.tocsr()
+        self._marks: Any = self._columns.sign()
+        self._sizes: Indices = np.diff(self._rows.indptr).astype(np.int64)
+
+    def __len__(self) -> int:
+        return len(self._sizes)
+
+    @property
+    def has_terms(self) -> npt.NDArray[np.bool_]:
+        """Which sentences are not the zero vector."""
+        return self._sizes > 0
+
+    def spread(self, weights: Weights) -> Weights:
+        """The matrix of all cosines times `weights`, without that matrix ever being formed."""
+        return np.asarray(self._rows @ (self._columns @ weights), dtype=np.float64)
+
+    def similarity_to(self, text: str) -> Weights:
+        """The cosine of every sentence with `text`; terms that no sentence has do not count."""
+        if self._vectorizer is None:
+            return np.zeros(len(self))
+        vector = self._vectorizer.transform([list(terms(text))])
+        return np.asarray((self._rows @ vector.T).todense(), dtype=np.float64).ravel()
+
+    def neighbours(self, index: int) -> tuple[Indices, Weights]:
+        """The sentences that share a term with sentence `index`, itself among them, and how much they say the same.
+
+        That is the cosine, or one where the terms of the shorter of the two are all in the other. The cost is that of
+        reading the sentences that hold its terms, not of all sentences.
+        """
+        row = self._rows[index]
+        product = row @ self._columns
+        shared = row.sign() @ self._marks
+        product.sort_indices()
+        shared.sort_indices()
+        near: Indices = product.indices.astype(np.int64)
+        same: Weights = np.array(product.data, dtype=np.float64)
+        shorter = np.minimum(self._sizes[near], self._sizes[index])
+        same[(shared.data >= shorter) & (shorter >= _FEWEST_TERMS_CONTAINED)] = 1.0
+        return near, same
+
+
+def _as_is(found: list[str]) -> list[str]:
+    return found

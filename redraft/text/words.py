@@ -1,0 +1,14 @@
+"""Counting words, also in scripts that do not put spaces between them."""
+
+from __future__ import annotations
+
+import re
+
+# Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them.
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’\-.,][^\W{_UNSPACED}]+)*")
+
+
+def count_words(text: str) -> int:
+    """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
+    return sum(1 for _ in _WORD.finditer(text))

@@ -1,0 +1,349 @@
+"""A local server that speaks the chat-completions protocol over real HTTP, for tests and benchmarks.
+
+A script decides what each request is answered with, and every request is recorded. As a process,
+`python -m tests.chatserver --log requests.jsonl`, it answers with `summarizer` and prints its base url.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import itertools
+import json
+import random
+import re
+import threading
+import time
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from dataclasses import KW_ONLY, asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self, get_args
+
+from aiohttp import web
+
+Json = dict[str, Any]
+Early = Literal["status", "drop", "hang"]  # no reply: an error status, a lost connection, nothing ever
+Spoiled = Literal["html", "no_choices", "null_content", "malformed", "drop_midway"]  # an unreadable reply
+Kind = Early | Spoiled | Literal["drip", ""]  # a reply in slow drops, a plain reply
+EARLY, UNREADABLE = get_args(Early), get_args(Early) + get_args(Spoiled)
+PAGE = "<!DOCTYPE html><html><head><title>Gateway</title></head><body>Please sign in.</body></html>"
+CODES = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
+VOCABULARY = """the a old young quiet river captain letter morning winter garden road city house people story
+children market keeper stranger answer promise question reason silence storm light carries finds follows opens
+remembers returns begins leaves watches gathers tells turns slowly again together before after"""
+
+
+@dataclass(slots=True)
+class Seen:
+    """One request as the server saw it. Each line of the log holds these fields."""
+
+    index: int
+    start: float
+    path: str
+    model: str
+    messages: list[Json]
+    body: Json
+    authorization: str
+    prompt_tokens: int
+    end: float = 0.0
+    completion_tokens: int = 0
+    status: int = 0  # until a response begins
+    fault: str = ""
+    reply: str = ""
+    answered: bool = False  # a readable reply went out, to its last byte
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A reply. Its usage is counted by the server ("auto"), left out (None) or sent as it is (a dict)."""
+
+    text: str = ""
+    finish_reason: str = "stop"
+    usage: Json | Literal["auto"] | None = "auto"
+    latency: float | None = None
+    refusal: str | None = None
+    tool_calls: list[Json] | None = None
+    reasoning_tokens: int = 0
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What goes wrong. `text` is what the reply says or would have said, `seconds` how long a drip takes."""
+
+    kind: Kind
+    text: str = "The reply ends somewhere in here."
+    status: int = 500
+    message: str = ""
+    type: str | None = None
+    param: str | None = None
+    code: str | None = None
+    retry_after: float | None = None
+    seconds: float = 1.0
+    latency: float | None = None
+
+    def error(self) -> Json:
+        message = self.message or f"The server answers with status {self.status}."
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        kind = self.type or ("requests" if self.status == 429 else kind)
+        code = self.code or CODES.get(self.status)
+        return {"error": {"message": message, "type": kind, "param": self.param, "code": code}}
+
+
+Reply = Answer | Fault | str
+Script = Callable[[Seen], Reply | Awaitable[Reply]]
+Latency = Callable[[int, int, int], float]
+
+
+def text_of(message: Json) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
+
+
+def linear_latency(
+    base: float, per_prompt_token: float, per_completion_token: float, jitter: float = 0.2, seed: int = 0
+) -> Latency:
+    """Seconds that grow with both token counts, give or take the share `jitter`; the order plays no part."""
+    return lambda prompt, completion, _index: (
+        (base + per_prompt_token * prompt + per_completion_token * completion)
+        * (1 + random.Random(f"{seed} {prompt} {completion}").uniform(-jitter, jitter))
+    )
+
+
+def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Script:
+    """A script of sentences of 8 to 16 words that depend on nothing but the messages.
+
+    They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them.
+    """
+
+    def script(seen: Seen) -> str:
+        texts = [(message.get("role"), text_of(message)) for message in seen.messages]
+        asked = next((text for role, text in reversed(texts) if role == "user"), "")
+        limit = int((re.findall(r"(\d[\d,]*) words", asked) or [str(words)])[-1].replace(",", ""))
+        rng, sentences, left = random.Random(json.dumps(texts)), [], max(int(limit * share), min(limit, 8))
+        while left > 0:
+            # What is left after a sentence must still make a whole one.
+            length = left if left <= 16 else rng.randint(8, min(16, left - 8))
+            sentences.append(" ".join(rng.choices(VOCABULARY.split(), k=length)).capitalize() + ".")
+            left -= length
+        return wrap(" ".join(sentences))
+
+    return script
+
+
+def refused(body: Json, refuses: Collection[str]) -> Fault | None:
+    """The complaint about a request that uses what this provider does not offer."""
+    form, heat = (body.get("response_format") or {}).get("type"), body.get("temperature")
+    no, only = "is not supported with this model.", "Only the default (1) value is supported."
+    value = f"Unsupported value: 'temperature' does not support {heat} with this model. {only}"
+    limit = f"Unsupported parameter: 'max_completion_tokens' {no} Use 'max_tokens' instead."
+    rows = (
+        (form, True, f"Invalid parameter: 'response_format' of type '{form}' {no}"),
+        ("temperature", heat not in (None, 1), value),
+        ("tools", "tools" in body, f"Unsupported parameter: 'tools' {no}"),
+        ("max_completion_tokens", "max_completion_tokens" in body, limit),
+    )
+    for feature, used, message in rows:
+        if used and feature in refuses:
+            code, param = message.lower().replace(": ", "").replace(" ", "_").split("'")[:2]
+            return Fault("status", status=400, message=message, param=param, code=code)
+    return None
+
+
+def worded(seen: Seen, answer: Answer) -> tuple[Json, str]:
+    """The message of an answer and its finish reason. A forced tool gets plain text as its arguments."""
+    calls, reason = answer.tool_calls, answer.finish_reason
+    tools, choice = seen.body.get("tools"), seen.body.get("tool_choice")
+    if tools and choice not in (None, "auto", "none") and calls is None and answer.refusal is None:
+        tool = choice if isinstance(choice, dict) else tools[0]
+        function = {"name": tool["function"]["name"], "arguments": answer.text}
+        calls = [{"id": f"call_{seen.index}", "type": "function", "function": function}]
+        reason = "tool_calls" if reason == "stop" else reason
+    content = answer.text if answer.refusal is None and not calls else None
+    message: Json = {"role": "assistant", "content": content, "refusal": answer.refusal}
+    return (message | {"tool_calls": calls} if calls else message), reason
+
+
+def streamed(message: Json, reason: str) -> Iterator[Json]:
+    """The choices in which a stream sends a message."""
+    slices: list[Json] = [{"role": "assistant"}]
+    for key in ("content", "refusal"):
+        slices += [{key: piece} for piece in re.findall(r"(?s).{1,40}", message[key] or "")]
+    slices += [{"tool_calls": [call | {"index": i}]} for i, call in enumerate(message.get("tool_calls", ()))]
+    yield from ({"index": 0, "delta": delta, "finish_reason": None} for delta in slices)
+    yield {"index": 0, "delta": {}, "finish_reason": reason}
+
+
+def encoded(seen: Seen, answer: Answer, fault: Fault) -> tuple[str, str]:
+    """The content type and the body of a response."""
+    if fault.kind == "html":
+        return "text/html", PAGE
+    if fault.kind == "status":
+        return "application/json", json.dumps(fault.error())
+    (message, reason), usage = worded(seen, answer), answer.usage
+    if fault.kind == "null_content":
+        message["content"] = None
+    if isinstance(usage, str):
+        asked, said = seen.prompt_tokens, seen.completion_tokens
+        usage = {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+        usage["prompt_tokens_details"] = {"cached_tokens": answer.cached_tokens}
+        usage["completion_tokens_details"] = {"reasoning_tokens": answer.reasoning_tokens}
+    stream, spent = seen.body.get("stream"), {"usage": usage} if usage else {}
+    kind = "chat.completion.chunk" if stream else "chat.completion"
+    head = {"id": f"chatcmpl-{seen.index}", "object": kind, "created": int(time.time()), "model": seen.model}
+    whole = {"index": 0, "message": message, "finish_reason": reason, "logprobs": None}
+    choices = streamed(message, reason) if stream else [whole]
+    parts = [head | {"choices": [] if fault.kind == "no_choices" else [choice]} for choice in choices]
+    end = -9 if fault.kind == "malformed" else None
+    if not stream:
+        return "application/json", json.dumps(parts[0] | spent)[:end]
+    if spent and (seen.body.get("stream_options") or {}).get("include_usage"):
+        parts.append(head | {"choices": []} | spent)
+    events = [*(json.dumps(part)[:end] for part in parts), "[DONE]"]
+    return "text/event-stream", "".join(f"data: {event}\n\n" for event in events)
+
+
+@dataclass(eq=False, repr=False)
+class ChatServer:
+    """The server, in a thread and event loop of its own, as a context manager."""
+
+    script: Script | Iterable[Reply | Script] = field(default_factory=summarizer)
+    _: KW_ONLY
+    port: int = 0
+    refuses: Collection[str] = ()
+    latency: Latency | None = None
+    count: Callable[[str], int] = lambda text: len(text.encode("utf-8", "surrogatepass")) // 4
+    limit_concurrency: int | None = None
+    limit_per_minute: int | None = None
+    minute: float = 60.0  # the window of limit_per_minute, in seconds
+    retry_after: float | None = None  # goes with the 429s of both limits
+    log: Path | None = None
+    base_url: str = field(default="", init=False)
+    seen: list[Seen] = field(default_factory=list, init=False)
+    in_flight: int = field(default=0, init=False)
+    peak: int = field(default=0, init=False)
+
+    @property
+    def answered(self) -> list[Seen]:
+        return [seen for seen in self.seen if seen.answered]
+
+    def __enter__(self) -> Self:
+        self._turns = itertools.repeat(self.script) if callable(self.script) else iter(self.script)
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        asyncio.run_coroutine_threadsafe(self._start(), self._loop).result()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._runner.cleanup(), self._loop).result()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    async def _start(self) -> None:
+        app = web.Application(client_max_size=2**30)
+        for prefix in ("", "/v1"):
+            app.router.add_post(f"{prefix}/chat/completions", self._chat)
+            app.router.add_get(f"{prefix}/models", self._models)
+        # Requests still waiting are cancelled: when their client leaves, and when the server stops.
+        self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024).start()
+        self.port = self._runner.addresses[0][1]
+        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+
+    async def _models(self, _: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
+
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
+        start, body = time.monotonic(), await request.json()
+        messages, key = body["messages"], request.headers.get("Authorization", "")
+        tokens = sum(self.count(text_of(message)) for message in messages)
+        seen = Seen(len(self.seen), start, request.path, body["model"], messages, body, key, tokens)
+        self.seen.append(seen)
+        self.in_flight += 1
+        self.peak = max(self.peak, self.in_flight)
+        try:
+            reply = refused(body, self.refuses) or self._over_limit(seen) or await self._asked(seen)
+            return await self._respond(request, seen, reply)
+        finally:
+            self._settle(seen)
+
+    def _settle(self, seen: Seen, answered: bool = False) -> None:
+        # Before the last byte leaves: a client that has its answer finds it recorded and its place free.
+        if seen.end:
+            return
+        seen.end, seen.answered = time.monotonic(), answered
+        self.in_flight -= 1
+        if self.log:
+            with self.log.open("a", encoding="utf-8") as log:
+                log.write(json.dumps(asdict(seen)) + "\n")
+
+    def _over_limit(self, seen: Seen) -> Fault | None:
+        over = self.limit_concurrency is not None and self.in_flight > self.limit_concurrency
+        if self.limit_per_minute is not None:
+            recent = [s for s in self.seen if s.start > seen.start - self.minute and s.fault != "status"]
+            over = over or len(recent) > self.limit_per_minute
+        return Fault("status", status=429, retry_after=self.retry_after) if over else None
+
+    async def _asked(self, seen: Seen) -> Answer | Fault:
+        turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
+        reply = turn(seen) if callable(turn) else turn
+        reply = await reply if isinstance(reply, Awaitable) else reply
+        return Answer(reply) if isinstance(reply, str) else reply
+
+    async def _respond(self, request: web.Request, seen: Seen, reply: Answer | Fault) -> web.StreamResponse:
+        fault = reply if isinstance(reply, Fault) else Fault("")
+        answer = Answer(reply.text, latency=reply.latency) if isinstance(reply, Fault) else reply
+        kind, delay, readable = fault.kind, answer.latency or 0.0, fault.kind not in UNREADABLE
+        calls = "".join(call["function"]["arguments"] for call in answer.tool_calls or ())
+        said = f"{answer.text}{answer.refusal or ''}{calls}"
+        seen.fault, seen.reply = kind, said if readable else ""
+        seen.completion_tokens = 0 if kind in EARLY else self.count(said) + answer.reasoning_tokens
+        if answer.latency is None and self.latency and kind not in EARLY:
+            delay = self.latency(seen.prompt_tokens, seen.completion_tokens, seen.index)
+        await asyncio.sleep(seen.start + delay - time.monotonic())
+        if kind == "hang":
+            await asyncio.Event().wait()
+        content_type, text = encoded(seen, answer, fault)
+        body, headers = text.encode(), {"Content-Type": content_type}
+        if fault.retry_after is not None:
+            headers["Retry-After"] = f"{fault.retry_after:g}"
+        response = web.StreamResponse(status=fault.status if kind == "status" else 200, headers=headers)
+        if content_type != "text/event-stream":
+            response.content_length = len(body)
+        total = {"drop": 0, "drop_midway": len(body) // 2}.get(kind, len(body))
+        steps = 20 if kind == "drip" else 1
+        for step in range(steps if total else 0):
+            await response.prepare(request)
+            seen.status = response.status
+            await asyncio.sleep(fault.seconds / steps if kind == "drip" else 0)
+            if step == steps - 1:
+                self._settle(seen, readable)
+            await response.write(body[total * step // steps : total * (step + 1) // steps])
+        if total < len(body) and request.transport:
+            request.transport.close()
+        return response
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    delays = {"base": 0.0, "prompt": 0.0, "completion": 0.0, "jitter": 0.2}
+    for name, default in delays.items():
+        parser.add_argument(f"--latency-{name}", type=float, default=default)
+    for name in ("limit-concurrency", "limit-per-minute"):
+        parser.add_argument(f"--{name}", type=int)
+    parser.add_argument("--retry-after", type=float)
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--refuses", nargs="*", default=[])
+    parser.add_argument("--log", type=Path)
+    options = vars(parser.parse_args())
+    latency = linear_latency(*(options.pop(f"latency_{name}") for name in delays))
+    with ChatServer(latency=latency, **options) as server:
+        print(server.base_url, flush=True)
+        threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main()
