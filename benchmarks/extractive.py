@@ -2,9 +2,9 @@
 
     python benchmarks/extractive.py [--words 250] [--stories 12:25]
 
-Reads squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data). For each story the four references are people's
-answers to "What is the plot of the story?"; ROUGE F1 is given as the mean over them, and as the best of them. The model
-was tuned on stories 0 to 11, so the default is the others.
+Reads squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data). The four references of a story are people's
+answers to "What is the plot of the story?"; ROUGE F1 is given as the mean over them, and as the best of them. The
+model was tuned on stories 0 to 11, so the default is the others.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def stories(start: int, end: int) -> list[Story]:
     folder = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[2] / "shared" / "data"))
     path = folder / "squality" / "dev.jsonl"
     if not path.exists():
-        sys.exit(f"skipped: {path} is not there; set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
+        print(f"skipped: {path} is not there; set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
+        sys.exit()
     records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][start:end]
     return [(r["document"], [a["response_text"] for a in r["questions"][0]["responses"]]) for r in records]
 

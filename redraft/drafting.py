@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any
 
 import aiosqlite
+from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph import StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -230,14 +231,15 @@ class _Session:
                 writer=self._writer(model),
                 tokenizer=prepared.tokenizer,
                 observer=self._observer,
+                concurrency=run.limits.concurrency,
             )
-            config = {
+            config: RunnableConfig = {
                 "configurable": {"thread_id": run.id},
                 "recursion_limit": 100 + _STEPS_A_CHUNK * len(prepared.chunks),
             }
             await graph.ainvoke(
                 await _entry(graph, saver, run.id, config),
-                config,  # type: ignore[arg-type]
+                config,
                 context=context,
                 durability="sync",
             )
@@ -290,7 +292,7 @@ class _Session:
 
 
 async def _entry(
-    graph: CompiledStateGraph[Any, Any, Any, Any], saver: AsyncSqliteSaver, run: str, config: Any
+    graph: CompiledStateGraph[Any, Any, Any, Any], saver: AsyncSqliteSaver, run: str, config: RunnableConfig
 ) -> dict[str, str] | None:
     """What to start the graph with: nothing when it has a checkpoint to go on from."""
     snapshot = await graph.aget_state(config)

@@ -34,14 +34,6 @@ class Written:
     flaw: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where in a run a text belongs: for the ledger, and for who goes first."""
-
-    label: str
-    urgency: int = 0
-
-
 class Writer:
     """Writes with one model. `tokens_per_word` sizes the room for replies in the document's language."""
 
@@ -60,25 +52,25 @@ class Writer:
         self._sample = sample
         self._tokens_per_word = tokens_per_word
 
-    async def summarize_chunk(self, excerpt: str, words: int, at: Place) -> Written:
+    async def summarize_chunk(self, excerpt: str, words: int, label: str) -> Written:
         """Summarize one chunk within `words`."""
         return await self._within(
             drafting.SUMMARIZE_CHUNK,
             lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, query=self._query),
             words,
-            at,
+            label,
         )
 
-    async def summarize_whole(self, document: str, words: int, at: Place) -> Written:
+    async def summarize_whole(self, document: str, words: int, label: str) -> Written:
         """Summarize a whole document within `words`."""
         return await self._within(
             drafting.SUMMARIZE_WHOLE,
             lambda limit: drafting.WholeGiven(document=document, words=limit, query=self._query),
             words,
-            at,
+            label,
         )
 
-    async def merge(self, summaries: Sequence[str], context: str, words: int, at: Place) -> Written:
+    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str) -> Written:
         """Merge consecutive summaries within `words`, knowing the merged summary before them, if there is one."""
         texts = list(summaries)
         if not context:
@@ -86,36 +78,36 @@ class Writer:
                 drafting.MERGE,
                 lambda limit: drafting.MergeGiven(summaries=texts, words=limit, query=self._query),
                 words,
-                at,
+                label,
             )
         return await self._within(
             drafting.MERGE_ONWARD,
             lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, query=self._query),
             words,
-            at,
+            label,
         )
 
-    async def begin(self, excerpt: str, words: int, room: int, at: Place) -> Written:
+    async def begin(self, excerpt: str, words: int, room: int, label: str) -> Written:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._complete(
             drafting.BEGIN,
             lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, query=self._query),
             words,
             room,
-            at,
+            label,
         )
 
-    async def update(self, excerpt: str, summary: str, words: int, room: int, at: Place) -> Written:
+    async def update(self, excerpt: str, summary: str, words: int, room: int, label: str) -> Written:
         """Work a chunk into a running summary."""
         return await self._complete(
             drafting.UPDATE,
             lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, query=self._query),
             words,
             room,
-            at,
+            label,
         )
 
-    async def compress(self, summary: str, target: int, limit: int, at: Place) -> Written:
+    async def compress(self, summary: str, target: int, limit: int, label: str) -> Written:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
@@ -138,14 +130,14 @@ class Writer:
             flaw,
             target,
             self.tokens(max(limit, current)),
-            at,
+            label,
         )
         # Whatever was wrong with the tries, a compression that made the summary longer is none.
         if not written.text or written.words >= current:
             return replace(written, text=summary, words=current, flaw=written.flaw or "could not be shortened")
         return written
 
-    async def tidy(self, summary: str, at: Place) -> Written:
+    async def tidy(self, summary: str, label: str) -> Written:
         """Remove the traces of the process. A reply that changed more than that is not taken."""
         words = count_words(summary)
         reply = await self._model.ask(
@@ -153,8 +145,7 @@ class Writer:
                 drafting.TIDY,
                 drafting.TidyGiven(summary=summary),
                 self._sampling(drafting.TIDY, self.tokens(words)),
-                at.label,
-                at.urgency,
+                label,
             )
         )
         text = reply.value.strip()
@@ -164,7 +155,7 @@ class Writer:
         return Written(text, tidied, 1)
 
     async def _within(
-        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, at: Place
+        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, label: str
     ) -> Written:
         """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does."""
 
@@ -174,17 +165,17 @@ class Writer:
                 return f"{written} words, over the limit of {words}"
             return "" if text and ends_sentence(text) else _unfinished(text)
 
-        return await self._tries(prompt, given, _shrinking(words), flaw, words, self.tokens(words), at)
+        return await self._tries(prompt, given, _shrinking(words), flaw, words, self.tokens(words), label)
 
     async def _complete(
-        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, room: int, at: Place
+        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, room: int, label: str
     ) -> Written:
         """Ask until the reply ends a sentence; its length is for compression to mend."""
 
         def flaw(text: str, _asked: int) -> str:
             return "" if text and ends_sentence(text) else _unfinished(text)
 
-        return await self._tries(prompt, given, _shrinking(words), flaw, words, self.tokens(room), at)
+        return await self._tries(prompt, given, _shrinking(words), flaw, words, self.tokens(room), label)
 
     async def _tries(
         self,
@@ -194,16 +185,16 @@ class Writer:
         flaw: Callable[[str, int], str],
         wanted: int,
         max_tokens: int,
-        at: Place,
+        label: str,
     ) -> Written:
         """One try for each limit until a reply has no flaw; then the one whose length is closest to `wanted`."""
         flawed: list[Written] = []
         for attempt, limit in enumerate(limits, 1):
-            label = at.label if attempt == 1 else f"{at.label} try {attempt}"
+            tried = label if attempt == 1 else f"{label} try {attempt}"
             # A try with the limit of an earlier one would be the same request: it is a further sample of it.
             sample = self._sample * MAX_TRIES + limits[: attempt - 1].count(limit)
             sampling = replace(self._sampling(prompt, max_tokens), sample=sample)
-            reply = await self._model.ask(Request(prompt, given(limit), sampling, label, at.urgency))
+            reply = await self._model.ask(Request(prompt, given(limit), sampling, tried))
             text = reply.value.strip()
             problem = flaw(text, limit)
             written = Written(text, count_words(text), attempt, problem)

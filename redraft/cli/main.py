@@ -44,24 +44,31 @@ for command in (summarize, resume, runs, show, prompts):
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point: run, and turn whatever happens into an exit code."""
+    """The entry point: run, and leave with an exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        code = app.main(words, prog_name="redraft", standalone_mode=False)
+        code = _run(words)
         sys.stdout.flush()
-    except click.ClickException as error:
-        if not _as_json(words):
-            error.show()
-        code = _tell(words, "usage", error.format_message(), "see `redraft --help`", WRONG_USAGE, shown=True)
-    except RedraftError as error:
-        code = _tell(words, error.code, str(error), error.hint, _EXIT_CODES.get(error.code, FAILED))
-    except (KeyboardInterrupt, click.Abort):
-        code = _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
     except BrokenPipeError:
         # Whoever read our output has had enough. The interpreter must not complain when it flushes at its end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = DONE
-    sys.exit(code or DONE)
+    sys.exit(code)
+
+
+def _run(words: Sequence[str]) -> int:
+    """Run a command; turn whatever happens into an exit code."""
+    try:
+        code = app.main(words, prog_name="redraft", standalone_mode=False)
+    except click.ClickException as error:
+        if not _as_json(words):
+            error.show()
+        return _tell(words, "usage", error.format_message(), "see `redraft --help`", WRONG_USAGE, shown=True)
+    except RedraftError as error:
+        return _tell(words, error.code, str(error), error.hint, _EXIT_CODES.get(error.code, FAILED))
+    except (KeyboardInterrupt, click.Abort):
+        return _tell(words, "interrupted", "interrupted", "", INTERRUPTED)
+    return int(code or DONE)
 
 
 def _as_json(words: Sequence[str]) -> bool:

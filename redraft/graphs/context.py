@@ -27,6 +27,7 @@ class DraftingContext:
     writer: Writer
     tokenizer: Tokenizer
     observer: Observer
+    concurrency: int
 
     def excerpt(self, chunk: Chunk) -> str:
         """The text of a chunk."""

@@ -6,7 +6,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from redraft.agents.writer import Place
 from redraft.errors import IncompleteError
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.state import DraftingInput, DraftingOutput
@@ -22,7 +21,7 @@ class DirectState(TypedDict):
 async def summarize(state: DirectState, runtime: Runtime[DraftingContext]) -> dict[str, str]:
     """Ask once for a summary of everything."""
     context = runtime.context
-    written = await context.writer.summarize_whole(context.document.text, context.plan.words, Place("document"))
+    written = await context.writer.summarize_whole(context.document.text, context.plan.words, "document")
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
     context.piece(written, 0, 0, (0, len(context.chunks) - 1), context.plan.words)

@@ -8,7 +8,6 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
-from redraft.agents.writer import Place
 from redraft.domain import Usage
 from redraft.errors import IncompleteError, RefusedReply, ReplyError
 from redraft.graphs.context import DraftingContext
@@ -42,7 +41,7 @@ async def read_chunk(state: IncrementalState, runtime: Runtime[DraftingContext])
         return passed
     target = running_target(context.plan.words, index, count)
     room = int(context.plan.words * OVERFLOW)
-    place = Place(f"chunk {index + 1}/{count}")
+    place = f"chunk {index + 1}/{count}"
     try:
         if state["text"]:
             summary = context.store.documents.text(state["text"])
@@ -50,7 +49,7 @@ async def read_chunk(state: IncrementalState, runtime: Runtime[DraftingContext])
         else:
             written = await context.writer.begin(excerpt, target, room, place)
         if not written.text:
-            raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place.label)
+            raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place)
     except ReplyError as error:
         context.gap(index, error)
         return passed
@@ -64,7 +63,7 @@ async def compress(state: IncrementalState, runtime: Runtime[DraftingContext]) -
     index, count = state["read"] - 1, len(context.chunks)
     target = running_target(context.plan.words, index, count)
     summary = context.store.documents.text(state["text"])
-    place = Place(f"compress after chunk {index + 1}/{count}")
+    place = f"compress after chunk {index + 1}/{count}"
     written = await context.writer.compress(summary, target, context.plan.words, place)
     piece = context.piece(written, 0, index, (0, index), target)
     return {"text": context.store.documents.add_text(piece.text), "words": piece.words}
@@ -77,7 +76,7 @@ async def tidy(state: IncrementalState, runtime: Runtime[DraftingContext]) -> di
         raise IncompleteError(
             f"none of the {len(context.chunks)} chunks could be summarized", hint="try another --model"
         )
-    written = await context.writer.tidy(context.store.documents.text(state["text"]), Place("tidy"))
+    written = await context.writer.tidy(context.store.documents.text(state["text"]), "tidy")
     notes = (written.flaw,) if written.flaw else ()
     return {"draft": context.keep(written.text, "incremental", notes)}
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import ceil
+from statistics import median
 from typing import Any
 
 from pydantic import BaseModel
@@ -27,6 +28,8 @@ MAX_LEVELS = 12
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
 _MIN_LEVEL_WORDS = 15
+# Summaries use rarer words than what they summarize.
+_REPLY_SLACK = 1.15
 _TEXT = "."
 
 
@@ -70,9 +73,12 @@ class Planner:
         self._chunks = chunks
         self._words = settings.words
         self._tokens = sum(chunk.tokens for chunk in chunks)
-        self._document_words = count_words(document.text)
-        # The paper's ratio, unless the document's language needs more tokens for a word.
-        self._tokens_per_word = max(1 / LEVEL_RATIO, 1.15 * self._tokens / max(1, self._document_words))
+        words = [count_words(document.text[chunk.span.start : chunk.span.end]) for chunk in chunks]
+        self._document_words = sum(words)
+        # The paper's ratio, unless the document's language needs more tokens for a word. A chunk of blank lines says
+        # nothing about that, hence the median.
+        ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
+        self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
 
     def plan(self, book: PromptBook) -> Plan:
         """The plan, or a `PlanError` that says what would have to change."""
@@ -127,11 +133,8 @@ class Planner:
         return self._made((Level(self._words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
 
     def _hierarchical(self) -> Plan:
-        for height in range(0 if len(self._chunks) == 1 else 1, MAX_LEVELS):
-            levels = self._levels(height)
-            if levels is not None:
-                break
-        else:
+        levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
+        if levels is None:
             raise PlanError(
                 f"{len(self._chunks):,} summaries cannot be merged into one of {self._words} words in a window of"
                 f" {self._settings.context_tokens:,} tokens: too few fit into one prompt",
@@ -149,27 +152,33 @@ class Planner:
         completion = sum(level.pieces * level.reply_tokens for level in levels)
         return self._made(levels, calls, prompt, completion)
 
-    def _levels(self, height: int) -> tuple[Level, ...] | None:
+    def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
+        for height in range(0 if len(self._chunks) == 1 else 1, MAX_LEVELS):
+            if levels := self._levels(height, whole_limit):
+                return levels
+        return None
+
+    def _levels(self, height: int, whole_limit: bool) -> tuple[Level, ...] | None:
         """The levels of a tree with `height` levels of merges, or None when that is too low for one summary.
 
-        A level that comes to one merge is the top, however low it lies, and has what room is left for its limit.
+        A level that comes to one merge is the top, however low it lies. It has the whole limit where the window has
+        room for that; without `whole_limit`, what there is room for will do, down to the limit of the level below.
         """
         pieces = len(self._chunks)
         levels: list[Level] = []
         for at in range(height + 1):
             words = max(_MIN_LEVEL_WORDS, round(self._words * LEVEL_RATIO ** (height - at)))
             level = self._level(min(words, self._words), pieces)
-            if at == 0:
-                levels.append(level)
-                continue
-            size = levels[-1].reply_tokens + self._overheads.label
-            below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
+            if at > 0:
+                size = levels[-1].reply_tokens + self._overheads.label
+                below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
+                if pieces == 1:
+                    room = int((level.room + level.reply_tokens - below * size) / self._tokens_per_word) - 1
+                    enough = room >= self._words or (not whole_limit and at >= height - 1)
+                    top = self._level(min(self._words, max(room, level.words)), 1)
+                    return (*levels, top) if enough else None
             if pieces == 0:
                 return None
-            if pieces == 1:
-                spare = level.room + level.reply_tokens - below * size
-                words = max(level.words, min(self._words, int(spare / self._tokens_per_word) - 1))
-                return (*levels, self._level(words, 1))
             levels.append(replace(level, pieces=pieces))
         return tuple(levels) if pieces == 1 else None
 

@@ -13,10 +13,10 @@ import asyncio
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
-from redraft.agents.writer import Place
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import IncompleteError, NotShrinkingError, RedraftError, RefusedReply, ReplyError
 from redraft.graphs.context import DraftingContext
+from redraft.graphs.gate import MergeGate
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.settings import LEVEL_RATIO
 from redraft.text.sentences import sentences
@@ -37,6 +37,7 @@ class SummaryTree:
         self._context = context
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
+        self._gate = MergeGate(context.concurrency)
         self._totals: dict[int, int] = {-1: context.plan.document_words}
 
     async def build(self) -> Piece:
@@ -67,7 +68,7 @@ class SummaryTree:
         A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
         """
         chunks = self._context.chunks
-        tasks = [asyncio.create_task(self._leaf(chunk)) for chunk in chunks]
+        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in chunks]
         try:
             failed = await self._hand_on(tasks, out)
             if failed is not None:
@@ -97,6 +98,13 @@ class SummaryTree:
                 await out.put(piece)
         return None
 
+    async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
+        await self._gate.enter()
+        try:
+            return await self._leaf(chunk)
+        finally:
+            self._gate.leave()
+
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         context = self._context
         excerpt = context.excerpt(chunk)
@@ -105,11 +113,11 @@ class SummaryTree:
             # Scene breaks and blank pages: nothing to say, nothing to ask.
             return None
         limit = min(context.plan.levels[0].words, max(_MIN_WORDS, int(words * LEVEL_RATIO)))
-        place = Place(f"chunk {chunk.index + 1}/{len(context.chunks)}")
+        place = f"chunk {chunk.index + 1}/{len(context.chunks)}"
         try:
             written = await context.writer.summarize_chunk(excerpt, limit, place)
             if not written.text:
-                raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place.label)
+                raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place)
         except ReplyError as error:
             context.gap(chunk.index, error)
             return None
@@ -124,6 +132,8 @@ class SummaryTree:
         index = 0
         while (piece := await below.get()) is not _END:
             room = limits.room - self._context_tokens(previous, limits)
+            if level == 1:
+                self._foresee(piece, [*group, piece], room)
             if group and self._size([*group, piece]) > room:
                 previous = await self._merge(level, index, group, previous, limits.words)
                 group, index = [], index + 1
@@ -136,6 +146,12 @@ class SummaryTree:
         await above.put(await self._merge(level, index, group, previous, limits.words))
         self._require_shorter(level)
         await above.put(_END)
+
+    def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
+        """Tell the gate when the current group is likely to be full, if summaries go on to be as long as they are."""
+        size = self._size(group)
+        more = max(0, room - size) * len(group) // max(1, size) + 1
+        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._context.chunks)))
 
     def _open(self, level: int) -> _Stream:
         stream: _Stream = asyncio.Queue()
@@ -158,12 +174,13 @@ class SummaryTree:
         context = self._context
         total = sum(piece.words for piece in group)
         limit = min(words, max(_MIN_WORDS, int(total * _MERGE_RATIO)))
-        place = Place(f"level {level} merge {index + 1}", urgency=-level)
+        place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
-        written = await context.writer.merge([piece.text for piece in group], before, limit, place)
+        with self._gate.merging():
+            written = await context.writer.merge([piece.text for piece in group], before, limit, place)
         if not written.text:
             raise IncompleteError(
-                "every reply to a merge was empty", place=place.label, hint="try another --model, then resume the run"
+                "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
             )
         piece = context.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
         self._totals[level] = self._totals.get(level, 0) + piece.words

@@ -2,10 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 from redraft.errors import BudgetError
+
+# A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
+_ROUNDING = 1e-9
+
+
+@dataclass(slots=True)
+class Reservation:
+    """Room held for one call. Unless the call is `spent`, it is given back."""
+
+    cost: float | None = None
+
+    def spent(self, cost: float) -> None:
+        """Record that the call was made, and what it cost."""
+        self.cost = cost
 
 
 class Budget:
@@ -16,29 +32,47 @@ class Budget:
         self._max_cost = max_cost
         self.calls = calls
         self.cost = cost
+        self._held_calls = 0
+        self._held_cost = 0.0
+        self._settled = asyncio.Event()
 
-    @contextmanager
-    def reserve(self, worst_cost: float) -> Iterator[None]:
-        """Hold room for one call while it is made; afterwards only what was `spent` remains."""
-        if self._max_calls is not None and self.calls >= self._max_calls:
-            raise BudgetError(
-                f"--max-calls {self._max_calls} is used up", hint="resume the run with a higher --max-calls"
-            )
-        if self._max_cost is not None and self.cost + worst_cost > self._max_cost:
-            raise BudgetError(
-                f"the next call could cost ${worst_cost:.4f}, and with ${self.cost:.4f} spent or under way that may"
-                f" pass --max-cost {self._max_cost:g}",
-                hint="resume the run with a higher --max-cost",
-            )
-        self.calls += 1
-        self.cost += worst_cost
+    @asynccontextmanager
+    async def reserve(self, worst_cost: float) -> AsyncIterator[Reservation]:
+        """Hold room for one call while it is made; afterwards only what was spent remains.
+
+        Most calls cost less than their worst case. So while others are in flight a call without room waits for what
+        they leave; it is refused only when nothing else is under way, and whatever was paid for has arrived.
+        """
+        while lack := self._lack(worst_cost):
+            if not self._held_calls:
+                raise BudgetError(lack[0], hint=lack[1])
+            await self._settled.wait()
+        self._held_calls += 1
+        self._held_cost += worst_cost
+        reservation = Reservation()
         try:
-            yield
+            yield reservation
         finally:
-            self.calls -= 1
-            self.cost -= worst_cost
+            self._settle(reservation, worst_cost)
 
-    def spent(self, cost: float) -> None:
-        """Record a call that was made."""
-        self.calls += 1
-        self.cost += cost
+    def _lack(self, worst_cost: float) -> tuple[str, str] | None:
+        """What stands in the way of a call, and what to do about it."""
+        if self._max_calls is not None and self.calls + self._held_calls >= self._max_calls:
+            return f"--max-calls {self._max_calls} is used up", "resume the run with a higher --max-calls"
+        if self._max_cost is None or self.cost + self._held_cost + worst_cost <= self._max_cost + _ROUNDING:
+            return None
+        return (
+            f"the next call could cost ${worst_cost:.4f}, and with ${self.cost:.4f} spent that may pass"
+            f" --max-cost {self._max_cost:g}",
+            "resume the run with a higher --max-cost",
+        )
+
+    def _settle(self, reservation: Reservation, worst_cost: float) -> None:
+        self._held_calls -= 1
+        # Without calls in flight nothing is held, whatever the rounding of the sums says.
+        self._held_cost = self._held_cost - worst_cost if self._held_calls else 0.0
+        if reservation.cost is not None:
+            self.calls += 1
+            self.cost += reservation.cost
+        self._settled.set()
+        self._settled = asyncio.Event()

@@ -15,7 +15,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from redraft.domain import Usage
-from redraft.errors import CapabilityError, RefusedReply, UnreadableReply
+from redraft.errors import CapabilityError, RefusedReply, TransientError, UnreadableReply
 from redraft.models.base import Reply, Request, Sampling
 from redraft.models.failures import translate
 from redraft.models.reading import NoValueError, read_value, without_thoughts
@@ -27,6 +27,15 @@ Mode = Literal["json_schema", "tools", "plain"]
 
 # What a reply without a limit is taken to cost at most.
 _UNLIMITED = 16_384
+# How other providers put what OpenAI calls a finish reason.
+_FINISHES = {
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "max_tokens": "length",
+    "tool_use": "tool_calls",
+    "refusal": "content_filter",
+    "safety": "content_filter",
+}
 
 
 class ChatModel:
@@ -45,7 +54,10 @@ class ChatModel:
         modes: Sequence[Mode] = ("tools", "plain"),
         reasoning_reserve: int = 0,
         takes_temperature: bool = True,
+        seconds: float | None = None,
+        secrets: Sequence[str] = (),
     ) -> None:
+        """`seconds` is how long one answer may take from start to end; `secrets` are kept out of error messages."""
         self.identity = identity
         self._chat = chat
         self._book = book
@@ -55,6 +67,8 @@ class ChatModel:
         self._reasoning_reserve = reasoning_reserve
         self._takes_temperature = takes_temperature
         self._old_limit_name = False
+        self._seconds = seconds
+        self._secrets = tuple(secrets)
 
     def most_tokens(self, sampling: Sampling) -> int:
         """The limit that goes out with the request."""
@@ -72,10 +86,16 @@ class ChatModel:
         structured = request.prompt.returns is not str
         mode: Mode | None = self._modes[0] if structured else None
         runnable, options = self._options(request, mode)
+        # What is learned while this request is under way is not what it was made with.
+        used = self._used(mode)
         try:
-            message = await runnable.ainvoke(self._messages(request, mode), **options)
-        except Exception as error:
-            raise self._learn(translate(error, self._used(mode))) from error
+            async with asyncio.timeout(self._seconds):
+                message = await runnable.ainvoke(self._messages(request, mode), **options)
+        except TimeoutError:
+            raise TransientError("the model did not answer in time") from None
+        except Exception as error:  # noqa: BLE001
+            # The provider's own exception may quote the request with its key, and a traceback would show it.
+            raise self._learn(translate(error, used, self._secrets)) from None
         if structured:
             self._settled = True
         return _read(request, cast(AIMessage, message))
@@ -95,23 +115,20 @@ class ChatModel:
             elif feature == "max_completion_tokens":
                 self._old_limit_name = True
             elif self._modes[0] == feature:
-                self._modes.pop(0)
+                del self._modes[0]
         return error
 
     def _messages(self, request: Request[Given_, Value_], mode: Mode | None) -> list[BaseMessage]:
         text = self._book.render(request.prompt, request.given)
+        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{_schema(request)}"
         if mode == "plain":
-            schema = json.dumps(_shape(request).model_json_schema(), ensure_ascii=False)
-            text += f"\n\nReply with one JSON object that fits this JSON Schema, and with nothing else:\n{schema}"
+            text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]
         if request.complaint is not None:
-            messages.append(AIMessage(request.complaint.reply))
-            messages.append(
-                HumanMessage(
-                    f"That reply cannot be used: {request.complaint.reason}. Reply again, complete and in the form"
-                    " asked for, and with nothing else."
-                )
-            )
+            # Some providers refuse an empty message.
+            messages.append(AIMessage(request.complaint.reply or "(nothing)"))
+            again = form if mode else "Reply again, complete and in the form asked for, and with nothing else."
+            messages.append(HumanMessage(f"That reply cannot be used: {request.complaint.reason}. {again}"))
         return messages
 
     def _options(
@@ -155,10 +172,15 @@ def _shape(request: Request[Any, Any]) -> type[BaseModel]:
     return shape
 
 
+def _schema(request: Request[Any, Any]) -> str:
+    shape = request.prompt.returns
+    return json.dumps(shape.model_json_schema(), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
+
+
 def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]:
     """The typed reply in a message."""
     usage = _usage(message)
-    finish = str(message.response_metadata.get("finish_reason") or "")
+    finish = _finish(message)
     refusal = message.additional_kwargs.get("refusal")
     text = clean(_text(message))
     if refusal or finish == "content_filter":
@@ -170,14 +192,24 @@ def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]
             place=request.label,
         )
     shape = request.prompt.returns
-    if not issubclass(shape, BaseModel):
-        text = without_thoughts(text)
-        return Reply(cast(Value_, text), text, usage, finish)
     try:
-        return Reply(cast(Value_, read_value(text, shape)), text, usage, finish)
+        if issubclass(shape, BaseModel):
+            return Reply(cast(Value_, read_value(text, shape)), text, usage, finish)
+        if words := without_thoughts(text):
+            return Reply(cast(Value_, words), words, usage, finish)
+        reason = "the reply is empty"
     except NoValueError as error:
-        reason = "the reply was cut off at the token limit" if finish == "length" else str(error)
-        raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label) from error
+        reason = str(error)
+    if finish == "length":
+        reason = "the reply was cut off at the token limit"
+    raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label)
+
+
+def _finish(message: AIMessage) -> str:
+    """Why the reply ended, in OpenAI's words."""
+    metadata = message.response_metadata
+    reason = str(metadata.get("finish_reason") or metadata.get("stop_reason") or "").lower()
+    return _FINISHES.get(reason, reason)
 
 
 def _text(message: AIMessage) -> str:

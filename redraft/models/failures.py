@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import time
+from collections.abc import Sequence
+from email.utils import parsedate_to_datetime
 
 import httpx
 
@@ -17,7 +20,10 @@ from redraft.errors import (
 )
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
+_REDACTED = "[redacted]"
 _WIDTH = 300
+# A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
+_LONGEST_WAIT = 3600.0
 _FEATURES = {
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
     "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
@@ -25,55 +31,76 @@ _FEATURES = {
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
 }
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
-_FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai", re.IGNORECASE)
+_FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
+_NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
-def redact(message: str) -> str:
-    """The message, without anything that looks like a credential, on one line of sane length."""
-    line = " ".join(_SECRET.sub("[redacted]", message).split())
+def redact(message: str, secrets: Sequence[str] = ()) -> str:
+    """The message, without `secrets` and what looks like one, on one line of sane length."""
+    for secret in secrets:
+        message = message.replace(secret, _REDACTED)
+    line = " ".join(_SECRET.sub(_REDACTED, message).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
-def translate(error: Exception, used: frozenset[str]) -> ModelError:
+def translate(error: Exception, used: frozenset[str], secrets: Sequence[str] = ()) -> ModelError:
     """Our error for a provider's. `used` names the features that the request relied on."""
-    message = redact(str(error) or type(error).__name__)
+    message = redact(str(error) or type(error).__name__, secrets)
     status = _status(error)
-    if status == 429:
-        return _too_many(error, message)
-    if status == 400 or status == 422:
-        return _bad_request(message, used)
-    if status in (401, 403):
-        return ProviderError(message, hint="check the API key and what it may use")
-    if status == 404:
-        return ProviderError(message, hint="check the model's name and the base URL")
-    if status is not None and (status >= 500 or status in (408, 409, 425)):
-        return TransientError(f"HTTP {status}: {message}")
-    if status is not None:
-        return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
+    if status is not None and status >= 300:
+        return _of_status(status, error, message, used)
     if _is_connection_trouble(error):
-        cause = redact(str(error.__cause__)) if error.__cause__ else ""
+        cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         return TransientError(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
-    if isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
+    if status is not None or isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
         # What LangChain and the SDK raise when a 200 holds no chat completion: no choices, or a proxy's HTML page.
-        return TransientError(f"the server's answer is not a chat completion ({message})")
+        return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     return ModelError(message, hint="see the message; the run can be resumed")
 
 
+def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
+    if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
+        return _too_many(error, message)
+    if status in (400, 404, 413, 422, 501) and (known := _known_complaint(message, used)):
+        return known
+    if status in (401, 403):
+        if status == 403 and _FILTERED.search(message):
+            return _filtered(message)
+        return ProviderError(message, hint="check the API key and what it may use")
+    if status == 402:
+        return ProviderError(message, hint=_NO_CREDIT)
+    if status == 404:
+        return ProviderError(message, hint="check the model's name and the base URL")
+    if status in (400, 413, 422):
+        # It may be this one request, so it does not speak for the others.
+        return ModelError(message, hint="the provider refuses the request; see its message")
+    if status >= 500 or status in (408, 409, 425):
+        return TransientError(f"HTTP {status}: {message}")
+    return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
+
+
 def _too_many(error: Exception, message: str) -> ModelError:
-    if "insufficient_quota" in str(error):
-        return ProviderError(message, hint="the account has no credit left; add some, then resume the run")
-    return RateLimited(message, retry_after=_retry_after(error))
+    if "insufficient_quota" in f"{error} {getattr(error, 'body', '')}":
+        return ProviderError(message, hint=_NO_CREDIT)
+    wait = _retry_after(error)
+    if wait is not None and wait > _LONGEST_WAIT:
+        return ProviderError(
+            message, hint=f"the provider asks to wait for {wait / 3600:.1f} hours; resume the run then"
+        )
+    return RateLimited(message, retry_after=wait)
 
 
-def _bad_request(message: str, used: frozenset[str]) -> ModelError:
+def _known_complaint(message: str, used: frozenset[str]) -> ModelError | None:
+    if _TOO_LONG.search(message):
+        return ModelError(message, hint="use smaller --chunk-tokens and --context-tokens")
     for feature, pattern in _FEATURES.items():
         if feature in used and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
-    if _FILTERED.search(message):
-        return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
-    if _TOO_LONG.search(message):
-        return ModelError(message, hint="use smaller --chunk-tokens and --context-tokens")
-    return ProviderError(message, hint="the provider refuses the request; see its message")
+    return _filtered(message) if _FILTERED.search(message) else None
+
+
+def _filtered(message: str) -> RefusedReply:
+    return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
 
 
 def _status(error: Exception) -> int | None:
@@ -82,16 +109,24 @@ def _status(error: Exception) -> int | None:
 
 
 def _retry_after(error: Exception) -> float | None:
-    """Seconds from `retry-after-ms` or `retry-after`; a date, or nonsense, counts as not given."""
+    """Seconds from `retry-after-ms` or `retry-after`, which may be a date; nonsense counts as not given."""
     headers = getattr(getattr(error, "response", None), "headers", {})
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
+        given = str(headers.get(name) or "")
         try:
-            seconds = float(headers.get(name, "")) * scale
+            seconds = float(given) * scale
         except ValueError:
-            continue
-        if 0 <= seconds <= 3600:
+            seconds = _seconds_until(given)
+        if 0 <= seconds < float("inf"):
             return seconds
     return None
+
+
+def _seconds_until(date: str) -> float:
+    try:
+        return max(0.0, parsedate_to_datetime(date).timestamp() - time.time())
+    except (ValueError, TypeError):
+        return float("nan")
 
 
 def _is_connection_trouble(error: BaseException | None) -> bool:

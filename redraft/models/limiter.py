@@ -48,6 +48,9 @@ class Limiter:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._leave()
+            else:
+                # It may have been the one whose size made the others wait.
+                self._admit()
             raise
         try:
             yield time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import lru_cache
@@ -14,12 +15,13 @@ from redraft.domain import Usage
 from redraft.errors import UsageError
 
 _MILLION = 1_000_000
+_DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?")
 
 
 class Price(BaseModel):
     """US dollars per million tokens."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
@@ -49,8 +51,8 @@ class PriceTable:
         prices = {**self.builtin, **self.own} if at_openai else self.own
         if name in prices:
             return prices[name]
-        dated = [known for known in prices if name.startswith(known + "-") and name[len(known) + 1 :][:4].isdigit()]
-        return prices[max(dated, key=len)] if dated else None
+        dated = (known for known in prices if name.startswith(known) and _DATE.fullmatch(name, len(known)))
+        return next((prices[known] for known in dated), None)
 
 
 @lru_cache(maxsize=1)
@@ -66,13 +68,22 @@ def price_table(path: str | None) -> PriceTable:
     if path is None:
         return builtin
     try:
-        own = _TABLE.validate_python(tomllib.loads(Path(path).expanduser().read_text("utf-8")).get("prices", {}))
+        own = _TABLE.validate_python(tomllib.loads(Path(path).expanduser().read_text("utf-8"))["prices"])
     except OSError as error:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=path) from error
-    except (tomllib.TOMLDecodeError, ValidationError) as error:
+    except (KeyError, ValueError) as error:
         raise UsageError(
-            f"not a price table: {error}",
+            f"not a price table: {_reason(error)}",
             place=path,
             hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
         ) from error
     return PriceTable(builtin.builtin, own)
+
+
+def _reason(error: KeyError | ValueError) -> str:
+    if isinstance(error, KeyError):
+        return "it has no [prices]"
+    if isinstance(error, ValidationError):
+        first = error.errors()[0]
+        return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+    return str(error)

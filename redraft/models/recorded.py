@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import itertools
 import json
 import random
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
+from weakref import WeakValueDictionary
 
 from pydantic import BaseModel
 
@@ -18,19 +21,19 @@ from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
     ModelError,
+    ProviderError,
     RateLimited,
     ReplyError,
-    TransientError,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling
-from redraft.models.budget import Budget
+from redraft.models.budget import Budget, Reservation
 from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE, Price
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
-from redraft.store.calls import OK, Call
+from redraft.store.calls import OK, TURNED_AWAY, Call
 from redraft.store.documents import now
 from redraft.store.store import Store
 
@@ -39,8 +42,20 @@ _RATE_LIMIT_TRIES = 30
 _CAPABILITY_TRIES = 6
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
-# A token is seldom shorter than this many bytes of prose; the cost of a call is foreseen with it, on the high side.
-_BYTES_A_TOKEN = 3
+_BYTES_A_TOKEN_AS_A_RULE = 4
+# What a call may cost is foreseen on the high side.
+_BYTES_A_TOKEN_AT_LEAST = 3
+# About as much is said around a complaint.
+_COMPLAINT_BYTES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """Leave to make one attempt: when it was given, the bytes that go out, and the room in the budget."""
+
+    began: float
+    size: int
+    reservation: Reservation
 
 
 class RecordedModel:
@@ -69,7 +84,9 @@ class RecordedModel:
         self._price = price
         self._observer = observer
         self._pause = pause
-        self._flights: dict[str, asyncio.Lock] = {}
+        self._flights: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._hopeless: ProviderError | None = None
+        """What the provider holds against every request of ours: those that still wait are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         """As the model beneath has it."""
@@ -79,33 +96,26 @@ class RecordedModel:
         """The cached reply, or one from the model that is stored before it is returned."""
         messages = self._book.render(request.prompt, request.given)
         key = self._key(request, messages)
-        async with self._alone(key):
-            cached = await self._cached(request, key)
-            return cached or await self._asked(request, key, len(messages.encode("utf-8", "replace")))
+        # One task at a time asks the same; those behind it find the answer in the cache.
+        alone = self._flights.get(key) or asyncio.Lock()
+        self._flights[key] = alone
+        async with alone:
+            return await self._cached(request, key) or await self._asked(request, key, _bytes(messages))
 
     def _key(self, request: Request[Any, Any], messages: str) -> str:
         sampling = request.sampling
-        shape = request.prompt.returns
-        schema = shape.model_json_schema() if issubclass(shape, BaseModel) else "text"
-        material = [
+        material: list[object] = [
             self.identity,
             request.prompt.name,
             messages,
-            schema,
+            _schema(request) or "text",
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
         ]
+        if request.complaint is not None:
+            material += [request.complaint.reply, request.complaint.reason]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
-
-    @asynccontextmanager
-    async def _alone(self, key: str) -> AsyncIterator[None]:
-        """Let one task at a time ask the same; those behind it find the answer in the cache."""
-        lock = self._flights.setdefault(key, asyncio.Lock())
-        async with lock:
-            yield
-        if not lock.locked():
-            self._flights.pop(key, None)
 
     async def _cached(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         answer = await asyncio.to_thread(self._store.calls.find, key, self._run)
@@ -118,58 +128,78 @@ class RecordedModel:
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
-        tries: dict[type[ModelError], int] = {}
-        attempt = 0
-        while True:
-            attempt += 1
-            try:
-                return await self._attempt(request, key, size, attempt)
-            except UnreadableReply as error:
-                if request.complaint is not None:
-                    raise
-                request = replace(request, complaint=Complaint(error.text, error.message))
-                self._observer(CallFailed(request.label, error.message, 0.0))
-            except (RateLimited, TransientError, CapabilityError) as error:
-                tries[type(error)] = tries.get(type(error), 0) + 1
-                wait = _wait(error, tries[type(error)])
-                self._observer(CallFailed(request.label, error.message, wait))
-                if wait is None:
-                    raise
-                await self._pause(wait)
-
-    async def _attempt(self, request: Request[Given_, Value_], key: str, size: int, attempt: int) -> Reply[Value_]:
-        tokens = size // (_BYTES_A_TOKEN + 1) + (request.sampling.max_tokens or 0)
-        async with self._limiter.slot(tokens, request.urgency) as began:
-            with self._budget.reserve(self._worst_cost(request, size)):
-                self._observer(CallStarted(request.label))
-                call = self._blank(request, key, attempt)
+        tries: Counter[type[ModelError]] = Counter()
+        for attempt in itertools.count(1):
+            async with self._turn(request, size + _extra_bytes(request)) as turn:
                 try:
-                    reply = await self._inner.ask(request)
-                except (ModelError, asyncio.CancelledError) as error:
-                    await self._failed(error, call, began)
-                    raise
-                call = self._charged(call, reply.usage, began, size, reply.text)
-                canonical = reply.value.model_dump_json() if isinstance(reply.value, BaseModel) else reply.text
-                call = replace(call, outcome=OK, reply=canonical, finish_reason=reply.finish_reason)
-                # A reply that has been paid for is stored even when the run is being stopped.
-                await asyncio.shield(asyncio.to_thread(self._store.calls.add, call))
-            self._budget.spent(call.cost_usd or 0.0)
-            self._limiter.answered()
+                    return await self._attempt(request, self._blank(request, key, attempt), turn)
+                except ModelError as error:
+                    failure = error
+            tries[type(failure)] += 1
+            wait = _wait(failure, tries[type(failure)], repaired=request.complaint is not None)
+            self._observer(CallFailed(request.label, failure.message, wait))
+            if wait is None:
+                raise failure
+            if isinstance(failure, UnreadableReply):
+                request = replace(request, complaint=Complaint(failure.text, failure.message))
+            if wait:
+                await self._pause(wait)
+        raise AssertionError
+
+    @asynccontextmanager
+    async def _turn(self, request: Request[Any, Any], size: int) -> AsyncIterator[_Turn]:
+        """Wait until it is the request's turn and the budget has room for it."""
+        tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
+        async with (
+            self._limiter.slot(tokens, request.urgency) as began,
+            self._budget.reserve(self._worst_cost(request, size)) as reservation,
+        ):
+            if self._hopeless is not None:
+                raise ProviderError(self._hopeless.message, place=request.label, hint=self._hopeless.hint)
+            yield _Turn(began, size, reservation)
+
+    async def _attempt(self, request: Request[Given_, Value_], call: Call, turn: _Turn) -> Reply[Value_]:
+        self._observer(CallStarted(request.label))
+        try:
+            reply = await self._inner.ask(request)
+        except (ModelError, asyncio.CancelledError) as error:
+            await self._failed(error, call, turn)
+            raise
+        call = self._charged(call, reply.usage, reply.text, turn)
+        turn.reservation.spent(call.cost_usd or 0.0)
+        value = reply.value
+        text = value.model_dump_json(by_alias=True, round_trip=True) if isinstance(value, BaseModel) else reply.text
+        await self._keep(replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return reply
 
-    async def _failed(self, error: BaseException, call: Call, began: float) -> None:
+    async def _failed(self, error: BaseException, call: Call, turn: _Turn) -> None:
         """Record an attempt that brought no value; what it cost, if anything, is spent all the same."""
-        if isinstance(error, RateLimited):
-            self._limiter.turned_away(began, error.retry_after)
         code = error.code if isinstance(error, ModelError) else "cancelled"
-        call = replace(call, outcome=code, error=str(error)[:500], seconds=time.monotonic() - began)
+        call = replace(call, outcome=code, error=str(error)[:500], seconds=time.monotonic() - turn.began)
         if isinstance(error, ReplyError):
-            call = self._charged(call, error.usage, began, 0, error.text)
+            call = self._charged(call, error.usage, error.text, turn)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-        if not isinstance(error, (RateLimited, CapabilityError)):
-            self._budget.spent(call.cost_usd or 0.0)
-        await asyncio.shield(asyncio.to_thread(self._store.calls.add, call))
+            self._limiter.answered()
+        if code not in TURNED_AWAY:
+            turn.reservation.spent(call.cost_usd or 0.0)
+        if isinstance(error, RateLimited):
+            self._limiter.turned_away(turn.began, error.retry_after)
+        elif isinstance(error, ProviderError):
+            self._hopeless = error
+        elif isinstance(error, asyncio.CancelledError):
+            self._observer(CallFailed(call.label, code, None))
+        await self._keep(call)
+
+    async def _keep(self, call: Call) -> None:
+        """Store a call. What has been paid for is stored even when the run is being stopped."""
+        writing = asyncio.ensure_future(asyncio.to_thread(self._store.calls.add, call))
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await writing
+            raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int) -> Call:
         sampling = request.sampling
@@ -187,24 +217,47 @@ class RecordedModel:
             outcome="",
             started=now(),
             seconds=0.0,
+            usage=Usage(reported=False),
         )
 
-    def _charged(self, call: Call, usage: Usage, began: float, size: int, text: str) -> Call:
+    def _charged(self, call: Call, usage: Usage, text: str, turn: _Turn) -> Call:
         """Fill in what the attempt used; where the provider does not say, from the sizes of what went to and fro."""
         if not usage.reported:
-            per_token = _BYTES_A_TOKEN + 1
-            usage = Usage(size // per_token, len(text.encode("utf-8", "replace")) // per_token, reported=False)
+            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, _bytes(text) // _BYTES_A_TOKEN_AS_A_RULE
+            usage = Usage(prompt, reply, reported=False)
         cost = None if self._price is None else self._price.of(usage)
-        return replace(call, usage=usage, cost_usd=cost, seconds=time.monotonic() - began)
+        return replace(call, usage=usage, cost_usd=cost, seconds=time.monotonic() - turn.began)
 
     def _worst_cost(self, request: Request[Any, Any], size: int) -> float:
         if self._price is None:
             return 0.0
-        return self._price.of(Usage(size // _BYTES_A_TOKEN, self._inner.most_tokens(request.sampling)))
+        return self._price.of(Usage(size // _BYTES_A_TOKEN_AT_LEAST + 1, self._inner.most_tokens(request.sampling)))
 
 
-def _wait(error: ModelError, tries: int) -> float | None:
+def _bytes(text: str) -> int:
+    return len(text.encode("utf-8", "replace"))
+
+
+def _schema(request: Request[Any, Any]) -> dict[str, Any]:
+    shape = request.prompt.returns
+    return shape.model_json_schema() if issubclass(shape, BaseModel) else {}
+
+
+def _extra_bytes(request: Request[Any, Any]) -> int:
+    """What goes out beside the prompt's text: the schema, which a repair repeats, and the reply to be repaired."""
+    schema = _schema(request)
+    size = _bytes(json.dumps(schema)) if schema else 0
+    if request.complaint is None:
+        return size
+    return 2 * size + _bytes(request.complaint.reply) + _bytes(request.complaint.reason) + _COMPLAINT_BYTES
+
+
+def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     """Seconds before the next try; None when there shall be none."""
+    if isinstance(error, UnreadableReply):
+        return None if repaired else 0.0
+    if not error.retryable:
+        return None
     if isinstance(error, CapabilityError):
         return 0.0 if tries <= _CAPABILITY_TRIES else None
     limit = _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES

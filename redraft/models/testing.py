@@ -15,6 +15,10 @@ from redraft.prompts.contract import Given_, Value_
 Line = str | BaseModel | ModelError
 
 
+class ScriptError(AssertionError):
+    """A script that does not fit what is asked. It is the test that is wrong, so no run may take it in its stride."""
+
+
 class FunctionModel:
     """Answers with what a function makes of each request: a text, a value, or an error to raise."""
 
@@ -33,9 +37,9 @@ class FunctionModel:
         line = self._function(request)
         if isinstance(line, ModelError):
             raise line
-        if isinstance(line, str) is issubclass(request.prompt.returns, BaseModel):
-            raise ModelError(f"a reply of the wrong type for the prompt {request.prompt.name}: {line!r}")
-        text = line if isinstance(line, str) else line.model_dump_json()
+        if not isinstance(line, request.prompt.returns):
+            raise ScriptError(f"a reply of the wrong type for the prompt {request.prompt.name}: {line!r}")
+        text = line.model_dump_json() if isinstance(line, BaseModel) else str(line)
         return Reply(cast(Value_, line), text, Usage(0, len(text.split())))
 
 
@@ -48,6 +52,6 @@ class ScriptedModel(FunctionModel):
         def next_line(request: Request[Any, Any]) -> Line:
             for line in lines:
                 return line
-            return ModelError(f"the script is exhausted; asked for {request.prompt.name} ({request.label})")
+            raise ScriptError(f"the script is exhausted; asked for {request.prompt.name} ({request.label})")
 
         super().__init__(next_line, identity)

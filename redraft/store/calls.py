@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from redraft.domain import Totals, Usage
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, storable
 from redraft.store.documents import put_text
 
 OK = "ok"
 # Attempts that the provider turned away unread. They cost nothing and count against no budget.
-TURNED_AWAY = "rate_limited"
+TURNED_AWAY = ("rate_limited", "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +73,13 @@ class Calls:
                     call.model,
                     call.prompt,
                     call.prompt_hash,
-                    call.label,
+                    storable(call.label),
                     call.sample,
                     call.temperature,
                     call.max_tokens,
                     call.attempt,
                     "duplicate" if taken else call.outcome,
-                    call.error,
+                    storable(call.error),
                     call.finish_reason,
                     reply,
                     usage.prompt_tokens,
@@ -122,8 +122,8 @@ class Calls:
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
             " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
             " coalesce(sum(reply IS NOT NULL AND cost_usd IS NULL), 0) AS unpriced"
-            " FROM calls WHERE run = ? AND outcome != ?",
-            (run, TURNED_AWAY),
+            " FROM calls WHERE run = ? AND outcome NOT IN (?, ?)",
+            (run, *TURNED_AWAY),
         )
         borrowed = self._connection.row(
             "SELECT count(*) AS n FROM uses u JOIN calls c ON c.id = u.call WHERE u.run = ? AND c.run IS NOT u.run",

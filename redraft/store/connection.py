@@ -27,6 +27,8 @@ class Connection:
         self._lock = threading.RLock()
         with self.explained():
             path.parent.mkdir(parents=True, exist_ok=True)
+            # Books and summaries are private.
+            path.touch(mode=0o600)
             raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             raw.row_factory = sqlite3.Row
             raw.execute("PRAGMA journal_mode=WAL")
@@ -39,15 +41,11 @@ class Connection:
     def writing(self) -> Iterator[sqlite3.Connection]:
         """A write transaction: all of it, or nothing."""
         with self._lock, self.explained():
-            self.raw.execute("BEGIN IMMEDIATE")
             try:
+                self.raw.execute("BEGIN IMMEDIATE")
                 yield self.raw
-            except BaseException:
-                self._roll_back()
-                raise
-            try:
                 self.raw.execute("COMMIT")
-            except sqlite3.Error:
+            except BaseException:
                 self._roll_back()
                 raise
 
@@ -73,7 +71,7 @@ class Connection:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(str(error), place=str(self.path), hint=_advice(str(error))) from error
+            raise StoreError(str(error), place=str(self.path), hint=_advice(error)) from error
 
     def close(self) -> None:
         """Close for good; harmless when repeated."""
@@ -81,14 +79,19 @@ class Connection:
             self.raw.close()
 
 
-def _advice(message: str) -> str:
-    text = message.lower()
+def storable(text: str) -> str:
+    """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _advice(error: Exception) -> str:
+    text = str(error).lower()
     if "locked" in text or "busy" in text:
         return "another program holds the database: close it there, then `redraft resume` the run"
     if "full" in text or "no space" in text:
         return "free some disk space, then `redraft resume` the run; what was stored is safe"
     if "not a database" in text or "malformed" in text:
         return "this is no redraft database, or it is damaged: name another with --db"
-    if "readonly" in text or "read-only" in text or "permission" in text or "unable to open" in text:
+    if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
         return "redraft must be able to write there: name another place with --db"
     return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

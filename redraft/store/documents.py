@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from redraft.domain import Chunk, Document, Section, Span, content_id
 from redraft.errors import StoreError
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, storable
 
 
 def now() -> str:
@@ -20,7 +20,7 @@ def now() -> str:
 def put_text(raw: sqlite3.Connection, text: str) -> str:
     """Store a text within a write transaction; returns its id."""
     key = content_id(text)
-    raw.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, text))
+    raw.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, storable(text)))
     return key
 
 
@@ -51,11 +51,11 @@ class Documents:
                 "INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
                 (
                     document.id,
-                    document.title,
-                    document.source,
+                    storable(document.title),
+                    storable(document.source),
                     document.encoding,
                     len(document.text),
-                    json.dumps(sections, ensure_ascii=False),
+                    storable(json.dumps(sections, ensure_ascii=False)),
                     now(),
                 ),
             )

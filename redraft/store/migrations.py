@@ -32,7 +32,19 @@ def migrate(connection: Connection) -> None:
     if pending:
         # Two processes may open a new database at once: the second finds nothing left to do.
         with connection.writing():
+            _require_ours(connection)
             migrations.apply(connection.database)
+
+
+def _require_ours(connection: Connection) -> None:
+    """Our tables come into being together with the record of it, so tables without it are somebody else's."""
+    tables = set(connection.database.table_names()) - {migrations.migrations_table}
+    if tables and not migrations.applied(connection.database):
+        raise StoreError(
+            f"this is the database of another program (it has a table {min(tables)})",
+            place=str(connection.path),
+            hint="name another database with --db",
+        )
 
 
 STEPS = ("m001_texts_runs_calls",)

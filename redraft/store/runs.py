@@ -11,7 +11,7 @@ from typing import Literal
 from redraft.domain import Draft, Gap, Piece, content_id
 from redraft.errors import RunError
 from redraft.settings import Limits, Settings
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, storable
 from redraft.store.documents import now, put_text
 
 Status = Literal["running", "done", "stopped", "failed", "interrupted"]
@@ -106,11 +106,11 @@ class Runs:
             raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(self, run: str, text: str, words: int, node: str, notes: Sequence[str] = (), round_: int = 0) -> str:
-        """Store a draft and make it the run's result. A node that runs twice stores the same draft once."""
+        """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT OR IGNORE INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
                 (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
             )
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
@@ -174,7 +174,7 @@ class Runs:
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
         with self._connection.writing() as raw:
-            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", (run, gap.chunk, gap.code, gap.reason))
+            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", (run, gap.chunk, gap.code, storable(gap.reason)))
 
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +18,8 @@ from redraft.store.migrations import migrate
 from redraft.store.runs import Runs
 
 FILE_NAME = "redraft.db"
+# `is_claimed` holds a claim for the blink of an eye, which must not keep others from the run.
+_CLAIM_SECONDS = 0.5
 
 
 def default_path() -> Path:
@@ -31,12 +32,12 @@ class Store:
 
     def __init__(self, path: Path | str | None = None) -> None:
         self.path = Path(path).expanduser() if path else default_path()
-        created = not self.path.exists()
         self._connection = Connection(self.path)
-        if created and os.name == "posix":
-            # Books and summaries are private.
-            self.path.chmod(0o600)
-        migrate(self._connection)
+        try:
+            migrate(self._connection)
+        except BaseException:
+            self._connection.close()
+            raise
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.calls = Calls(self._connection)
@@ -50,12 +51,13 @@ class Store:
     def claim(self, run: str) -> Iterator[None]:
         """Work on a run, and keep other processes from doing so. The claim ends with the process that holds it."""
         lock = self._lock(run)
-        try:
-            lock.acquire(blocking=False)
-        except Timeout:
-            raise RunError(
-                f"run {run} is being worked on by another process", hint="wait for it, or stop it first"
-            ) from None
+        with self._connection.explained():
+            try:
+                lock.acquire(timeout=_CLAIM_SECONDS)
+            except Timeout:
+                raise RunError(
+                    f"run {run} is being worked on by another process", hint="wait for it, or stop it first"
+                ) from None
         try:
             yield
         finally:

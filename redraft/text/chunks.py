@@ -16,6 +16,8 @@ MIN_BUDGET = 16
 _CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
 _SPACE = re.compile(r"(?<=\S)(?=\s)")
 _LOOK_BACK = 2_000
+# After a line end, or before a blank: there a token ends in any case. A slash joins the line end before it.
+_EXACT = re.compile(r"(?<=\n)(?![/\r\n])(?!\s+[\r\n])|(?<=\S)(?=[^\S\r\n\x1c-\x1f])(?!\s+[\r\n])")
 
 
 def chunk(document: Document, tokenizer: Tokenizer, budget: int) -> list[Chunk]:
@@ -29,8 +31,9 @@ class _Chunker:
     """Greedy cutting over one measured text.
 
     A chunk ends at a *seam*: after the line end that follows a sentence, else before the space that follows it. No
-    token of the vocabularies in use joins the two sides of a seam, so the counts of the one measurement are exact for
-    every chunk between seams. Only a chunk cut elsewhere, within an over-long sentence, is counted again.
+    token of the vocabularies in use joins the two sides of such a seam, so the counts of the one measurement are exact
+    for every chunk between two of them. Only a chunk that begins or ends elsewhere, within an over-long sentence or
+    between sentences without a space, is counted again.
     """
 
     def __init__(self, text: str, tokenizer: Tokenizer, budget: int) -> None:
@@ -42,26 +45,37 @@ class _Chunker:
         self._split: tuple[int, list[int]] = (-1, [])
 
     def run(self) -> list[Chunk]:
+        """Cut from the beginning to the end."""
         chunks: list[Chunk] = []
-        start, clean = 0, True
+        start, exact = 0, True
         while start < len(self._text):
-            end, seam = self._cut(start)
-            if not (clean and seam):
-                end, seam = self._shrink(start, end, seam)
-            counted = self._meter.tokens(start, end) if clean and seam else self._count(start, end)
-            chunks.append(Chunk(len(chunks), Span(start, end), counted))
-            start, clean = end, seam
+            end = self._cut(start, self._budget)
+            ends_exact = self._is_exact(end)
+            if exact and ends_exact:
+                tokens = self._meter.tokens(start, end)
+            else:
+                end, tokens = self._fit(start, end)
+                ends_exact = self._is_exact(end)
+            chunks.append(Chunk(len(chunks), Span(start, end), tokens))
+            start, exact = end, ends_exact
         return chunks
 
-    def _cut(self, start: int) -> tuple[int, bool]:
-        """Where a chunk that begins at `start` ends, and whether that is a seam."""
-        if self._meter.tokens(start, len(self._text)) <= self._budget:
-            return len(self._text), True
-        limit = self._meter.reach(start, self._budget)
+    def _fit(self, start: int, end: int) -> tuple[int, int]:
+        """Cut a chunk for which the measurement cannot vouch so that it fits, and count it."""
+        allowed = self._budget
+        while (tokens := self._tokenizer.count(self._text[start:end])) > self._budget and end > start + 1:
+            allowed -= tokens - self._budget
+            shorter = self._cut(start, allowed)
+            end = shorter if shorter < end else start + max(1, (end - start) // 2)
+        return end, tokens
+
+    def _cut(self, start: int, allowed: int) -> int:
+        """Where a chunk that begins at `start` and has `allowed` tokens ends."""
+        if self._meter.tokens(start, len(self._text)) <= allowed:
+            return len(self._text)
+        limit = self._meter.reach(start, max(0, allowed))
         seam = self._last_seam(limit)
-        if seam > start:
-            return seam, self._is_exact(seam)
-        return self._forced(start, limit), False
+        return seam if seam > start else self._forced(start, limit)
 
     def _last_seam(self, limit: int) -> int:
         """The last seam at or before `limit`. Only the paragraph that `limit` falls into is split into sentences."""
@@ -80,9 +94,8 @@ class _Chunker:
             self._split = (begin, seams)
         return self._split[1]
 
-    def _is_exact(self, seam: int) -> bool:
-        """A slash joins the line end before it in one vocabulary."""
-        return self._text[seam : seam + 1] != "/"
+    def _is_exact(self, at: int) -> bool:
+        return at == len(self._text) or bool(_EXACT.match(self._text, at))
 
     def _forced(self, start: int, limit: int) -> int:
         """An over-long sentence ends at a clause, else between words, else at a token; at least one character on."""
@@ -93,16 +106,6 @@ class _Chunker:
             if ends:
                 return ends[-1]
         return max(limit, start + 1)
-
-    def _shrink(self, start: int, end: int, seam: bool) -> tuple[int, bool]:
-        """Cut a chunk whose count the one measurement cannot vouch for until it fits."""
-        while (over := self._count(start, end) - self._budget) > 0 and end > start + 1:
-            share = over / (over + self._budget)
-            end, seam = max(start + 1, end - max(1, int((end - start) * share))), False
-        return end, seam
-
-    def _count(self, start: int, end: int) -> int:
-        return self._tokenizer.count(self._text[start:end])
 
 
 def _seam(text: str, before: int, after: int) -> int:

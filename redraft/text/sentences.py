@@ -8,38 +8,49 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from heapq import merge
+from itertools import accumulate, pairwise
 
 from sentencex import segment
 
 from redraft.domain import Span
 
-# A blank line, the start of a list item or heading, and the end of a heading line all end a paragraph.
-_BREAK = re.compile(
-    r"^[^\S\n]*\#{1,6}[^\S\n][^\n]*\n\s*"
-    r"|\n[^\S\n]*\n\s*"
-    r"|\n(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n])",
-    re.MULTILINE,
-)
+# A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
+_BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
+_HEADING_END = re.compile(r"(?<!#)\#{1,6}[^\S\n][^\n]*\n\s*")
 
 # The splitter takes time quadratic in a paragraph's quotation marks, so a long paragraph is fed to it in blocks.
 _BLOCK = 4_000
+
+# The splitter fails on a space of several bytes before a full stop; an ordinary one means the same.
+_WIDE_SPACE = re.compile(r"[^\S\n\t ]")
 
 _ENDS = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 
 
 def paragraph_seams(text: str) -> Iterator[int]:
-    """The offsets at which a new paragraph begins (the line end before it belongs to the one above)."""
-    for found in _BREAK.finditer(text):
-        yield found.start() + found.group().rfind("\n") + 1
+    """The offsets at which a new paragraph begins (the line end before it belongs to the one above), in order."""
+    breaks = (found.start() + found.group().rfind("\n") + 1 for found in _BREAK.finditer(text))
+    last = 0
+    for seam in merge(breaks, _heading_ends(text)) if "#" in text else breaks:
+        if seam > last:
+            yield seam
+            last = seam
+
+
+def _heading_ends(text: str) -> Iterator[int]:
+    for found in _HEADING_END.finditer(text):
+        line = text.rfind("\n", 0, found.start()) + 1
+        if not text[line : found.start()].strip():
+            yield found.start() + found.group().rfind("\n") + 1
 
 
 def paragraphs(text: str) -> Iterator[Span]:
     """The paragraphs of `text`, in order; together they cover it exactly."""
     start = 0
     for seam in paragraph_seams(text):
-        if seam > start:
-            yield Span(start, seam)
-            start = seam
+        yield Span(start, seam)
+        start = seam
     if start < len(text):
         yield Span(start, len(text))
 
@@ -62,16 +73,16 @@ def ends_sentence(text: str) -> bool:
 def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
     """The sentences of one paragraph.
 
-    A block may end within its last sentence, so the next block begins with that one; a sentence longer than a block is
-    put together from its parts.
+    A block may end within its last sentence, or within somebody's speech, so the next block begins before it; a sentence
+    longer than a block is put together from its parts.
     """
     at, begun = paragraph.start, -1
     while at < paragraph.end:
         stop = _block_end(body, at, paragraph.end)
-        parts = segment("en", body[at:stop])
+        parts = _segment(body[at:stop])
         whole = stop == paragraph.end
         unfinished = not whole and len(parts) == 1
-        for part in parts if whole or unfinished else parts[:-1]:
+        for part in parts if whole or unfinished else parts[: _settled(parts)]:
             core = part.strip()
             begin = at + part.index(core)
             at += len(part)
@@ -80,6 +91,33 @@ def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
             elif core:
                 yield Span(offset + (begin if begun < 0 else begun), offset + begin + len(core))
                 begun = -1
+    if begun >= 0:
+        yield Span(offset + begun, offset + len(body[: paragraph.end].rstrip()))
+
+
+def _segment(text: str) -> list[str]:
+    """The splitter's sentences, which together are `text`; all of it as one where the splitter fails."""
+    try:
+        parts: list[str] = segment("en", _WIDE_SPACE.sub(" ", text))
+    except BaseException as error:  # a panic of the splitter's Rust code is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return [text]
+    ends = [0, *accumulate(len(part) for part in parts)]
+    if ends[-1] != len(text):  # something was lost or added: no boundary can be trusted
+        return [text]
+    return [text[start:end] for start, end in pairwise(ends) if end > start]
+
+
+def _settled(parts: list[str]) -> int:
+    """How many sentences of a block can be kept: up to the last place outside quotation marks and brackets."""
+    settled = depth = straight = 0
+    for index, part in enumerate(parts[:-1], 1):
+        depth += part.count("“") - part.count("”") + part.count("(") - part.count(")")
+        straight += part.count('"')
+        if depth == 0 and straight % 2 == 0:
+            settled = index
+    return settled or len(parts) - 1
 
 
 def _block_end(body: str, at: int, end: int) -> int:

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
+
+from redraft.text.estimate import UNIT, estimate
 
 if TYPE_CHECKING:
     import tiktoken
@@ -20,9 +23,12 @@ if TYPE_CHECKING:
 ESTIMATE = "estimate"
 _FALLBACK_ENCODING = "o200k_base"
 _LOAD_SECONDS = 10.0
-_MARGIN = 1.15
-# One encoder call handles about this many characters; its token list is turned into an array before the next.
-_BLOCK = 1_000_000
+MARGIN = 1.15
+# One encoder call handles about this many characters, which keeps what it needs in between small.
+_BLOCK = 250_000
+_RUN = 50_000
+_CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\S\n)(?=[^\s/])")
+_BLANKS = re.compile(r"\s{2,}")
 
 Offsets = npt.NDArray[np.int64]
 
@@ -30,13 +36,15 @@ Offsets = npt.NDArray[np.int64]
 class Meter:
     """Token counts for every span of one text.
 
-    `ends[i]` is the character offset at which token i ends, `cost[i]` what the first i tokens count together. A token
-    that a span cuts through is counted whole, so a count is never too small at a place where tokens cannot join.
+    `ends[i]` is the character offset at which token i ends, `cost[i]` what the first i tokens count together, in
+    parts of which `unit` make a token. A token that a span cuts through is counted whole, so a count is never too small
+    at a place where tokens cannot join.
     """
 
-    def __init__(self, ends: Offsets, cost: npt.NDArray[np.float64] | None = None) -> None:
+    def __init__(self, ends: Offsets, cost: Offsets | None = None, unit: int = 1) -> None:
         self._ends = ends
         self._cost = cost
+        self._unit = unit
 
     def tokens(self, start: int, end: int) -> int:
         """The number of tokens in the span."""
@@ -48,33 +56,39 @@ class Meter:
             last += 1
         if self._cost is None:
             return last - first
-        return int(np.ceil(self._cost[last] - self._cost[first] - 1e-9))
+        return -(-int(self._cost[last] - self._cost[first]) // self._unit)
 
     def reach(self, start: int, budget: int) -> int:
         """The furthest offset so that the tokens from `start` to it fit the budget."""
-        first = int(np.searchsorted(self._ends, start, side="right"))
+        ends = self._ends
+        first = int(np.searchsorted(ends, start, side="right"))
         if self._cost is None:
             last = first + budget
         else:
-            last = int(np.searchsorted(self._cost, self._cost[first] + budget + 1e-9, side="right")) - 1
-        if last >= len(self._ends):
-            return int(self._ends[-1]) if len(self._ends) else 0
+            last = int(np.searchsorted(self._cost, self._cost[first] + budget * self._unit, side="right")) - 1
+        if last >= len(ends):
+            return max(start, int(ends[-1])) if len(ends) else start
         # Several tokens may end in one character (an emoji): it only fits if all of them do.
-        end = int(self._ends[last - 1]) if last > first else start
-        if last > first and self._ends[last] == end:
-            end = int(self._ends[np.searchsorted(self._ends, end, side="left") - 1]) if end - 1 > start else start
-        return max(end, start)
+        while last > first and ends[last - 1] == ends[last]:
+            last -= 1
+        return max(start, int(ends[last - 1])) if last > first else start
 
 
 class Tokenizer(Protocol):
     """Counts tokens; `name` is recorded with every run that relied on it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The vocabulary, or `estimate`."""
+        ...
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        """The number of tokens of `text`."""
+        ...
 
-    def measure(self, text: str) -> Meter: ...
+    def measure(self, text: str) -> Meter:
+        """Count every span of `text` in advance."""
+        ...
 
 
 class TiktokenTokenizer:
@@ -88,65 +102,58 @@ class TiktokenTokenizer:
         self.name = encoding.name
 
     def count(self, text: str) -> int:
-        return len(self._encoding.encode_ordinary(text))
+        """The number of tokens of `text`."""
+        return sum(len(self._encode(text[start:end])) for start, end in _blocks(text))
 
     def measure(self, text: str) -> Meter:
+        """Count every span of `text` in advance."""
         parts: list[Offsets] = []
         for start, end in _blocks(text):
             block = text[start:end]
-            tokens = self._encoding.encode_to_numpy(block, disallowed_special=())
-            parts.append(_to_characters(block, np.cumsum(self._sizes[tokens])) + start)
+            parts.append(_to_characters(block, np.cumsum(self._sizes[self._encode(block)])) + start)
         return Meter(np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64))
 
+    def _encode(self, block: str) -> npt.NDArray[np.uint32]:
+        try:
+            return self._encoding.encode_to_numpy(block, disallowed_special=())
+        except UnicodeEncodeError:  # half of a surrogate pair, which no file holds but a program may pass
+            return self._encoding.encode_to_numpy(_encodable(block), disallowed_special=())
 
-def _blocks(text: str) -> list[tuple[int, int]]:
+
+def _encodable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Stretches that can be encoded apart with the same result: no token joins a letter and the space after it."""
-    cuts, start = [], 0
-    while start < len(text):
-        end = min(start + _BLOCK, len(text))
-        if end < len(text):
-            space = text.rfind(" ", start + 1, end)
-            while space > start and text[space - 1].isspace():
-                space -= 1
-            end = space if space > start else end
-        cuts.append((start, end))
-        start = end
-    return cuts
+    start = 0
+    for stop in [*_cuts_in_long_runs(text), len(text)]:
+        while stop - start > _BLOCK:
+            found = _CUT.search(text, start + _BLOCK, stop)
+            end = found.start() if found else stop
+            yield start, end
+            start = end
+        if stop > start:
+            yield start, stop
+            start = stop
+
+
+def _cuts_in_long_runs(text: str) -> list[int]:
+    """The encoder's pattern overflows its stack on about a million blanks in a row, so such runs are cut, each from its
+    own start. A run of twice `_RUN` covers one of the stretches looked at."""
+    if not any(text[at : at + _RUN].isspace() for at in range(0, len(text) - _RUN + 1, _RUN)):
+        return []
+    runs = [found.span() for found in _BLANKS.finditer(text)]
+    return [cut for start, end in runs if end - start >= 2 * _RUN for cut in range(start + _RUN, end, _RUN)]
 
 
 def _to_characters(block: str, byte_ends: Offsets) -> Offsets:
     """Turn offsets into the UTF-8 form of `block` into character offsets, a character counting once it has begun."""
     if block.isascii():
         return byte_ends
-    data = np.frombuffer(block.encode("utf-8"), dtype=np.uint8)
+    data = np.frombuffer(block.encode("utf-8", "replace"), dtype=np.uint8)
     begun = np.cumsum((data & 0xC0) != 0x80)
     return begun[byte_ends - 1].astype(np.int64)
-
-
-# What a piece of text costs, in tokens of a modern vocabulary; measured by `benchmarks/tokens.py`.
-_PIECE = re.compile(
-    r"(?P<word> ?[A-Za-z]+)"
-    r"|(?P<cjk>[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])"
-    r"|(?P<digits>[0-9]{1,3})"
-    r"|(?P<letters> ?[^\W\d_A-Za-z\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff]+)"
-    r"|(?P<newline>\s*\n)"
-    r"|(?P<space>[^\S\n]+)"
-    r"|(?P<mark>.)"
-)
-_CJK_COST = 0.8
-_MARK_COST = 0.9
-
-
-def _piece_cost(kind: str | None, length: int, first: str) -> float:
-    if kind == "word":
-        return 1.0 if length <= 9 else 1.0 + (length - 9) / 5
-    if kind == "letters":
-        return max(1.0, length / 3.2)
-    if kind == "cjk":
-        return _CJK_COST
-    if kind == "mark":
-        return _MARK_COST if ord(first) < 0x2E80 else 2.5
-    return 1.0
 
 
 class EstimatingTokenizer:
@@ -154,16 +161,21 @@ class EstimatingTokenizer:
 
     name = ESTIMATE
 
+    def __init__(self, margin: float = MARGIN) -> None:
+        self._margin = margin
+
     def count(self, text: str) -> int:
+        """About how many tokens `text` has, and rather too many."""
         return self.measure(text).tokens(0, len(text))
 
     def measure(self, text: str) -> Meter:
-        ends, costs = [], [0.0]
-        for piece in _PIECE.finditer(text):
-            start, end = piece.span()
-            ends.append(end)
-            costs.append(_piece_cost(piece.lastgroup, end - start, text[start]))
-        return Meter(np.asarray(ends, dtype=np.int64), np.cumsum(costs) * _MARGIN)
+        """Estimate every span of `text` in advance."""
+        ends, costs = [np.zeros(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+        for start, end in _blocks(text):
+            block_ends, block_costs = estimate(text[start:end], self._margin)
+            ends.append(block_ends + start)
+            costs.append(block_costs)
+        return Meter(np.concatenate(ends), np.cumsum(np.concatenate(costs)), UNIT)
 
 
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
@@ -180,7 +192,7 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
     if encoding is None:
         return EstimatingTokenizer(), (
             f"the tokenizer vocabulary {name} is not available; token counts are estimated with a margin of"
-            f" {_MARGIN - 1:.0%} (set TIKTOKEN_CACHE_DIR to a folder that holds it)"
+            f" {MARGIN - 1:.0%} (set TIKTOKEN_CACHE_DIR to a folder that holds it)"
         )
     return TiktokenTokenizer(encoding), warning
 

@@ -11,6 +11,7 @@ import numpy as np
 from redraft.models.extractive.prose import LAST_RESORT, Sentence, cut, read
 from redraft.text.ranking import Candidates, choose, rank, rank_towards
 from redraft.text.vectors import Indices, SentenceVectors, Weights
+from redraft.text.words import count_words
 
 # What is left of a sentence that points back to one it cannot be shown with.
 _ADRIFT = 0.08
@@ -19,13 +20,15 @@ _LONGEST_GROUP = 3
 _RANK_POWER = 0.9
 # A text says at its beginning who and where; a summary that does not is hard to enter.
 _OPENING_WORDS = 200
-_OPENING_BONUS = 1.4
+_OPENING_BONUS = 0.6
 
 _WORDS_PER_SEGMENT = 60
 _FEWEST_SEGMENTS = 3
 _WORDS_IN_ONE_PARAGRAPH = 180
 _PARAGRAPH_WORDS = 110
 _SHORT_PARAGRAPH_WORDS = 60
+
+_UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 
 # Every question is asked about a text, and what happens in it: these words say nothing of what the answer is about.
 _ASKING = re.compile(
@@ -41,13 +44,19 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     Empty only when no part has a word.
     """
     sentences = read(parts)
-    if not sentences:
-        return ""
     limit = max(1, limit)
-    proportion = np.asarray(shares, dtype=np.float64)
-    room = limit * proportion / max(float(proportion.sum()), 1e-9)
-    segments, room = _segmented(sentences, room)
-    chosen = _chosen(sentences, segments, room if not query else np.full(len(room), float(limit)), limit, query)
+    if not sentences:
+        # Nothing but marks, of which an underscore counts as a word.
+        rest = " ".join(" ".join(parts).split())
+        return cut(rest, limit) if count_words(rest) else ""
+    asked = _ASKING.sub(" ", query or "").strip()
+    if asked:
+        # What a question is about may stand anywhere, so no part has a claim to be heard.
+        segments, room = [0] * len(sentences), np.asarray([float(limit)])
+    else:
+        proportion = np.asarray(shares, dtype=np.float64)
+        segments, room = _segmented(sentences, limit * proportion / max(float(proportion.sum()), 1e-9))
+    chosen = _chosen(sentences, segments, room, limit, asked)
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
         return cut(best.text, limit)
@@ -72,25 +81,23 @@ def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int],
     return segments, np.repeat(room / counts, counts)
 
 
-def _chosen(
-    sentences: Sequence[Sentence], segments: Sequence[int], room: Weights, limit: int, query: str | None
-) -> list[int]:
+def _chosen(sentences: Sequence[Sentence], segments: Sequence[int], room: Weights, limit: int, asked: str) -> list[int]:
     vectors = SentenceVectors([sentence.text for sentence in sentences])
-    asked = _ASKING.sub(" ", query) if query else ""
-    ranks = rank_towards(vectors, asked) if asked.strip() else rank(vectors)
-    needs, standing = _ties(sentences)
-    worth = (ranks * len(sentences)) ** (1.0 if asked.strip() else _RANK_POWER) * standing
     words = np.asarray([sentence.words for sentence in sentences], dtype=np.int64)
     part = np.asarray(segments, dtype=np.int64)
-    opening = (part == 0) & (np.cumsum(words) - words < _OPENING_WORDS)
-    worth *= np.where(opening, _OPENING_BONUS, 1.0)
+    needs, standing = _ties(sentences)
+    if asked:
+        worth = rank_towards(vectors, asked) * standing
+    else:
+        earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
+        worth = rank(vectors) ** _RANK_POWER * standing * (1 + _OPENING_BONUS * earliness)
     proper = np.asarray([sentence.standing > LAST_RESORT for sentence in sentences])
     chosen = choose(vectors, Candidates(np.where(proper, worth, 0.0), words, needs, part), limit, room)
     return chosen or choose(vectors, Candidates(worth, words, np.full_like(needs, -1), part), limit, room)
 
 
 def _ties(sentences: Sequence[Sentence]) -> tuple[Indices, Weights]:
-    """For each sentence the one it needs before it, or -1, and its standing, which is low where it needs one in vain."""
+    """For each sentence the one it needs before it, or -1, and its standing, low where it needs one in vain."""
     needs = np.full(len(sentences), -1, dtype=np.int64)
     standing = np.asarray([sentence.standing for sentence in sentences])
     adrift = np.zeros(len(sentences), dtype=np.bool_)
@@ -112,7 +119,7 @@ def _in_paragraphs(sentences: Sequence[Sentence], segments: Sequence[int]) -> st
     """Join `sentences`, beginning a paragraph where a long text moves on to another stretch of the source."""
     left = sum(sentence.words for sentence in sentences)
     if left <= _WORDS_IN_ONE_PARAGRAPH:
-        return " ".join(sentence.text for sentence in sentences)
+        return _joined([sentence.text for sentence in sentences])
     paragraphs: list[list[str]] = [[]]
     filled, segment = 0, segments[0]
     for sentence, its_segment in zip(sentences, segments, strict=True):
@@ -122,4 +129,8 @@ def _in_paragraphs(sentences: Sequence[Sentence], segments: Sequence[int]) -> st
             filled = 0
         paragraphs[-1].append(sentence.text)
         filled, left, segment = filled + sentence.words, left - sentence.words, its_segment
-    return "\n\n".join(" ".join(paragraph) for paragraph in paragraphs)
+    return "\n\n".join(_joined(paragraph) for paragraph in paragraphs)
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return _UNSPACED_END.sub("", " ".join(sentences))

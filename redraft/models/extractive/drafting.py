@@ -27,10 +27,11 @@ from redraft.prompts.drafting import (
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
-# How much of a summary that is already as long as it may be gives way to the next part of the document.
+# What a summary that is already as long as it may be gives up for the next part of the document: room for one sentence,
+# and no more than this share, lest it forget its own beginning after a few parts.
+_NEWS_WORDS = 30
 _NEWS_SHARE = 1 / 8
 _BLANK_LINES = re.compile(r"\n\s*\n\s*")
-_SPACES = re.compile(r"[ \t]{2,}")
 
 
 @answers(BEGIN)
@@ -52,7 +53,7 @@ def merge(given: MergeGiven) -> str:
 
 @answers(MERGE_ONWARD)
 def merge_onward(given: MergeOnwardGiven) -> str:
-    """The context gets the share of an average summary: it tells of all that came before, the summaries of what is new."""
+    """The context gets the share of an average summary: it tells of all that came before, they of what is new."""
     shares = [count_words(summary) for summary in given.summaries]
     of_context = min(count_words(given.context), sum(shares) / max(1, len(shares)))
     return compose([given.context, *given.summaries], [of_context, *shares], given.words, given.query)
@@ -60,9 +61,10 @@ def merge_onward(given: MergeOnwardGiven) -> str:
 
 @answers(UPDATE)
 def update(given: UpdateGiven) -> str:
-    """The former summary keeps its words, but for the few that the excerpt needs when there is no room left for it."""
-    kept = min(count_words(given.summary), given.words * (1 - _NEWS_SHARE))
-    return compose([given.summary, given.excerpt], [kept, given.words - kept], given.words, given.query)
+    """The excerpt gets what the former summary leaves free, and the room of a sentence where it leaves nothing."""
+    former = count_words(given.summary)
+    news = max(given.words - former, min(_NEWS_WORDS, given.words * _NEWS_SHARE))
+    return compose([given.summary, given.excerpt], [given.words - news, news], given.words, given.query)
 
 
 @answers(COMPRESS)
@@ -73,15 +75,14 @@ def compress(given: CompressGiven) -> str:
 @answers(TIDY)
 def tidy(given: TidyGiven) -> str:
     """Sentence by sentence, so that whatever is in order stays as it is, to the letter."""
-    text, kept, end = given.summary, [], 0
+    text, kept, end = given.summary, "", 0
     for span in sentences(text):
-        sentence = text[span.start : span.end]
-        gap, tidied = text[end : span.start], _tidied(sentence)
-        kept.append(gap + tidied if tidied else "\n\n" if "\n" in gap else " ")
+        gap, tidied = text[end : span.start], _tidied(text[span.start : span.end])
+        if tidied or _BLANK_LINES.search(gap):
+            kept += gap + tidied
         end = span.end
-    if (tidied := "".join(kept) + text[end:]) == text:
-        return text
-    return _without_holes(tidied) or text.strip()
+    kept += text[end:]
+    return text if kept == text else _BLANK_LINES.sub("\n\n", kept.strip()) or text.strip()
 
 
 def _tidied(sentence: str) -> str:
@@ -90,9 +91,3 @@ def _tidied(sentence: str) -> str:
     if rest != sentence:
         rest = rest[:1].upper() + rest[1:]
     return "" if PROCESS.search(rest) or MATTER_AROUND.search(rest) else rest
-
-
-def _without_holes(text: str) -> str:
-    """Close the gaps that sentences have left behind."""
-    paragraphs = _BLANK_LINES.split(text.strip())
-    return "\n\n".join(_SPACES.sub(" ", paragraph).strip() for paragraph in paragraphs)

@@ -21,8 +21,8 @@ PRONOUN = re.compile(
 CONNECTIVE = re.compile(
     _any_of(
         "but and or nor so then yet still thus hence however therefore moreover furthermore nevertheless nonetheless"
-        " instead otherwise besides meanwhile actually also too again perhaps maybe anyway indeed accordingly consequently"
-        " afterwards afterward finally suddenly now well yes no oh ah only for because which who"
+        " instead otherwise besides meanwhile actually also too again perhaps maybe anyway indeed accordingly"
+        " consequently afterwards afterward finally suddenly now well yes no oh ah only for because which who"
     )
     + r"\b",
     re.IGNORECASE,
@@ -43,15 +43,17 @@ FIRST_PERSON = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Mm]ine|[Mm]yself|[Ww]e|[Uu]s|[Oo
 SECOND_PERSON = re.compile(r"\b(?:you|your|yours|yourself|thou|thee|thy)\b", re.IGNORECASE)
 
 SPEECH = re.compile(
-    r"\"[^\"]*(?:\"|$)|“[^”]*(?:”|$)|«[^»]*(?:»|$)|「[^」]*(?:」|$)|(?<!\w)['‘](?=\w)[^\n]{0,600}?[.,!?…—]['’](?!\w)"
+    r"(?<![\w.,!?])\"(?=\S)[^\"]{0,1500}\"?|“[^”]{0,1500}”?|«[^»]{0,1500}»?|「[^」]{0,1500}」?"
+    r"|(?<!\w)['‘](?=\w)[^\n]{0,600}?[.,!?…—]['’](?!\w)"
 )
-"""Direct speech within a paragraph. A single quotation mark is one only where punctuation stands before its end."""
+"""Direct speech within a paragraph. Its length is bounded, so that one lost mark does not turn all the rest into
+speech; a single mark counts only where punctuation stands before the closing one."""
 
 _NARRATIVE = r"(?:text|story|book|novel|narrative|document|chapter|work|tale|article)"
 PROCESS = re.compile(
     r"\bexcerpts?\b"
-    rf"|\b(?:this|the|each|next|following|previous|preceding|current|given|provided|first|second|third|last|final)"
-    rf" (?:segment|chunk|passage|portion|part|section|summary)s?\b(?! of (?!(?:the|this) {_NARRATIVE}))"
+    rf"|\b(?:this|next|following|previous|preceding|current|given|provided)"
+    rf" (?:segment|chunk)s?\b(?! of (?!(?:the|this) {_NARRATIVE}))"
     rf"|\b(?:parts?|portions?|sections?|segments?) of (?:the|this) {_NARRATIVE}\b"
     r"|\b(?:updated|revised|new|merged|combined|existing|running|overall|ongoing|earlier|prior) summar(?:y|ies)\b"
     r"|\b(?:summary|summaries) (?:above|below|so far)\b|\b(?:update|updating|updates) (?:to )?(?:the|this) summary\b",

@@ -23,7 +23,7 @@ class ExtractiveModel:
 
     identity = f"extractive:{VERSION}"
 
-    def most_tokens(self, sampling: Sampling) -> int:
+    def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
         """Nobody bills for what this model writes."""
         return 0
 

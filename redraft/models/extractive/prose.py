@@ -23,7 +23,7 @@ from redraft.text.sentences import ends_sentence, paragraphs, sentences
 from redraft.text.words import count_words
 
 LAST_RESORT = 1e-4
-"""The standing of what is no sentence of the text proper: a heading, a licence. Taken only where there is nothing else."""
+"""The standing of what is no sentence of the text proper, as a heading or a licence: taken where nothing else is."""
 
 _HEADING_WORDS = 12
 # A publisher's notice is dropped whole where it is one paragraph; a longer one is judged sentence by sentence.
@@ -39,10 +39,12 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPACES = re.compile(r"\s+")
 _CLAUSE = re.compile(r"(?<=[,;:—–、，；：\n])\s*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
-_DANGLING = re.compile(
-    r"(?:[\s,;:—–、，；：\-(\[“‘]|\b(?:and|or|but|the|an?|of|to|in|on|at|by|for|with|from|as|that|which|who)$)+$",
-    re.IGNORECASE,
+_DANGLING_MARKS = " \t\n,;:—–、，；：-([“‘"
+_DANGLING_WORD = re.compile(
+    r"(?<!\w)(?:and|or|but|the|an?|of|to|in|on|at|by|for|with|from|as|that|which|who)$", re.IGNORECASE
 )
+_LONGEST_DANGLING = 8
+_MOST_DANGLING = 4
 _NAME = re.compile(r"\b[A-Z][\w’'-]*[a-z]\b")
 _NAME_WITHIN = re.compile(r"(?<=[a-z,;’'] )[A-Z][\w’'-]*[a-z]\b")
 _FIGURE = re.compile(r"\b\d[\d.,]*\b")
@@ -99,7 +101,12 @@ def finish(text: str) -> str:
     """Make `text` end as a sentence ends, dropping what would dangle before the full stop."""
     if not text or ends_sentence(text):
         return text
-    core = _DANGLING.sub("", text) or text
+    core = text.rstrip(_DANGLING_MARKS)
+    for _ in range(_MOST_DANGLING):
+        if not (word := _DANGLING_WORD.search(core, max(0, len(core) - _LONGEST_DANGLING))):
+            break
+        core = core[: word.start()].rstrip(_DANGLING_MARKS)
+    core = core or text
     return core + ("。" if _CJK.match(core[-1]) else ".")
 
 
@@ -209,9 +216,10 @@ def _manner(sentence: _Found, told_by_one: bool) -> float:
 
 
 def _length(words: int) -> float:
-    if words < 12:
-        return 0.15 if words < 5 else 0.4 if words < 8 else 0.8
-    return 1.0 if words <= 40 else max(0.3, 1 - (words - 40) / 60)
+    for fewer_than, standing in ((5, 0.15), (8, 0.3), (12, 0.6), (16, 0.85), (41, 1.0)):
+        if words < fewer_than:
+            return standing
+    return max(0.3, 1 - (words - 40) / 60)
 
 
 def _is_unbalanced(text: str) -> bool:

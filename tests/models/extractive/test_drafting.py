@@ -33,27 +33,44 @@ from redraft.text.words import count_words
 
 STORY = """# The Lamp
 
-Ada Quill kept the lighthouse on Skerry Rock for eleven years after her father drowned there in 1871. She had no wages for
-the first two. The harbour board in Port Merrow paid her in coal, lamp oil and salted herring instead of money.
+Ada Quill kept the lighthouse on Skerry Rock for eleven years after her father drowned there in 1871. She had no wages
+for the first two. The harbour board in Port Merrow paid her in coal, lamp oil and salted herring instead of money.
 
 "Will you come down?" asked the mate.
 
 "Never!" she cried. "I shall stay."
 
-On 4 November the schooner Petrel struck the reef below the lighthouse with nineteen people aboard. Ada Quill rowed out to the
-Petrel four times in a leaking dinghy and brought back every one of them. It was dark. You could see nothing, I tell you.
-The harbour board offered Ada Quill a silver medal at a dinner in Port Merrow, which she refused to attend.
+On 4 November the schooner Petrel struck the reef below the lighthouse with nineteen people aboard. Ada Quill rowed out
+to the Petrel four times in a leaking dinghy and brought back every one of them. It was dark. You could see nothing, I
+tell you. The harbour board offered Ada Quill a silver medal at a dinner in Port Merrow, which she refused to attend.
 
-Captain Josiah Renn of the Petrel told the inquiry that the lamp had burned all night. The inquiry found that the board had
-sold the spare lamp oil to a chandler named Voss. Voss confessed in the spring and the board was dissolved by Parliament.
-But nobody repaid her. Ada Quill bought the dinghy from the board for one shilling and painted it with the name of her father.
+Captain Josiah Renn of the Petrel told the inquiry that the lamp had burned all night. The inquiry found that the board
+had sold the spare lamp oil to a chandler named Voss. Voss confessed in the spring and the board was dissolved by
+Parliament. But nobody repaid her. Ada Quill bought the dinghy from the board for one shilling and painted it with the
+name of her father.
 """
-OTHER = """The chandler Voss left Port Merrow in the summer with a trunk of stolen ledgers. Constable Mary Hale followed Voss to
-Antwerp and found the ledgers in a pawnshop near the docks. The ledgers showed that the board had cheated nine lighthouses.
-Judge Amory sentenced Voss to seven years and ordered the board's chairman to pay back the money."""
+OTHER = """The chandler Voss left Port Merrow in the summer with a trunk of stolen ledgers. Constable Mary Hale followed
+Voss to Antwerp and found the ledgers in a pawnshop near the docks. The ledgers showed that the board had cheated nine
+lighthouses. Judge Amory sentenced Voss to seven years and ordered the board's chairman to pay back the money."""
 QUERY = "What became of the chandler Voss?"
 
-_WORDS = "Ada Voss the lamp reef. He She and, struck! went? \"Come,\" # *burned* 1871 \n\n [note] 灯塔。 灯 café; — ...".split(" ")
+_SCRAPS = [
+    "Ada",
+    "Voss",
+    "the",
+    "lamp",
+    "reef.",
+    "He",
+    "She",
+    "and,",
+    "struck!",
+    "went?",
+    '"Come,"',
+    "#",
+    "*burned*",
+    "1871",
+]
+_WORDS = [*_SCRAPS, "\n\n", "[note]", "灯塔。", "灯", "café;", "—", "..."]
 TEXT = st.one_of(st.text(max_size=300), st.lists(st.sampled_from(_WORDS), max_size=120).map(" ".join))
 
 DRAFTERS: dict[str, Callable[[str, int], str]] = {
@@ -106,7 +123,8 @@ def test_any_text_gives_whole_sentences_within_the_limit_and_always_the_same(
     assert count_words(summary) <= words
     assert draft(text, words) == summary
     if count_words(text):
-        assert summary and ends_sentence(summary)
+        assert summary
+        assert ends_sentence(summary)
 
 
 @drafters
@@ -118,9 +136,10 @@ def test_sentences_are_the_sources_and_keep_their_order(draft: Callable[[str, in
     assert places == sorted(set(places))
 
 
-@drafters
-def test_the_limit_is_nearly_used_up(draft: Callable[[str, int], str]) -> None:
-    assert 85 <= count_words(draft(STORY, 100)) <= 100
+@pytest.mark.parametrize("drafter", sorted(DRAFTERS.keys() - {"query"}))
+def test_the_limit_is_nearly_used_up(drafter: str) -> None:
+    """A query is another matter: what has nothing to do with it is no filling."""
+    assert 85 <= count_words(DRAFTERS[drafter](STORY, 100)) <= 100
 
 
 @pytest.mark.parametrize("words", [40, 60, 80])
@@ -135,11 +154,12 @@ def test_a_sentence_that_points_back_follows_the_one_it_points_to() -> None:
     summary = parts_of(drafting.summarize_chunk(ChunkGiven(excerpt=STORY, words=110)))
     for at, sentence in enumerate(summary):
         if sentence.startswith(("She ", "It ", "But ")):
-            assert at and summary[at - 1] == source[source.index(sentence) - 1]
+            assert at > 0
+            assert summary[at - 1] == source[source.index(sentence) - 1]
 
 
 def test_a_query_decides_what_is_kept() -> None:
-    summary = drafting.summarize_whole(WholeGiven(document=STORY + OTHER, words=50, query=QUERY))
+    summary = drafting.summarize_whole(WholeGiven(document=STORY + OTHER, words=60, query=QUERY))
     assert all("Voss" in sentence or "ledgers" in sentence for sentence in parts_of(summary))
 
 
@@ -191,11 +211,17 @@ def test_odd_texts_still_give_a_sentence(text: str, words: int) -> None:
     assert not set("#*") & set(summary)
 
 
+@pytest.mark.parametrize("text", ["_", "_ _", "* _ *"])
+def test_a_text_of_marks_that_count_as_words_is_not_lost(text: str) -> None:
+    assert drafting.summarize_chunk(ChunkGiven(excerpt=text, words=1))
+
+
 def test_a_long_summary_has_paragraphs() -> None:
-    text = "\n\n".join(f"{STORY.replace('Ada Quill', name)}" for name in ("Ada Quill", "Bo Tarn", "Cy Vane"))
+    text = (Path(__file__).parents[3] / "examples" / "the-salt-ledger.md").read_text(encoding="utf-8")
     summary = drafting.summarize_whole(WholeGiven(document=text, words=300))
-    assert "\n\n" in summary
-    assert all(count_words(paragraph) >= 40 for paragraph in summary.split("\n\n"))
+    paragraphs = summary.split("\n\n")
+    assert 2 <= len(paragraphs) <= 6
+    assert all(count_words(paragraph) >= 40 for paragraph in paragraphs)
 
 
 def test_tidying_leaves_a_clean_summary_alone() -> None:
@@ -209,7 +235,8 @@ def test_tidying_leaves_a_clean_summary_alone() -> None:
         ("Ada kept the lamp. This excerpt is about oil. Voss fled.", "Ada kept the lamp. Voss fled."),
         ("In this segment, the keeper rows out. Voss fled.", "The keeper rows out. Voss fled."),
         ("The updated summary adds Voss.\n\nVoss fled.", "Voss fled."),
-        ("Ada kept the lamp.\n\nThe Project Gutenberg licence follows. The ISBN is 12.\n\nVoss fled.", "Ada kept the lamp.\n\nVoss fled."),
+        ("Ada rowed.\n\nSee the Project Gutenberg licence. The ISBN is 1.\n\nVoss fled.", "Ada rowed.\n\nVoss fled."),
+        ("Ada rowed\nto the reef.\nThis excerpt ends.\nVoss  fled.", "Ada rowed\nto the reef.\nVoss  fled."),
         ("Ada kept the lamp. The author's note thanks the coast guard.", "Ada kept the lamp."),
         ("In this part of the story the lamp fails. Ada cut a segment of rope.", "Ada cut a segment of rope."),
     ],
@@ -219,7 +246,8 @@ def test_tidying_takes_out_what_betrays_the_process(text: str, tidied: str) -> N
 
 
 def test_tidying_never_leaves_nothing() -> None:
-    assert drafting.tidy(TidyGiven(summary="This excerpt is a table of contents.")) == "This excerpt is a table of contents."
+    text = "This excerpt is a table of contents."
+    assert drafting.tidy(TidyGiven(summary=text)) == text
 
 
 @given(TEXT)

@@ -1,0 +1,119 @@
+"""What the benchmarks share: a text, a server in a process of its own, and small tables."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+DATA = Path(os.environ.get("REDRAFT_DATA", ROOT.parent / "shared" / "data"))
+VOCABULARY = DATA.parent / "tiktoken"
+SAMPLE = ROOT / "examples" / "the-salt-ledger.md"
+
+
+def use_vocabulary() -> None:
+    """Count tokens with the vocabulary beside the datasets, unless another is named."""
+    if VOCABULARY.is_dir():
+        os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(VOCABULARY))
+
+
+def prose(characters: int) -> str:
+    """English prose of this length: the stories of the datasets, or the sample over and over without them."""
+    stories = DATA / "squality" / "dev.jsonl"
+    if stories.is_file():
+        texts = [json.loads(line)["document"] for line in stories.read_text("utf-8").splitlines()]
+    else:
+        texts = [SAMPLE.read_text("utf-8")]
+    text = "\n\n".join(texts)
+    return (text * (characters // len(text) + 1))[:characters]
+
+
+@dataclass(frozen=True)
+class Served:
+    """One request as the server's log has it."""
+
+    start: float
+    end: float
+    prompt_tokens: int
+    completion_tokens: int
+    prompt: str
+    reply: str
+    status: int
+    answered: bool
+
+    @property
+    def seconds(self) -> float:
+        return self.end - self.start
+
+
+class Server:
+    """The protocol server of the tests, in a process of its own so that it does not share our processor time."""
+
+    def __init__(self, url: str, log: Path) -> None:
+        self.url = url
+        self._log = log
+
+    def served(self) -> list[Served]:
+        """All requests so far, those cut off included."""
+        lines = self._log.read_text("utf-8").splitlines() if self._log.exists() else []
+        return [_served(json.loads(line)) for line in lines]
+
+
+def _served(entry: dict[str, object]) -> Served:
+    messages = entry["messages"]
+    assert isinstance(messages, list)
+    known = {
+        name: entry[name]
+        for name in ("start", "end", "prompt_tokens", "completion_tokens", "reply", "status", "answered")
+    }
+    return Served(prompt=str(messages[-1]["content"]), **known)  # type: ignore[arg-type]
+
+
+@contextlib.contextmanager
+def server(folder: Path, *options: str) -> Iterator[Server]:
+    """A server with simulated latency, as long as the context lasts."""
+    log = folder / "requests.jsonl"
+    command = [sys.executable, "-m", "tests.chatserver", "--port", "0", "--log", str(log), *options]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield Server(process.stdout.readline().strip(), log)
+        finally:
+            process.kill()
+
+
+def start_redraft(*arguments: str, url: str, database: Path) -> subprocess.Popen[str]:
+    """Start the command as a process of its own, printing JSON."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "redraft", *arguments, "--db", str(database), "--json"],
+        env={**os.environ, "OPENAI_API_KEY": "sk-benchmark", "OPENAI_BASE_URL": url},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def redraft(*arguments: str, url: str, database: Path) -> tuple[Any, float]:
+    """Run the command to its end: its JSON, and the seconds it took."""
+    began = time.monotonic()
+    process = start_redraft(*arguments, url=url, database=database)
+    out, err = process.communicate()
+    if process.returncode != 0:
+        sys.exit(f"redraft {' '.join(arguments)} failed:\n{err}")
+    return json.loads(out), time.monotonic() - began
+
+
+def table(rows: Sequence[Sequence[object]]) -> None:
+    """Print rows in aligned columns, the first being the head."""
+    cells = [[f"{cell:,.3f}" if isinstance(cell, float) else str(cell) for cell in row] for row in rows]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(cells[0]))]
+    for row in cells:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))

@@ -1,0 +1,77 @@
+"""What a run killed at a random moment repeats when it is resumed, and whether its summary is the same.
+
+    python -m benchmarks.resume [--kills 20] [--seed 1]
+
+A 600 KB text, 16 requests at once at temperature 0, killed with SIGKILL at random moments of its course; each time it
+is resumed until done. At most the calls in flight at the kill may be repeated, and the text must be that of a run which
+nobody killed. The paper's released code, killed half-way, repeats all the answered calls of the level it is on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+from benchmarks.common import Server, prose, redraft, server, start_redraft, table, use_vocabulary
+
+CONCURRENCY = 16
+LATENCY = ("--latency-base", "0.05", "--latency-prompt", "0.00001", "--latency-completion", "0.0005")
+SETTINGS = ("--model", "openai:gpt-4o-mini", "--temperature", "0", "--concurrency", str(CONCURRENCY))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--kills", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    use_vocabulary()
+    chance = random.Random(options.seed)
+    rows: list[tuple[object, ...]] = [("kill", "at call", "answered", "in flight", "repeated", "same text")]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        book = folder / "book.txt"
+        book.write_text(prose(600_000), "utf-8")
+        undisturbed = folder / "undisturbed"
+        undisturbed.mkdir()
+        with server(undisturbed, *LATENCY) as chat:
+            whole, _ = redraft("summarize", str(book), *SETTINGS, url=chat.url, database=undisturbed / "redraft.db")
+        calls = whole["usage"]["calls"]
+        for kill in range(1, options.kills + 1):
+            at = chance.randint(1, calls - 1)
+            here = folder / str(kill)
+            here.mkdir()
+            with server(here, *LATENCY) as chat:
+                rows.append((kill, at, *killed_and_resumed(chat, book, here / "redraft.db", at, whole["summary"])))
+    table(rows)
+    repeated = [int(str(row[4])) for row in rows[1:]]
+    print(
+        f"\n{calls} calls undisturbed; repeated in {options.kills} kills: {sum(repeated)} in all, at most {max(repeated)}"
+    )
+    wrong = [row[0] for row in rows[1:] if row[5] != "yes" or int(str(row[4])) > int(str(row[3]))]
+    print("every text is the same, and nothing answered was asked again" if not wrong else f"WRONG: kills {wrong}")
+
+
+def killed_and_resumed(chat: Server, book: Path, database: Path, at: int, expected: str) -> tuple[object, ...]:
+    """Answered and in flight at the kill; calls made twice in all; whether the summary is the expected one."""
+    process = start_redraft("summarize", str(book), *SETTINGS, url=chat.url, database=database)
+    while sum(one.answered for one in chat.served()) < at and process.poll() is None:
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    # What the server was still working on is logged as cut off once it notices.
+    time.sleep(0.5)
+    before = chat.served()
+    answered = sum(one.answered for one in before)
+    run = redraft("runs", url=chat.url, database=database)[0][0]["run"]
+    done, _ = redraft("resume", run, url=chat.url, database=database)
+    asked = Counter(one.prompt for one in chat.served())
+    repeated = sum(count - 1 for count in asked.values())
+    return answered, len(before) - answered, repeated, "yes" if done["summary"] == expected else "NO"
+
+
+if __name__ == "__main__":
+    main()

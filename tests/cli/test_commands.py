@@ -1,0 +1,318 @@
+"""The commands as processes: what they print, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from redraft.text.words import count_words
+from tests.chatserver import ChatServer
+from tests.command import Command
+from tests.support import SAMPLE, story
+
+RESULT_KEYS = {
+    "run",
+    "source",
+    "strategy",
+    "model",
+    "summary",
+    "words",
+    "rounds",
+    "stop_reason",
+    "scores",
+    "initial_scores",
+    "goals",
+    "usage",
+}
+USAGE_KEYS = {
+    "calls",
+    "cached",
+    "prompt_tokens",
+    "cached_prompt_tokens",
+    "completion_tokens",
+    "cost_usd",
+    "seconds",
+}
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "book.md").write_text(story(120).text, "utf-8")
+    return Command(tmp_path)
+
+
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
+def test_the_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
+    done = command.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
+
+    assert done.code == 0, done.err
+    assert 120 <= count_words(done.out) <= 200
+    assert "Hester" in done.out
+    assert "extractive (built in, no LLM)" in done.err
+
+
+def test_json_of_a_summary_keeps_the_contract(command: Command) -> None:
+    done = command.run("summarize", "book.md", "--words", "80", "--json")
+
+    result = done.json
+    assert set(result) >= RESULT_KEYS
+    assert set(result["source"]) == {"id", "title", "tokens", "chunks"}
+    assert set(result["usage"]) == USAGE_KEYS
+    assert result["model"] == "extractive"
+    assert result["source"]["title"] == "The Keeper"
+    shown = command.run("show", result["run"], "--json")
+    assert shown.json == result
+    assert command.run("resume", result["run"], "--json").json == result
+
+
+def test_the_summary_is_all_there_is_on_stdout(command: Command) -> None:
+    done = command.run("summarize", "book.md", "--words", "80", "--quiet")
+
+    assert done.err == ""
+    assert done.out.endswith(".\n")
+    shown = command.run("show", command.run("runs", "--json").json[0]["run"])
+    assert shown.out == done.out
+
+
+def test_stdin_and_an_output_file(command: Command, tmp_path: Path) -> None:
+    text = (tmp_path / "book.md").read_bytes()
+    done = command.run("summarize", "-", "--words", "60", "-o", "out/../summary.md", stdin=text)
+    assert done.code != 0
+    (tmp_path / "out").mkdir()
+    done = command.run("summarize", "-", "--words", "60", "-o", "out/summary.md", stdin=text)
+
+    assert done.code == 0, done.err
+    assert done.out == ""
+    assert "Sentence number" in (tmp_path / "out" / "summary.md").read_text()
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["summary.md"]
+
+
+def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
+    assert "No runs yet" in command.run("runs").err
+    command.run("summarize", "book.md", "--words", "60", "--chunk-tokens", "256", "--quiet")
+
+    listed = command.run("runs")
+    assert listed.out.splitlines()[0].split() == [
+        "RUN",
+        "WHEN",
+        "(UTC)",
+        "STATUS",
+        "STRATEGY",
+        "MODEL",
+        "WORDS",
+        "TITLE",
+    ]
+    assert "done" in listed.out
+    run = listed.out.splitlines()[1].split()[0]
+    pieces = command.run("show", run[:5], "--pieces")
+    assert "[level 0, chunk 1:" in pieces.out
+    assert "[level 1, chunks 1-" in pieces.out
+    assert command.run("show", run, "--pieces", "--json").json["pieces"][0]["level"] == 0
+
+
+def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
+    done = command.run("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--dry-run")
+    assert done.code == 0, done.err
+    for word in ("chunks", "level 0", "calls", "tokens", "cost", "$"):
+        assert word in done.out
+
+    planned = command.run("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--dry-run", "--json").json
+    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"])
+    assert planned["cost_usd"] > 0
+    assert not command.database.exists()
+
+
+def test_a_dry_run_is_an_upper_bound_on_what_is_used(command: Command) -> None:
+    options = ("book.md", "--chunk-tokens", "200", "--context-tokens", "1024", "--words", "100", "--json")
+    with ChatServer() as server:
+        served = Command(command.folder, server.base_url)
+        planned = served.run("summarize", *options, "--model", "openai:gpt-4o-mini", "--dry-run").json
+        used = served.run("summarize", *options, "--model", "openai:gpt-4o-mini").json
+
+    assert used["usage"]["calls"] <= planned["calls"]
+    assert used["usage"]["prompt_tokens"] <= planned["prompt_tokens"]
+    assert used["usage"]["completion_tokens"] <= planned["completion_tokens"]
+    assert used["source"]["chunks"] == planned["chunks"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("summarize",), 2, "Missing argument"),
+        (("summarize", "book.md", "--words", "none"), 2, "not a valid integer"),
+        (("summarize", "book.md", "--model", "gpt-5"), 2, "there is no model"),
+        (("summarize", "book.md", "--model", "openai:gpt-5"), 2, "needs an API key"),
+        (("summarize", "book.md", "--prompts", "nowhere"), 2, "neither a prompt set"),
+        (("summarize", "book.md", "--model", "openai:x", "--base-url", "ftp://x", "--dry-run"), 2, "http"),
+        (("summarize", "missing.txt"), 1, "no such file"),
+        (("summarize", "book.md", "--words", "100000"), 1, "no more than the 100000 asked for"),
+        (("summarize", "book.md", "--strategy", "direct", "--context-tokens", "300"), 1, "the whole document"),
+        (("show", "ffff"), 1, "no run begins with"),
+        (("resume", "ffff"), 1, "no run begins with"),
+        (("nonsense",), 2, "No such command"),
+    ],
+)
+def test_failures_say_what_and_where_and_exit_with_their_code(
+    command: Command, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    done = command.run(*arguments)
+    assert done.code == code, done.err
+    assert message in done.err
+    assert "Traceback" not in done.err
+    assert done.out == ""
+
+    as_json = command.run(*arguments, "--json")
+    assert as_json.code == code
+    error = as_json.json["error"]
+    assert set(error) == {"code", "message", "hint"}
+    assert message in error["message"]
+
+
+@pytest.mark.parametrize("content", [b"", b"   \n", b"a\x00b" * 50, b"%PDF-1.7 ...", bytes(range(256)) * 20])
+def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "odd.txt").write_bytes(content)
+    done = command.run("summarize", "odd.txt")
+
+    assert done.code == 1
+    assert "odd.txt" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_settings_come_from_flags_then_the_environment_then_the_file(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "redraft.toml").write_text('words = 50\nchunk-tokens = 300\n[summarize]\nstrategy = "incremental"\n')
+    command.environment["REDRAFT_CHUNK_TOKENS"] = "250"
+
+    used = command.run("summarize", "book.md", "--words", "40", "--json").json["settings"]
+    assert (used["words"], used["chunk_tokens"], used["strategy"]) == (40, 250, "incremental")
+    used = command.run("summarize", "book.md", "--json").json["settings"]
+    assert used["words"] == 50
+
+
+@pytest.mark.parametrize(
+    "content", ["wrods = 5", "[sumarize]\nwords = 5", "[summarize]\nx = 1", "words = ", 'words = "x"']
+)
+def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: Path, content: str) -> None:
+    (tmp_path / "redraft.toml").write_text(content)
+    done = command.run("summarize", "book.md")
+
+    assert done.code == 2, done.err
+    assert "Traceback" not in done.err
+
+
+def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_path: Path) -> None:
+    listed = command.run("prompts", "list", "--json").json
+    assert {"summarize_chunk", "merge", "merge_onward", "begin", "update", "compress", "tidy"} <= {
+        prompt["name"] for prompt in listed
+    }
+    assert "{{ words }}" in command.run("prompts", "show", "merge").out
+    assert (
+        command.run("prompts", "show", "merge", "--prompts", "simple").out
+        != command.run("prompts", "show", "merge").out
+    )
+    assert command.run("prompts", "export", "mine").code == 0
+    assert command.run("prompts", "export", "mine").code == 2
+    assert command.run("prompts", "export", "mine", "--force").code == 0
+
+    merge = tmp_path / "mine" / "merge.md"
+    merge.write_text(merge.read_text() + "\nPlease.")
+    own = {p["name"]: p["hash"] for p in command.run("prompts", "list", "--prompts", "mine", "--json").json}
+    standard = {p["name"]: p["hash"] for p in listed}
+    assert {name for name in own if own[name] != standard[name]} == {"merge"}
+
+    merge.write_text("{{ summaries }} {{ wrods }}")
+    done = command.run("summarize", "book.md", "--prompts", "mine")
+    assert done.code == 1
+    assert "does not use query, words and uses unknown wrods" in done.err
+
+
+def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_path: Path) -> None:
+    command.run("prompts", "export", "mine")
+    arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
+    stopped = command.run(*arguments)
+    assert stopped.code == 3, stopped.err
+    chunk = tmp_path / "mine" / "summarize_chunk.md"
+    chunk.write_text(chunk.read_text() + "\nPlease.")
+    done = command.run("resume", stopped.json["run"])
+
+    assert done.code == 1
+    assert "have changed since it began: summarize_chunk" in done.err
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.Signals) -> None:
+    with ChatServer(latency=lambda prompt, completion, index: 0.5) as server:
+        served = Command(command.folder, server.base_url)
+        process = served.start("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--chunk-tokens", "100")
+        while not server.seen:
+            assert process.poll() is None
+        process.send_signal(stop)
+        out, err = process.communicate(timeout=20)
+        run = served.run("runs", "--json").json[0]
+
+        assert process.returncode == 130
+        assert out == ""
+        assert f"go on with: redraft resume {run['run']}" in err
+        assert "Traceback" not in err
+        assert run["status"] == "interrupted"
+        assert served.run("resume", run["run"]).code == 0
+
+
+def test_help_imports_nothing_heavy() -> None:
+    program = (
+        "import sys\n"
+        "from redraft.cli.main import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'langgraph', 'openai', 'pydantic', 'sqlite_utils', 'tiktoken', 'numpy', 'rich', 'sklearn'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+
+
+def _commands() -> list[tuple[str, Any]]:
+    from redraft.cli.main import app
+
+    group = app.commands["prompts"]
+    assert isinstance(group, click.Group)
+    return [*app.commands.items(), *((f"prompts {name}", command) for name, command in group.commands.items())]
+
+
+@pytest.mark.parametrize(("name", "command"), _commands())
+def test_every_command_and_option_has_help(name: str, command: Any) -> None:
+    assert command.help
+    for parameter in command.params:
+        if parameter.param_type_name == "option":
+            assert parameter.help, f"{name} {parameter.name}"
+
+
+def test_the_reader_of_our_output_may_leave_early(command: Command) -> None:
+    program = f"{sys.executable} -m redraft show --json x | true; {sys.executable} -m redraft prompts list | head -n 1"
+    done = subprocess.run(
+        ["bash", "-c", program],
+        env=command.environment,
+        cwd=command.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert "Traceback" not in done.stderr
+    assert "BrokenPipe" not in done.stderr
+
+
+def test_control_characters_of_a_document_never_reach_the_terminal(command: Command, tmp_path: Path) -> None:
+    evil = story(120).text.replace("The Keeper", "The \x1b[31mKeeper\x07").replace("keeper", "kee\x1b]0;x\x07per")
+    (tmp_path / "evil.md").write_text(evil, "utf-8")
+    done = command.run("summarize", "evil.md", "--words", "60")
+
+    assert done.code == 0, done.err
+    assert not {"\x1b", "\x07"} & set(done.out + done.err)
+    assert json.dumps("\x1b") not in command.run("runs", "--json").out

@@ -1,0 +1,63 @@
+"""Running the `redraft` command as its users do: as a process, against a server on the loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_KEY = "sk-test-0123456789abcdef"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command left behind."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+class Command:
+    """The command in a directory of its own, with a database there and nothing inherited from the environment."""
+
+    def __init__(self, folder: Path, url: str = "", **environment: str) -> None:
+        self.folder = folder
+        self.database = folder / "redraft.db"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
+        self.environment = {**kept, "REDRAFT_DB": str(self.database), **environment}
+        if url:
+            self.environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": _KEY}
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start it and leave it running."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "redraft", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *arguments: str, stdin: bytes = b"") -> Done:
+        """Run it to its end."""
+        done = subprocess.run(
+            [sys.executable, "-m", "redraft", *arguments],
+            cwd=self.folder,
+            env=self.environment,
+            input=stdin,
+            capture_output=True,
+            timeout=120,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout.decode(), done.stderr.decode())

@@ -1,0 +1,290 @@
+"""Hierarchical merging, node by node and fault by fault, with a writer whose every reply is known."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits
+from redraft.domain import Usage
+from redraft.errors import BudgetError, IncompleteError, ModelError, NotShrinkingError, RefusedReply, TransientError
+from redraft.graphs.plan import CONTEXT_SHARE
+from redraft.models.base import Request
+from redraft.models.testing import Line
+from redraft.text.words import count_words
+from tests.support import Desk, obedient, prose, story
+
+
+def refused() -> RefusedReply:
+    return RefusedReply("the model declined", text="I cannot.", usage=Usage(10, 3))
+
+
+async def test_chunks_are_summarized_in_order_and_merged_to_the_limit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    result = await desk.summarize(story(200))
+
+    leaves = desk.asked_for("summarize_chunk")
+    assert len(leaves) == result.chunks
+    leaves.sort(key=lambda request: int(request.label.split()[1].split("/")[0]))
+    assert "".join(request.given.excerpt for request in leaves) == story(200).text
+    assert result.complete
+    assert 85 <= count_words(result.summary or "") <= 100
+
+
+async def test_the_limits_of_the_levels_are_those_of_the_plan(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    await desk.summarize(story(400), context_tokens=1400)
+
+    asked: dict[str, int] = {}
+    for request in desk.asked:
+        level = request.label.split(" merge")[0] if "merge" in request.label else "chunk"
+        asked[level] = max(asked.get(level, 0), request.given.words)
+    assert asked == {"chunk": 42, "level 1": 65, "level 2": 100}
+
+
+async def test_as_many_summaries_are_merged_as_fit(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(400))
+    pieces = desk.store.runs.pieces(result.run.id)
+    groups = [piece for piece in pieces if piece.level == 1]
+    leaves = [piece for piece in pieces if piece.level == 0]
+
+    window = 1024
+    for group, following in pairwise(groups):
+        inside = [leaf for leaf in leaves if group.first_chunk <= leaf.index <= group.last_chunk]
+        one_more = leaves[following.first_chunk]
+        # One label costs at most twenty tokens, and the prompt around them at most two hundred and fifty.
+        assert sum(leaf.tokens for leaf in inside) < window
+        assert sum(leaf.tokens + 20 for leaf in [*inside, one_more]) + 250 + 100 + 20 + 0.2 * window > window
+
+
+async def test_a_merge_is_given_the_one_before_it_as_context_and_no_more_than_a_fifth(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(400), context_tokens=700)
+    merged = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 1]
+    onward = [request for request in desk.asked_for("merge_onward") if request.label.startswith("level 1")]
+
+    assert next(request.given.context for request in onward) in merged[0].text
+    assert len(onward) == len(merged) - 1
+    for request in onward:
+        assert request.given.context.endswith(".")
+        assert count_words(request.given.context) * 1.2 <= CONTEXT_SHARE * 700
+
+
+async def test_a_reply_over_the_limit_is_asked_for_again_with_a_smaller_one(tmp_path: Path) -> None:
+    def wordy_once(request: Request[Any, Any]) -> Line:
+        return prose(request.given.words + 1) if "try" not in request.label else obedient(request)
+
+    desk = Desk(tmp_path, wordy_once)
+    result = await desk.summarize(story(20), words=50, chunk_tokens=1024, context_tokens=4096)
+
+    assert [request.given.words for request in desk.asked] == [50, 45]
+    assert result.flawed == ()
+
+
+@pytest.mark.parametrize(
+    ("reply", "flaw"),
+    [
+        (prose(120), "120 words, over the limit of 50"),
+        ("It stops in the", "does not end a sentence"),
+        ("Empty again.", ""),
+    ],
+)
+async def test_after_six_more_tries_the_closest_is_kept_and_marked(tmp_path: Path, reply: str, flaw: str) -> None:
+    desk = Desk(tmp_path, lambda request: reply)
+
+    result = await desk.summarize(story(40), words=50, chunk_tokens=1024, context_tokens=4096)
+
+    if not flaw:
+        assert len(desk.asked) == 1
+        return
+    limits = [request.given.words for request in desk.asked]
+    assert len(limits) == 7
+    assert limits == sorted(limits, reverse=True)
+    assert limits[-1] < limits[0]
+    assert [piece.flaw for piece in result.flawed] == [flaw]
+    assert result.flawed[0].attempts == 7
+    assert result.summary == reply
+
+
+async def test_the_closest_of_the_flawed_is_kept(tmp_path: Path) -> None:
+    lengths = iter([300, 80, 57, 200, 120, 90, 400])
+    desk = Desk(tmp_path, lambda request: prose(next(lengths)))
+
+    result = await desk.summarize(story(60), words=50, chunk_tokens=2048, context_tokens=4096)
+
+    assert count_words(result.summary or "") == 57
+
+
+async def test_a_chunk_that_is_refused_does_not_take_the_others_with_it(tmp_path: Path) -> None:
+    refusing = True
+
+    def answer(request: Request[Any, Any]) -> Line:
+        return refused() if refusing and request.label.startswith("chunk 3/") else obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(story(100))
+
+    assert [gap.chunk for gap in result.gaps] == [2]
+    assert not result.complete
+    assert result.run.stop_reason == "gaps"
+    assert result.summary
+
+    refusing = False
+    before = len(desk.asked)
+    mended = await desk.resume(result.run.id)
+    again = desk.asked[before:]
+
+    assert mended.complete
+    assert again[0].label.startswith("chunk 3/")
+    assert all(not request.label.startswith("chunk") for request in again[1:])
+
+
+async def test_empty_replies_are_a_gap_and_never_a_text(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda request: "" if request.label.startswith("chunk 2/") else obedient(request))
+
+    result = await desk.summarize(story(100))
+
+    assert [(gap.chunk, gap.reason) for gap in result.gaps] == [(1, "every reply was empty")]
+
+
+async def test_when_nothing_can_be_summarized_the_run_says_so(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda request: refused())
+
+    with pytest.raises(IncompleteError, match="none of the"):
+        await desk.summarize(story(100))
+
+    assert desk.store.runs.latest(1)[0].status == "failed"
+
+
+async def test_a_failing_chunk_ends_the_run_only_after_the_others_are_done(tmp_path: Path) -> None:
+    broken = True
+
+    def answer(request: Request[Any, Any]) -> Line:
+        failing = broken and request.label.startswith("chunk 1/")
+        return ModelError("the server has a bug with this text") if failing else obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    with pytest.raises(ModelError, match="bug with this text"):
+        await desk.summarize(story(100))
+    run = desk.store.runs.latest(1)[0]
+    leaves = len({request.label for request in desk.asked_for("summarize_chunk")})
+    assert leaves == len(desk.store.documents.chunks(run.document, run.tokenizer, 128))
+
+    broken = False
+    before = len(desk.asked)
+    await desk.resume(run.id)
+    assert [request.label.split("/")[0] for request in desk.asked[before:] if "chunk" in request.label] == ["chunk 1"]
+
+
+async def test_levels_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
+
+    with pytest.raises(NotShrinkingError, match="no fewer than the document") as caught:
+        await desk.summarize(story(100))
+
+    assert "--model" in caught.value.hint or "model" in caught.value.hint
+
+
+async def test_merges_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path) -> None:
+    def growing(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "summarize_chunk":
+            return obedient(request)
+        return prose(4 * sum(count_words(text) for text in request.given.summaries))
+
+    with pytest.raises(NotShrinkingError, match="no fewer than the summaries below"):
+        await Desk(tmp_path, growing).summarize(story(100))
+
+
+async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_path: Path) -> None:
+    whole = Desk(tmp_path / "whole")
+    complete = await whole.summarize(story(200))
+
+    desk = Desk(tmp_path / "cut")
+    stopped = await desk.summarize(story(200), Limits(max_calls=8, concurrency=2))
+    assert stopped.run.status == "stopped"
+    assert stopped.run.stop_reason == "budget"
+    assert len(desk.asked) == 8
+    assert 0 < count_words(stopped.summary or "") <= 100
+    assert "chunks were covered" in (stopped.draft.notes[0] if stopped.draft else "")
+
+    done = await desk.resume(stopped.run.id, Limits(max_calls=1000))
+    assert done.complete
+    assert done.summary == complete.summary
+    assert done.usage.calls == complete.usage.calls == len(desk.asked)
+
+
+async def test_a_budget_too_small_for_any_text_is_an_error(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda request: TransientError("busy"))
+    with pytest.raises(BudgetError, match="--max-calls 1 is used up"):
+        await desk.summarize(story(100), Limits(max_calls=1))
+
+
+async def test_the_same_settings_give_the_same_summary_without_a_call(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    first = await desk.summarize(story(100))
+    calls = len(desk.asked)
+    second = await desk.summarize(story(100))
+
+    assert second.summary == first.summary
+    assert len(desk.asked) == calls
+    assert second.usage.calls == 0
+    assert second.usage.cached == first.usage.calls
+    assert first.run.identity == second.run.identity
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"words": 90}, {"query": "Who keeps the lamp?"}, {"chunk_tokens": 200}, {"sample": 1}, {"temperature": 0}],
+)
+async def test_settings_that_change_the_result_are_part_of_the_identity(tmp_path: Path, change: dict[str, Any]) -> None:
+    desk = Desk(tmp_path)
+    first = await desk.summarize(story(100))
+    calls = len(desk.asked)
+    second = await desk.summarize(story(100), **change)
+
+    assert first.run.identity != second.run.identity
+    assert len(desk.asked) > calls
+
+
+async def test_merges_begin_while_chunks_are_still_being_summarized(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+
+    await desk.summarize(story(600), Limits(concurrency=4))
+
+    order = [request.prompt.name for request in desk.asked]
+    assert order.index("merge") < len(order) - 1 - order[::-1].index("summarize_chunk")
+
+
+async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    under_way = peak = 0
+    ask = desk.model.ask
+
+    async def slow(request: Request[Any, Any]) -> Any:
+        nonlocal under_way, peak
+        under_way += 1
+        peak = max(peak, under_way)
+        await asyncio.sleep(0.002)
+        under_way -= 1
+        return await ask(request)
+
+    desk.model.ask = slow  # type: ignore[method-assign, assignment]
+    await desk.summarize(story(600), Limits(concurrency=5))
+
+    assert peak == 5
+
+
+async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> None:
+    blank = story(60).text + "\n\n" + "\n \n" * 3000 + "* * *\n\n" + story(60).text
+    from redraft.text.documents import parse
+
+    result = await Desk(tmp_path).summarize(parse(blank.encode(), name="gaps.md"))
+
+    assert result.complete

@@ -1,0 +1,168 @@
+"""Incremental updating, compression and tidying."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits
+from redraft.domain import Usage
+from redraft.errors import ModelError, RefusedReply
+from redraft.models.base import Request
+from redraft.models.testing import Line
+from redraft.text.words import count_words
+from tests.support import Desk, obedient, prose, story
+
+
+def growing(request: Request[Any, Any]) -> Line:
+    """A writer that adds forty words a chunk, whatever it is asked, and compresses obediently."""
+    given, name = request.given, request.prompt.name
+    if name in ("begin", "update"):
+        return prose(40 + count_words(getattr(given, "summary", "")), f"m{len(given.excerpt)}")
+    return obedient(request)
+
+
+async def run(desk: Desk, sentences: int = 100, **settings: Any) -> Any:
+    return await desk.summarize(story(sentences), strategy="incremental", **settings)
+
+
+async def test_one_summary_takes_in_chunk_after_chunk(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await run(desk)
+
+    names = [request.prompt.name for request in desk.asked]
+    assert names == ["begin", *["update"] * (result.chunks - 1), "tidy"]
+    read = [request.given.excerpt for request in desk.asked[:-1]]
+    assert "".join(read) == story(100).text
+    replies = [piece.text for piece in desk.store.runs.pieces(result.run.id)]
+    assert [request.given.summary for request in desk.asked[1:-1]] == replies[:-1]
+    assert desk.asked[-1].given.summary == replies[-1] == result.summary
+
+
+async def test_the_target_grows_with_the_share_that_was_read(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await run(desk)
+
+    targets = [request.given.words for request in desk.asked[:-1]]
+    assert targets == [max(15, int(100 * (index + 1) / result.chunks)) for index in range(result.chunks)]
+
+
+async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_temperature_of_its_own(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, growing)
+    result = await run(desk)
+
+    compressions = desk.asked_for("compress")
+    assert compressions
+    for request in compressions:
+        assert request.given.current_words > 100
+        assert request.given.words < 100 or request.label.startswith(f"compress after chunk {result.chunks}/")
+        assert request.sampling.temperature == 1.0
+    assert all(request.sampling.temperature == 0.5 for request in desk.asked_for("update"))
+    assert count_words(result.summary or "") <= 100
+
+
+async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, growing)
+    await run(desk, temperature=0)
+
+    assert {request.sampling.temperature for request in desk.asked} == {0.0}
+
+
+@pytest.mark.parametrize(("lengths", "kept"), [([30, 85, 10], 85), ([10, 30, 20, 60, 12, 14, 1], 60)])
+async def test_compression_keeps_within_a_fifth_of_its_target_or_the_closest_of_six(
+    tmp_path: Path, lengths: list[int], kept: int
+) -> None:
+    replies = iter(lengths)
+
+    def answer(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "compress":
+            return prose(next(replies))
+        if request.prompt.name == "tidy":
+            return str(request.given.summary)
+        return prose(150)
+
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(story(30), strategy="incremental", chunk_tokens=1024, context_tokens=4096)
+
+    tried = desk.asked_for("compress")
+    assert len(tried) == (2 if kept == 85 else 6)
+    asked = [request.given.words for request in tried]
+    assert asked[0] == 100
+    assert asked == sorted(asked, reverse=True)
+    assert count_words(result.summary or "") == kept
+    assert bool(result.flawed) is (kept == 60)
+
+
+async def test_a_compression_that_only_gets_longer_is_not_taken(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        return str(request.given.summary) if request.prompt.name == "tidy" else prose(150, f"m{request.prompt.name}")
+
+    result = await Desk(tmp_path, answer).summarize(
+        story(30), strategy="incremental", chunk_tokens=1024, context_tokens=4096
+    )
+
+    assert (result.summary or "").startswith("Mbegin")
+    assert result.flawed
+
+
+async def test_tidying_that_rewrites_or_cuts_off_is_not_taken(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        return "Too short." if request.prompt.name == "tidy" else obedient(request)
+
+    result = await run(Desk(tmp_path, answer))
+
+    assert count_words(result.summary or "") == 90
+    assert result.draft is not None
+    assert "untidied" in result.draft.notes[0]
+
+
+async def test_a_refused_chunk_leaves_the_summary_as_it_was(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        if request.label.startswith("chunk 4/"):
+            return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
+        return obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    result = await run(desk)
+
+    assert [gap.chunk for gap in result.gaps] == [3]
+    by_label = {request.label.split("/")[0]: request for request in desk.asked}
+    assert by_label["chunk 5"].given.summary == by_label["chunk 4"].given.summary
+
+
+async def test_a_failure_half_way_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    broken = True
+
+    def answer(request: Request[Any, Any]) -> Line:
+        failing = broken and request.label.startswith("chunk 5/")
+        return ModelError("down") if failing else obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    with pytest.raises(ModelError):
+        await run(desk)
+    broken = False
+    before = len(desk.asked)
+    result = await desk.resume(desk.store.runs.latest(1)[0].id)
+
+    assert result.complete
+    assert desk.asked[before].label.startswith("chunk 5/")
+    labels = [request.label for request in desk.asked if not request.label.startswith("chunk 5/")]
+    assert len(labels) == len(set(labels))
+
+
+async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    stopped = await desk.summarize(story(100), Limits(max_calls=5), strategy="incremental")
+
+    assert stopped.run.stop_reason == "budget"
+    assert stopped.summary == desk.store.runs.pieces(stopped.run.id)[-1].text
+    assert (await desk.resume(stopped.run.id, Limits())).complete
+
+
+async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, growing)
+    await run(desk, query="Who keeps the lamp?")
+
+    assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}

@@ -1,0 +1,114 @@
+"""Plans: limits, levels, and what does not fit."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.errors import PlanError
+from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
+from redraft.prompts.book import PromptBook
+from redraft.settings import Settings
+from redraft.text.chunks import chunk
+from redraft.text.tokens import EstimatingTokenizer
+from tests.support import story
+
+BOOK = PromptBook()
+LONG = story(2_000)
+
+
+def plan(sentences: int = 2_000, **chosen: object) -> Plan:
+    document = LONG if sentences == 2_000 else story(sentences)
+    values = Settings.model_validate({"chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen})
+    tokenizer = EstimatingTokenizer()
+    chunks = chunk(document, tokenizer, values.chunk_budget)
+    return Planner(document, chunks, values, tokenizer).plan(BOOK)
+
+
+def test_each_level_has_065_of_the_limit_above_it() -> None:
+    levels = plan(context_tokens=2048).levels
+
+    assert len(levels) >= 3
+    assert levels[-1].words == 300
+    for below, above in pairwise(levels):
+        if above is not levels[-1]:
+            assert below.words == pytest.approx(0.65 * above.words, abs=1)
+    # The top has the whole limit even where it lies lower than was planned for.
+    assert levels[-2].words <= round(0.65 * 300)
+
+
+def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
+    made = plan(20, words=50)
+
+    assert [level.words for level in made.levels] == [50]
+    assert made.calls == 1
+
+
+@given(
+    words=st.integers(20, 900),
+    chunk_tokens=st.integers(64, 1500),
+    context=st.integers(600, 16_000),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_plan_ends_in_one_summary_and_never_overfills_the_window(words: int, chunk_tokens: int, context: int) -> None:
+    try:
+        made = plan(words=words, chunk_tokens=chunk_tokens, context_tokens=context)
+    except PlanError:
+        return
+    assert made.levels[-1].pieces == 1
+    assert made.levels[-1].words <= words
+    for below, level in pairwise(made.levels):
+        assert level.pieces < below.pieces
+        assert level.room + level.reply_tokens < context
+        assert 2 * below.reply_tokens <= level.room
+    assert made.calls == sum(level.pieces for level in made.levels)
+
+
+def test_a_window_too_small_for_merging_is_refused_with_advice() -> None:
+    with pytest.raises(PlanError, match="cannot be merged") as caught:
+        plan(context_tokens=1500, chunk_tokens=64, words=1500)
+
+    assert "--context-tokens" in caught.value.hint
+
+
+def test_a_chunk_that_does_not_fit_the_window_is_refused() -> None:
+    with pytest.raises(PlanError, match="a chunk with its summary needs"):
+        plan(chunk_tokens=4000, context_tokens=4096)
+
+
+def test_direct_needs_the_whole_document_in_the_window() -> None:
+    with pytest.raises(PlanError, match="the whole document") as caught:
+        plan(strategy="direct")
+    needed = int(caught.value.hint.split("--context-tokens ")[1].split()[0])
+
+    assert plan(strategy="direct", context_tokens=needed).calls == 1
+
+
+def test_incremental_counts_a_call_a_chunk_and_the_tidying() -> None:
+    made = plan(strategy="incremental")
+
+    assert made.calls == made.chunks + 1
+
+
+def test_the_running_target_grows_with_the_share_that_was_read() -> None:
+    targets = [running_target(600, index, 20) for index in range(20)]
+
+    assert targets[9] == 300
+    assert targets[-1] == 600
+    assert targets == sorted(targets)
+    assert min(targets) >= 15
+
+
+def test_the_length_fits_the_document() -> None:
+    assert fitting_words(None, 100_000) == 600
+    assert fitting_words(None, 300) == 100
+    assert fitting_words(250, 300) == 250
+    with pytest.raises(PlanError, match="has 300 words"):
+        fitting_words(300, 300)
+
+
+def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
+    assert plan().tokens_per_word >= 1 / 0.65

@@ -1,0 +1,77 @@
+"""What tests of whole runs share: documents, writers that keep to limits or do not, and reading prompts back."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from redraft import Limits, Settings, Store
+from redraft.domain import Document
+from redraft.drafting import resume, summarize
+from redraft.models.base import Request
+from redraft.models.testing import FunctionModel, Line
+from redraft.results import Result
+from redraft.text.documents import parse
+
+SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
+
+
+def story(sentences: int, words: int = 12) -> Document:
+    """A document of numbered sentences, so that every excerpt can be told from every other."""
+    lines = [
+        f"Sentence number {number} tells of the keeper {'and the lamp ' * ((words - 8) // 3)}at station {number}."
+        for number in range(sentences)
+    ]
+    paragraphs = [" ".join(lines[at : at + 5]) for at in range(0, len(lines), 5)]
+    return parse("\n\n".join(["# The Keeper", *paragraphs]).encode(), name="keeper.md")
+
+
+def prose(words: int, mark: str = "") -> str:
+    """Exactly so many words in sentences of at most ten, the first being `mark` where it is given."""
+    names = [mark, *["word"] * (words - 1)] if mark else ["word"] * words
+    sentences = [" ".join(names[at : at + 10]).capitalize() + "." for at in range(0, len(names), 10)]
+    return " ".join(sentences)
+
+
+def mark_of(text: str) -> str:
+    """The first number in a text: tells which chunk it is, or which summary."""
+    found = re.search(r"\d+", text)
+    return found.group() if found else ""
+
+
+def obedient(request: Request[Any, Any]) -> Line:
+    """A writer that always uses nine tenths of its limit, and whose replies tell from what they were made."""
+    given = request.given
+    if request.prompt.name == "tidy":
+        return str(given.summary)
+    source = getattr(given, "excerpt", None) or getattr(given, "document", None) or getattr(given, "summary", None)
+    mark = mark_of(source if source else given.summaries[0])
+    return prose(max(3, int(given.words * 0.9)), f"m{mark}")
+
+
+class Desk:
+    """A store in a directory, and runs on it with a model made of a function."""
+
+    def __init__(self, folder: Path, answer: Callable[[Request[Any, Any]], Line] = obedient) -> None:
+        self.store = Store(folder / "redraft.db")
+        self.model = FunctionModel(answer)
+
+    @property
+    def asked(self) -> list[Request[Any, Any]]:
+        """All requests that reached the model, in order."""
+        return self.model.asked
+
+    def asked_for(self, prompt: str) -> list[Request[Any, Any]]:
+        """The requests of one prompt."""
+        return [request for request in self.asked if request.prompt.name == prompt]
+
+    async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
+        """A run with small chunks and a small window, unless the settings say otherwise."""
+        chosen = Settings(**{"chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings})
+        return await summarize(document, chosen, store=self.store, model=self.model, limits=limits)
+
+    async def resume(self, run: str, limits: Limits | None = None) -> Result:
+        """Go on with a run."""
+        return await resume(run, store=self.store, model=self.model, limits=limits)

@@ -1,0 +1,271 @@
+"""Both strategies from the command line through real HTTP, with everything that goes wrong on the way."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen, summarizer
+from tests.command import Command
+from tests.support import story
+
+MODEL = ("--model", "openai:gpt-4o-mini")
+SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
+STRATEGIES = ("hierarchical", "incremental")
+
+FAULTS = (
+    Fault("status", status=429, retry_after=0.2),
+    Fault("status", status=429),
+    Fault("status", status=500),
+    Fault("status", status=503),
+    Fault("drop"),
+    Fault("drop_midway"),
+    Fault("malformed"),
+    Fault("html"),
+    Fault("no_choices"),
+    Fault("hang"),
+)
+USELESS = (Fault("null_content"), Answer("It breaks off in the middle of", "length"))
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.md"
+    path.write_text(story(300).text, "utf-8")
+    return path
+
+
+class Faulty:
+    """Meets the first request for each text with the next fault of a list, and answers when it is repeated."""
+
+    def __init__(self, faults: tuple[Reply, ...]) -> None:
+        self._faults = list(faults)
+        self._met: set[str] = set()
+        self._answer = summarizer()
+
+    def __call__(self, seen: Seen) -> Reply:
+        text = str(seen.messages)
+        if self._faults and text not in self._met:
+            self._met.add(text)
+            return self._faults.pop(0)
+        reply = self._answer(seen)
+        assert isinstance(reply, (str, Answer))
+        return reply
+
+
+def plain_summary(folder: Path, book: Path, strategy: str) -> str:
+    folder.mkdir()
+    with ChatServer() as server:
+        done = Command(folder, server.base_url).run(
+            "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--quiet"
+        )
+    assert done.code == 0, done.err
+    return done.out
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_run_through_http(tmp_path: Path, book: Path, strategy: str) -> None:
+    with ChatServer() as server:
+        done = Command(tmp_path, server.base_url).run(
+            "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json"
+        )
+        answered = list(server.answered)
+
+    assert done.code == 0, done.err
+    result = done.json
+    assert result["usage"]["calls"] == len(answered)
+    assert result["usage"]["prompt_tokens"] == sum(seen.prompt_tokens for seen in answered)
+    assert result["usage"]["completion_tokens"] == sum(seen.completion_tokens for seen in answered)
+    assert 0 < result["words"] <= 120
+    assert {seen.body["temperature"] for seen in answered} == {0}
+    assert all(seen.authorization == "Bearer sk-test-0123456789abcdef" for seen in answered)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_faults_on_the_way_change_nothing_but_the_time(tmp_path: Path, book: Path, strategy: str) -> None:
+    undisturbed = plain_summary(tmp_path / "undisturbed", book, strategy)
+    with ChatServer(Faulty(FAULTS)) as server:
+        done = Command(tmp_path, server.base_url).run(
+            "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--timeout", "2"
+        )
+        met = [seen.fault or seen.status for seen in server.seen]
+
+    assert done.code == 0, done.err
+    assert done.out == undisturbed
+    assert 429 in met or "status" in met
+    assert "hang" in met
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_useless_reply_is_asked_for_again(tmp_path: Path, book: Path, strategy: str) -> None:
+    with ChatServer(Faulty(USELESS)) as server:
+        done = Command(tmp_path, server.base_url).run(
+            "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json"
+        )
+
+    assert done.code == 0, done.err
+    assert "breaks off" not in done.json["summary"]
+    assert done.json["flawed"] == []
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: Path, book: Path, strategy: str) -> None:
+    answer, refusing = summarizer(), True
+
+    def refuse_one(seen: Seen) -> Reply:
+        if refusing and "Sentence number 77 " in str(seen.messages):
+            return Answer(refusal="I cannot help with that.")
+        reply = answer(seen)
+        assert isinstance(reply, (str, Answer))
+        return reply
+
+    with ChatServer(refuse_one) as server:
+        command = Command(tmp_path, server.base_url)
+        done = command.run("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json")
+        assert done.code == 3, done.err
+        result = done.json
+        assert [gap["code"] for gap in result["gaps"]] == ["refused"]
+        assert "is left out" in done.err
+
+        refusing = False
+        again = command.run("resume", result["run"], "--json")
+        assert again.code == 0, again.err
+        assert again.json["gaps"] == []
+        assert again.json["stop_reason"] == "complete"
+
+
+def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Path) -> None:
+    fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
+    with ChatServer(lambda seen: fault) as server:
+        done = Command(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
+        requests = len(server.seen)
+
+    assert done.code == 1
+    assert requests <= 16
+    assert "API key" in done.err
+    assert "sk-test" not in done.err
+    assert "redraft resume" in done.err
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("after", [1, 7, 19])
+def test_killed_and_resumed_it_asks_nothing_twice(tmp_path: Path, book: Path, strategy: str, after: int) -> None:
+    undisturbed = plain_summary(tmp_path / "undisturbed", book, strategy)
+
+    with ChatServer(latency=lambda prompt, completion, index: 0.05) as server:
+        command = Command(tmp_path, server.base_url)
+        process = command.start("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--concurrency", "4")
+        while len(server.answered) < after:
+            assert process.poll() is None
+        process.kill()
+        process.communicate()
+        answered_before = {str(seen.messages) for seen in server.answered}
+        before = len(server.seen)
+
+        run = command.run("runs", "--json").json[0]
+        assert run["status"] == "killed"
+        done = command.run("resume", run["run"], "--quiet")
+        again = [seen for seen in server.seen[before:] if str(seen.messages) in answered_before]
+
+    assert done.code == 0, done.err
+    assert done.out == undisturbed
+    assert len(again) <= 4
+
+
+@pytest.mark.slow
+def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
+    other = tmp_path / "other.md"
+    other.write_text(story(250).text.replace("keeper", "warden"), "utf-8")
+    with ChatServer(latency=lambda prompt, completion, index: 0.01) as server:
+        command = Command(tmp_path, server.base_url)
+        processes = [
+            command.start("summarize", str(path), *MODEL, *SMALL, "--strategy", strategy, "--json")
+            for path in (book, other)
+            for strategy in STRATEGIES
+        ]
+        outcomes = [(process.communicate(timeout=120), process.returncode) for process in processes]
+
+    assert [code for _, code in outcomes] == [0, 0, 0, 0], [err for (_, err), _ in outcomes]
+    runs = {json.loads(out)["run"] for (out, _), _ in outcomes}
+    assert len(runs) == 4
+    for name in ("redraft.db", "redraft.checkpoints.db"):
+        with sqlite3.connect(tmp_path / name) as database:
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: Path) -> None:
+    with ChatServer(latency=lambda prompt, completion, index: 5.0) as server:
+        command = Command(tmp_path, server.base_url)
+        process = command.start("summarize", str(book), *MODEL, *SMALL)
+        while not server.seen:
+            assert process.poll() is None
+        run = command.run("runs", "--json").json[0]
+        assert run["status"] == "running"
+        done = command.run("resume", run["run"])
+        process.kill()
+        process.communicate()
+
+    assert done.code == 1
+    assert "another process" in done.err
+
+
+@pytest.mark.slow
+def test_the_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
+    sizes = []
+    for sentences in (300, 1200):
+        folder = tmp_path / str(sentences)
+        folder.mkdir()
+        (folder / "book.md").write_text(story(sentences).text, "utf-8")
+        with ChatServer() as server:
+            done = Command(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
+        assert done.code == 0, done.err
+        with sqlite3.connect(folder / "redraft.checkpoints.db") as database:
+            bytes_, steps = database.execute(
+                "SELECT sum(length(checkpoint) + length(metadata)), count(*) FROM checkpoints"
+            ).fetchone()
+            steps_written = database.execute("SELECT sum(length(value)) FROM writes").fetchone()[0]
+        sizes.append((bytes_ + steps_written) / steps)
+
+    assert sizes[1] == pytest.approx(sizes[0], rel=0.05)
+
+
+@pytest.mark.slow
+def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
+    prices = tmp_path / "prices.toml"
+    prices.write_text('[prices]\n"gpt-4o-mini" = { prompt = 100.0, completion = 400.0 }\n')
+    with ChatServer() as server:
+        command = Command(tmp_path, server.base_url)
+        done = command.run(
+            "summarize", str(book), *MODEL, *SMALL, "--prices", str(prices), "--max-cost", "1.0", "--json"
+        )
+        assert done.code == 3, done.err
+        result = done.json
+        spent = sum(100 * seen.prompt_tokens + 400 * seen.completion_tokens for seen in server.answered) / 1e6
+        assert result["usage"]["cost_usd"] == pytest.approx(spent)
+        assert 0.5 < spent <= 1.0
+        assert result["stop_reason"] == "budget"
+        assert result["summary"]
+        more = command.run("resume", result["run"], "--prices", str(prices), "--max-cost", "50", "--json")
+
+    assert more.code == 0, more.err
+    assert more.json["stop_reason"] == "complete"
+
+
+def test_the_order_in_which_replies_come_does_not_matter(tmp_path: Path, book: Path) -> None:
+    outcomes = set()
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        chance = random.Random(seed)
+        with ChatServer(latency=lambda prompt, completion, index, chance=chance: chance.uniform(0, 0.1)) as server:
+            done = Command(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
+        assert done.code == 0, done.err
+        outcomes.add(done.out)
+
+    assert len(outcomes) == 1
