@@ -62,9 +62,15 @@ class Server:
         self._log = log
 
     def served(self) -> list[Served]:
-        """All requests so far, those cut off included."""
-        lines = self._log.read_text("utf-8").splitlines() if self._log.exists() else []
-        return [_served(json.loads(line)) for line in lines]
+        """All requests so far, those cut off included; a line that is still being written is left for later."""
+        return [_served(json.loads(line)) for line in self._text().splitlines(keepends=True) if line.endswith("\n")]
+
+    def answered(self) -> int:
+        """How many requests have been answered so far."""
+        return self._text().count('"answered": true')
+
+    def _text(self) -> str:
+        return self._log.read_text("utf-8") if self._log.exists() else ""
 
 
 def _served(entry: dict[str, object]) -> Served:
@@ -82,7 +88,7 @@ def server(folder: Path, *options: str) -> Iterator[Server]:
     """A server with simulated latency, as long as the context lasts."""
     log = folder / "requests.jsonl"
     command = [sys.executable, "-m", "tests.chatserver", "--port", "0", "--log", str(log), *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
         assert process.stdout is not None
         try:
             yield Server(process.stdout.readline().strip(), log)

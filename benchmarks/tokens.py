@@ -23,8 +23,8 @@ STRETCH = 3_000
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("REDRAFT_DATA") or ROOT.parent / "shared" / "data")
 
-GERMAN = """Die alte Wärterin stieg jeden Abend die steile Wendeltreppe hinauf, um das Feuer zu entzünden. Niemand im Dorf
-konnte sich erinnern, wie lange sie schon dort oben wohnte. Manche behaupteten, sie sei mit dem letzten Postschiff
+GERMAN = """Die alte Wärterin stieg jeden Abend die steile Wendeltreppe hinauf, um das Feuer zu entzünden. Niemand im
+Dorf konnte sich erinnern, wie lange sie schon dort oben wohnte. Manche behaupteten, sie sei mit dem letzten Postschiff
 gekommen, andere schworen, sie habe den Turm niemals verlassen. Als der Herbststurm die Küste erreichte, zerschlug eine
 Welle das Fenster der Kammer, und das Licht erlosch zum ersten Mal seit dreißig Jahren. Am nächsten Morgen fanden die
 Fischer ihre Boote zertrümmert am Strand, doch die Wärterin saß ruhig am Tisch und schrieb in ihr Tagebuch. „Ich werde
@@ -58,7 +58,7 @@ def samples() -> dict[str, str]:
     found["Markdown"] = "\n".join(text for text in markdown if len(text) < 60_000)
     library = Path(sysconfig.get_path("stdlib"))
     found["code"] = "\n".join(path.read_text("utf-8") for path in sorted(library.glob("[a-e]*.py")))
-    rows = [{"id": at, "name": f"row {at}", "open": at % 2 == 0, "ratio": at / 7, "tags": ["a", "b"]} for at in range(400)]
+    rows = [{"id": at, "open": at % 2 == 0, "ratio": at / 7, "tags": ["a", "b"]} for at in range(400)]
     found["JSON"] = json.dumps(rows, indent=2)
     sentences = {"German": GERMAN, "Russian": RUSSIAN, "Japanese": JAPANESE, "Chinese": CHINESE}
     return found | {name: text * 60 for name, text in sentences.items()}

@@ -81,7 +81,7 @@ class Tally:
         if self.cost:
             parts.append(f"${self.cost:.4f}")
         if left := self.seconds_left():
-            parts.append(f"about {left:.0f} s left")
+            parts.append(f"about {left + 0.5:.0f} s left")
         return " · ".join(parts)
 
     def seconds_left(self) -> float:

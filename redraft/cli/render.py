@@ -10,36 +10,22 @@ import click
 
 from redraft.domain import Piece, Totals, Usage
 from redraft.drafting import Prepared
+from redraft.models.opening import reasoning_reserve
 from redraft.models.prices import Price
 from redraft.results import Result
 from redraft.settings import EXTRACTIVE
 
-_UNKNOWN = "unknown (give the model's price with --prices)"
-
 
 def plan(prepared: Prepared, price: Price | None, concurrency: int, *, as_json: bool) -> None:
     """Print a plan to stdout."""
-    it, settings = prepared.plan, prepared.settings
-    cost = None if price is None else price.of(Usage(it.prompt_tokens, it.completion_tokens))
     if as_json:
-        shown = {
-            "source": {
-                "id": prepared.document.id,
-                "title": prepared.document.title,
-                "tokens": it.document_tokens,
-                "words": it.document_words,
-                "chunks": it.chunks,
-            },
-            "model": settings.model,
-            "tokenizer": prepared.tokenizer.name,
-            **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
-            "cost_usd": cost,
-            "warnings": list(prepared.warnings),
-        }
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        click.echo(json.dumps(_plan_json(prepared, price), ensure_ascii=False, indent=2))
         return
+    it, settings = prepared.plan, prepared.settings
     for warning in prepared.warnings:
-        click.echo(f"note: {warning}", err=True)
+        _say(f"note: {warning}")
+    reasoning = _reasoning(prepared)
+    tokens = f"at most {it.prompt_tokens:,} in, {it.completion_tokens:,} out"
     rows = [
         ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
         ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
@@ -47,23 +33,66 @@ def plan(prepared: Prepared, price: Price | None, concurrency: int, *, as_json: 
         ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
         *_levels(prepared),
         ("calls", f"{it.calls:,}, up to {concurrency} at once"),
-        ("tokens", f"at most {it.prompt_tokens:,} in, {it.completion_tokens:,} out"),
-        ("cost", _UNKNOWN if cost is None else f"at most ${cost:.4f}" if cost else "nothing"),
+        ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
+        ("cost", _cost_line(prepared, price)),
     ]
     for name, value in rows:
         click.echo(f"{name:<10} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
 
 
+def _plan_json(prepared: Prepared, price: Price | None) -> dict[str, object]:
+    it = prepared.plan
+    return {
+        "source": {
+            "id": prepared.document.id,
+            "title": prepared.document.title,
+            "tokens": it.document_tokens,
+            "words": it.document_words,
+            "chunks": it.chunks,
+        },
+        "model": prepared.settings.model,
+        "tokenizer": prepared.tokenizer.name,
+        **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+        "reasoning_tokens": _reasoning(prepared),
+        "cost_usd": _cost(prepared, price, _reasoning(prepared)),
+        "warnings": list(prepared.warnings),
+    }
+
+
+def _reasoning(prepared: Prepared) -> int:
+    return prepared.plan.calls * reasoning_reserve(prepared.settings)
+
+
+def _cost(prepared: Prepared, price: Price | None, reasoning: int) -> float | None:
+    it = prepared.plan
+    return None if price is None else price.of(Usage(it.prompt_tokens, it.completion_tokens + reasoning))
+
+
+def _cost_line(prepared: Prepared, price: Price | None) -> str:
+    reasoning = _reasoning(prepared)
+    most, plain = _cost(prepared, price, reasoning), _cost(prepared, price, 0)
+    if most is None:
+        return "unknown (give the model's price with --prices)"
+    if not most:
+        return "none"
+    return f"at most ${most:.4f}" + (f", of which ${plain:.4f} without any reasoning" if reasoning else "")
+
+
 def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     levels = prepared.plan.levels
     if prepared.plan.strategy != "hierarchical":
         return []
-    what = ["chunk summaries"] + ["merges"] * (len(levels) - 1)
     return [
-        (f"level {number}", f"{level.pieces} {kind} of at most {level.words} words")
-        for number, (level, kind) in enumerate(zip(levels, what, strict=True))
+        (f"level {number}", f"{_count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
+        for number, level in enumerate(levels)
     ]
+
+
+def _count(number: int, what: str) -> str:
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
 
 
 def _say(line: str) -> None:
@@ -92,11 +121,12 @@ def closing(result: Result, output: str | None) -> None:
 
 def usage(totals: Totals) -> str:
     """One line on what a run used."""
-    parts = [f"{totals.calls:,} calls"]
+    parts = [_count(totals.calls, "call")]
     if totals.cached:
         parts.append(f"{totals.cached:,} from the cache")
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
-    parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
+    if totals.cost_usd != 0:
+        parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
 from typing import Any, Literal, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -76,11 +75,12 @@ class ChatModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
-        async with AsyncExitStack() as stack:
-            if not self._settled and request.prompt.returns is not str:
-                # Only one call finds out what the provider accepts; the others wait for what it learns.
-                await stack.enter_async_context(self._probing)
-            return await self._attempt(request)
+        if not self._settled and request.prompt.returns is not str:
+            # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
+            async with self._probing:
+                if not self._settled:
+                    return await self._attempt(request)
+        return await self._attempt(request)
 
     async def _attempt(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         structured = request.prompt.returns is not str

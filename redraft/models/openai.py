@@ -24,9 +24,9 @@ _REASONING_RESERVE = 8_192
 _NO_KEY = "none"
 
 
-def reasons(name: str) -> bool:
-    """Whether a model of this name thinks before it answers, and takes no temperature."""
-    return name.startswith(_REASONING) and not name.startswith("gpt-5-chat")
+def reasoning_reserve(name: str) -> int:
+    """The tokens to allow for thinking in each call; 0 for a model that does not think before it answers."""
+    return _REASONING_RESERVE if name.startswith(_REASONING) and not name.startswith("gpt-5-chat") else 0
 
 
 def base_url(given: str | None) -> str:
@@ -55,7 +55,7 @@ async def open_openai(name: str, url: str, book: PromptBook, *, seconds: float) 
             )
         key = _NO_KEY
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
-    warnings.filterwarnings("ignore", message="This model does not support OpenAI's structured|Invalid schema for OpenAI")
+    warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     async with openai.DefaultAsyncHttpx2Client(timeout=seconds) as client:
         chat = ChatOpenAI(
             model=name,
@@ -71,8 +71,8 @@ async def open_openai(name: str, url: str, book: PromptBook, *, seconds: float) 
             book,
             identity=f"openai:{name}@{url}",
             modes=("json_schema", "tools", "plain"),
-            reasoning_reserve=_REASONING_RESERVE if reasons(name) else 0,
-            takes_temperature=not reasons(name),
+            reasoning_reserve=reasoning_reserve(name),
+            takes_temperature=reasoning_reserve(name) == 0,
             seconds=seconds,
             secrets=() if key == _NO_KEY else (key,),
         )

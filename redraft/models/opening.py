@@ -46,6 +46,15 @@ def _at_openai(settings: Settings) -> bool:
     return (settings.base_url or "").startswith("https://api.openai.com/")
 
 
+def reasoning_reserve(settings: Settings) -> int:
+    """The tokens that a model may use in each call to think, besides its reply."""
+    if settings.model == EXTRACTIVE:
+        return 0
+    from redraft.models.openai import reasoning_reserve as reserve
+
+    return reserve(settings.model.removeprefix(_OPENAI))
+
+
 @asynccontextmanager
 async def open_model(settings: Settings, book: PromptBook, *, seconds: float) -> AsyncIterator[Model]:
     """The model that the settings name, open as long as the context lasts."""

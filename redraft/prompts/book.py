@@ -9,8 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from jinja2 import StrictUndefined, Template, TemplateSyntaxError, UndefinedError, meta
-from jinja2.exceptions import SecurityError
+from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel
 
@@ -24,6 +23,8 @@ SUFFIX = ".md"
 _ENVIRONMENT = SandboxedEnvironment(
     undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
 )
+# What a user's template can come to when it is filled in: a forbidden attribute, an unknown one, a wrong operand.
+_FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
 class PromptBook:
@@ -34,7 +35,7 @@ class PromptBook:
         self.choice = choice
         own = {} if choice in SETS else _read_directory(Path(choice).expanduser())
         base = choice if choice in SETS else "standard"
-        self._sources = {name: own.get(name) or _read_builtin(base, name) for name in PROMPTS}
+        self._sources = {name: own[name] if name in own else _read_builtin(base, name) for name in PROMPTS}
         self.overridden = tuple(sorted(own))
         self._templates = {name: _compile(PROMPTS[name], source) for name, source in self._sources.items()}
 
@@ -46,7 +47,9 @@ class PromptBook:
 
     def hash(self, prompt: Prompt[Any, Any]) -> str:
         """Changes with the template, and with the shape of what goes in and comes out."""
-        shape = [prompt.given.model_json_schema()]
+        given = prompt.given.model_json_schema()
+        given.pop("description", None)  # the docstring, which no model ever sees
+        shape = [given]
         if issubclass(prompt.returns, BaseModel):
             shape.append(prompt.returns.model_json_schema())
         material = json.dumps([prompt.name, self.source(prompt.name), shape], sort_keys=True)
@@ -61,7 +64,7 @@ class PromptBook:
         template = self._templates.get(prompt.name) or _compile(prompt, self.source(prompt.name))
         try:
             return template.render(_fenced(given)).strip()
-        except (UndefinedError, SecurityError, TypeError) as error:
+        except _FAILURES as error:
             raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
 
 
@@ -80,7 +83,7 @@ def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
         raise PromptError(
             f"the template {' and '.join(parts)}",
             place=prompt.name,
-            hint=f"its variables are {', '.join(sorted(known))}; `redraft prompts show {prompt.name}` shows the original",
+            hint=f"its variables are {', '.join(sorted(known))}; see `redraft prompts show {prompt.name}`",
         )
     return template
 
@@ -95,7 +98,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
             f"{str(directory)!r} is neither a prompt set ({', '.join(SETS)}) nor a directory",
             hint="`redraft prompts export DIR` writes a directory to start from",
         )
-    found = {path.stem: path.read_text("utf-8") for path in sorted(directory.glob(f"*{SUFFIX}"))}
+    found = {path.stem: _read(path) for path in sorted(directory.glob(f"*{SUFFIX}"))}
     unknown = [name for name in found if name not in PROMPTS and name.lower() != "readme"]
     if unknown or not found:
         what = f"no prompt is named {', '.join(unknown)}" if unknown else f"there are no {SUFFIX} files in it"
@@ -103,10 +106,18 @@ def _read_directory(directory: Path) -> dict[str, str]:
     return {name: source for name, source in found.items() if name in PROMPTS}
 
 
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except OSError as error:
+        raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
+    except UnicodeDecodeError as error:
+        raise PromptError("the template is not UTF-8", place=str(path), hint="save it as UTF-8 text") from error
+
+
 def _tags() -> frozenset[str]:
     """All fence tags in use."""
-    models = [model for prompt in PROMPTS.values() for model in (prompt.given,)]
-    return frozenset(tag for model in models for tag in _fences(model).values())
+    return frozenset(tag for prompt in PROMPTS.values() for tag in _fences(prompt.given).values())
 
 
 def _fences(model: type[BaseModel]) -> dict[str, str]:
@@ -116,7 +127,18 @@ def _fences(model: type[BaseModel]) -> dict[str, str]:
     }
 
 
-_ANY_TAG = re.compile(rf"<(?=\s*/?\s*(?:{'|'.join(sorted(_tags()))})\b)", re.IGNORECASE)
+# Blanks and characters of no width hide within a tag, and wide ones stand for the usual.
+_HIDDEN = r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+
+
+def _spelled(tag: str) -> str:
+    """A pattern for `tag` in letters of any case and width, with nothing visible between them."""
+    return f"[{_HIDDEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in tag)
+
+
+_ANY_TAG = re.compile(
+    rf"[<＜﹤](?=[{_HIDDEN}/／⁄∕\\]*+(?:{'|'.join(_spelled(tag) for tag in sorted(_tags()))})(?![^\W_]))", re.IGNORECASE
+)
 
 
 def neutralize(text: str) -> str:
@@ -127,7 +149,8 @@ def neutralize(text: str) -> str:
 def _fenced(given: BaseModel) -> dict[str, object]:
     values: dict[str, object] = {name: getattr(given, name) for name in type(given).model_fields}
     for name, tag in _fences(type(given)).items():
-        values[name] = _fence(values[name], tag)
+        value = values[name]
+        values[name] = None if value == "" and not type(given).model_fields[name].is_required() else _fence(value, tag)
     return values
 
 

@@ -15,18 +15,24 @@ from redraft.prompts.contract import (
 
 
 class ChunkGiven(GivenModel):
+    """One chunk to summarize, as a part or as the beginning."""
+
     excerpt: Excerpt
     words: int
     query: Question = None
 
 
 class MergeGiven(GivenModel):
+    """Consecutive summaries to merge."""
+
     summaries: SummaryTexts
     words: int
     query: Question = None
 
 
 class MergeOnwardGiven(GivenModel):
+    """Consecutive summaries to merge, and what came before them."""
+
     context: Context
     summaries: SummaryTexts
     words: int
@@ -34,6 +40,8 @@ class MergeOnwardGiven(GivenModel):
 
 
 class UpdateGiven(GivenModel):
+    """The next chunk, and the summary of all before it."""
+
     excerpt: Excerpt
     summary: SummaryText
     words: int
@@ -41,6 +49,8 @@ class UpdateGiven(GivenModel):
 
 
 class CompressGiven(GivenModel):
+    """A summary that has grown too long."""
+
     summary: SummaryText
     current_words: int
     words: int
@@ -48,10 +58,14 @@ class CompressGiven(GivenModel):
 
 
 class TidyGiven(GivenModel):
+    """A summary to rid of traces of how it was made."""
+
     summary: SummaryText
 
 
 class WholeGiven(GivenModel):
+    """A whole document to summarize at once."""
+
     document: WholeDocument
     words: int
     query: Question = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -29,13 +30,29 @@ class Connection:
             path.parent.mkdir(parents=True, exist_ok=True)
             # Books and summaries are private.
             path.touch(mode=0o600)
-            raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            raw.row_factory = sqlite3.Row
-            raw.execute("PRAGMA journal_mode=WAL")
-            raw.execute("PRAGMA synchronous=NORMAL")
-            raw.execute("PRAGMA foreign_keys=ON")
-            self.raw = raw
-            self.database = Database(raw)
+            self.raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            try:
+                self.raw.row_factory = sqlite3.Row
+                self._use_write_ahead_log()
+                self.raw.execute("PRAGMA synchronous=NORMAL")
+                self.raw.execute("PRAGMA foreign_keys=ON")
+            except BaseException:
+                self.raw.close()
+                raise
+            self.database = Database(self.raw)
+
+    def _use_write_ahead_log(self) -> None:
+        """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self.raw.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:

@@ -110,7 +110,8 @@ class Runs:
         key = f"{run}-{round_}-{content_id(node + text)[:8]}"
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
+                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+                " ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
                 (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
             )
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
@@ -174,7 +175,8 @@ class Runs:
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
         with self._connection.writing() as raw:
-            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", (run, gap.chunk, gap.code, storable(gap.reason)))
+            values = (run, gap.chunk, gap.code, storable(gap.reason))
+            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", values)
 
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""

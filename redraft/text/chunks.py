@@ -16,8 +16,9 @@ MIN_BUDGET = 16
 _CLAUSE_END = re.compile(r"[,;:—–)\]][\"'”’»]?(?=\s)|[、，；：]")
 _SPACE = re.compile(r"(?<=\S)(?=\s)")
 _LOOK_BACK = 2_000
-# After a line end, or before a blank: there a token ends in any case. A slash joins the line end before it.
-_EXACT = re.compile(r"(?<=\n)(?![/\r\n])(?!\s+[\r\n])|(?<=\S)(?=[^\S\r\n\x1c-\x1f])(?!\s+[\r\n])")
+# After a line end, or before a blank, a token ends in any case, unless more line ends follow. A slash joins the line
+# end before it. A long run of blanks is not looked through, for that would be done again at each cut within it.
+_EXACT = re.compile(r"(?:(?<=\n)(?!/)|(?<=\S)(?=[^\S\x1c-\x1f]))(?!\s{0,40}[\r\n]|\s{40})")
 
 
 def chunk(document: Document, tokenizer: Tokenizer, budget: int) -> list[Chunk]:

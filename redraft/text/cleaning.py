@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029", "\v", "\f")
 
 # Control characters move cursors, hide text and forge terminal output; none of them means anything in prose. The
@@ -13,17 +15,21 @@ _DROP = (
     + list(range(0x2066, 0x206A))
     + [0xFEFF]
 )
-_TABLE = dict.fromkeys(_DROP, " ")
+# Colours, cursor movements, window titles and links, as programs write them to a terminal.
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+_HARMFUL = re.compile("[" + "".join(re.escape(chr(code)) for code in _DROP) + "]")
 
 
 def clean(text: str) -> str:
-    """Return `text` with `\\n` line ends and every control character replaced by a space."""
+    """Return `text` with `\\n` line ends, without terminal escapes, and with a space for every control character."""
+    if "\x1b" in text:
+        text = _ESCAPES.sub("", text)
     for end in _LINE_ENDS:
         if end in text:
             text = text.replace(end, "\n")
     if not text.isascii():
         text = text.encode("utf-8", "replace").decode("utf-8")
-    return text.translate(_TABLE)
+    return _HARMFUL.sub(" ", text)
 
 
 def one_line(text: str, width: int = 0) -> str:

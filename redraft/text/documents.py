@@ -34,16 +34,34 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an old Office file",
 }
 _DETECTION_BYTES = 200_000
+_WESTERN = "cp1252"
 
-_MARKDOWN_HEADING = re.compile(r"^(#{1,6})[ \t]+(\S[^\n]*?)[ \t#]*$|^(\S[^\n]*)\n(=+|-+)[ \t]*$", re.MULTILINE)
-_PLAIN_HEADING = re.compile(
-    r"(?:^|(?<=\n\n))[ \t]*"
-    r"((?:chapter|book|part|volume|act|scene|section|letter|canto|prologue|epilogue|introduction|preface|foreword"
-    r"|afterword|appendix|interlude)\b(?:[ \t]+(?:[ivxlcdm]+|\d+|[a-z]+(?:-[a-z]+)?)\b)?"
-    r"(?:[ \t]*[.:—–-][^\n]{0,80}|[ \t]*(?=\n))?|[ivxlcdm]{1,7}\.?|\d{1,3}\.?)[ \t]*(?=\n[ \t]*\n)",
-    re.IGNORECASE,
+_NUMBER = (
+    r"(?:the[ \t]+)?(?:\d{1,4}|[ivxlcdm]{1,9}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
+    r"|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|first|second|third|fourth"
+    r"|fifth|sixth|seventh|eighth|ninth|tenth|last)(?:[- ](?:one|two|three|four|five|six|seven|eight|nine))?)\b"
 )
-_FENCED = re.compile(r"^(```|~~~)[^\n]*\n.*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
+_NUMBERED = r"(?:chapter|book|part|volume|act|scene|section|letter|canto|stave|interlude|appendix)"
+_UNNUMBERED = r"(?:prologue|epilogue|introduction|preface|foreword|afterword|appendix|interlude|conclusion)"
+# A title may follow on the same line after a mark, or in capitals, or alone on the next line.
+_PLAIN_HEADING = re.compile(
+    rf"(?:\A|^[ \t]*\n)[ \t]*((?:(?i:{_NUMBERED}[ \t]+{_NUMBER})(?:[ \t]*[.:—–-][^\n]{{0,80}}|[ \t]+[^a-z\n]{{1,80}})?"
+    rf"|(?i:{_UNNUMBERED})(?:[ \t]*[:—–-][^\n]{{0,80}}|\.)?)(?:[ \t]*\n[ \t]*[^\W_][^\n]{{0,58}}[^\s.,;:!?\"'”’])?"
+    r"|[IVXLCDM]{1,7}\.?|\d{1,3}\.?)[ \t]*(?=\n[ \t]*\n)",
+    re.MULTILINE,
+)
+_OUTER_HEADING = re.compile(r"(?i)(?:book|part|volume|act)\b")
+
+_ATX_HEADING = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]+)$", re.MULTILINE)
+# A line under a list item, a quotation or a table row is a rule, and so is one under a paragraph of several lines.
+_SETEXT_HEADING = re.compile(
+    r"(?:\A|(?<=\n\n)) {0,3}(?![-*+>|#] |\d+[.)] )(\S[^\n]{0,200})\n {0,3}(={2,}|-{2,})[ \t]*$", re.MULTILINE
+)
+# Front matter, and fenced code, which lasts to the end where it is not closed.
+_NO_PROSE = re.compile(
+    r"\A---\n.*?\n(?:---|\.\.\.)$|^ {0,3}(```+|~~~+)[^\n]*(?:\n(?:.*?^ {0,3}\1[`~]*[ \t]*$)|.*\Z)",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 def load(source: str) -> Document:
@@ -87,10 +105,18 @@ def _decode(data: bytes, name: str) -> tuple[str, str]:
         raise DocumentError(
             "the file holds NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
         )
+    return _utf8(data) or _guess(data, name)
+
+
+def _utf8(data: bytes) -> tuple[str, str] | None:
+    """The text if it is UTF-8; a damaged byte here and there does not make it something else."""
     try:
         return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
-        return _guess(data, name)
+        text = data.decode("utf-8", "replace")
+    damaged = text.count("\ufffd")
+    intact = len(text) - len(text.encode("ascii", "ignore")) - damaged
+    return (text, "utf-8") if damaged * 20 <= intact else None
 
 
 def _without_nul(text: str, name: str) -> str:
@@ -101,14 +127,28 @@ def _without_nul(text: str, name: str) -> str:
 
 def _guess(data: bytes, name: str) -> tuple[str, str]:
     """A legacy encoding. What no encoding turns into prose is a binary file."""
-    from charset_normalizer import from_bytes
-
-    best = from_bytes(data[:_DETECTION_BYTES]).best()
-    if best is None or _share_of_controls(data) > 0.02:
+    encoding = _detect(data[:_DETECTION_BYTES])
+    if encoding is None and len(data) > _DETECTION_BYTES:
+        # The cut may have gone through a character; a line end is never a part of one.
+        encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
+    if encoding is None or _share_of_controls(data) > 0.02:
         raise DocumentError(
             "the file is binary, or in an unknown encoding", place=name, hint="save it as UTF-8 text first"
         )
-    return data.decode(best.encoding, "replace"), best.encoding
+    return data.decode(encoding, "replace"), encoding
+
+
+def _detect(data: bytes) -> str | None:
+    """The likeliest encoding; of those that fit equally well, the one that is by far the commonest."""
+    from charset_normalizer import from_bytes
+
+    matches = from_bytes(data)
+    best = matches.best()
+    if best is None:
+        return None
+    western = [match for match in matches if _WESTERN in match.could_be_from_charset]
+    equal = any(match.chaos <= best.chaos and match.coherence >= best.coherence for match in western)
+    return _WESTERN if equal else best.encoding
 
 
 def _share_of_controls(data: bytes) -> float:
@@ -136,30 +176,43 @@ def _sections(text: str, markdown: bool) -> Iterator[Section]:
 
 
 def _markdown_headings(text: str) -> Iterator[_Heading]:
-    code = [found.span() for found in _FENCED.finditer(text)]
+    code = [found.span() for found in _NO_PROSE.finditer(text)]
     current = 0
-    for found in _MARKDOWN_HEADING.finditer(text):
-        while current < len(code) and code[current][1] <= found.start():
+    for heading in sorted([*_atx_headings(text), *_setext_headings(text)]):
+        while current < len(code) and code[current][1] <= heading.at:
             current += 1
-        if current < len(code) and code[current][0] <= found.start():
-            continue
-        marks, atx, setext, rule = found.groups()
-        level = len(marks) if marks else (1 if rule.startswith("=") else 2)
-        yield _Heading(found.start(), level, one_line(atx or setext, _TITLE_WIDTH))
+        if current == len(code) or heading.at < code[current][0]:
+            yield heading
+
+
+def _atx_headings(text: str) -> Iterator[_Heading]:
+    for found in _ATX_HEADING.finditer(text):
+        title = found.group(2).rstrip(" \t")
+        bare = title.rstrip("#")
+        if not bare or bare[-1] in " \t":
+            title = bare
+        yield _Heading(found.start(), len(found.group(1)), one_line(title, _TITLE_WIDTH))
+
+
+def _setext_headings(text: str) -> Iterator[_Heading]:
+    for found in _SETEXT_HEADING.finditer(text):
+        level = 1 if found.group(2).startswith("=") else 2
+        yield _Heading(found.start(), level, one_line(found.group(1), _TITLE_WIDTH))
 
 
 def _plain_headings(text: str) -> Iterator[_Heading]:
     for found in _PLAIN_HEADING.finditer(text):
         title = one_line(found.group(1), _TITLE_WIDTH)
-        level = 1 if re.match(r"(?i)book|part|volume|act\b", title) else 2
-        yield _Heading(found.start(1), level, title)
+        yield _Heading(found.start(1), 1 if _OUTER_HEADING.match(title) else 2, title)
 
 
 def _title(text: str, sections: tuple[Section, ...], name: str, markdown: bool) -> str:
     """The first top-level heading of Markdown, else a short first line, else the file's name."""
     if markdown and sections and sections[0].level == 1:
         return sections[0].title
-    first = one_line(text[:2_000].strip().partition("\n")[0])
-    if not markdown and 0 < len(first) <= 80 and first[-1] not in ".!?,;:":
+    begin = len(text) - len(text.lstrip())
+    first = one_line(text[begin : begin + 200].partition("\n")[0])
+    is_heading = bool(sections) and sections[0].span.start <= begin
+    if not markdown and 0 < len(first) <= 80 and first[-1] not in ".!?,;:" and not is_heading:
         return first
     return one_line(Path(name).stem, _TITLE_WIDTH) or name

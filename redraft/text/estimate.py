@@ -15,8 +15,9 @@ Integers = npt.NDArray[np.int64]
 
 # Costs are whole numbers, so that sums of them are exact: a thousandth of a token each.
 UNIT = 1_000
-# No piece is longer, so that a budget of a few tokens always reaches past one.
+# No piece is longer or dearer, so that the least budget reaches past one.
 _LONGEST = 24
+_DEAREST = 12.0
 
 _SPACE, _NEWLINE, _LOWER, _UPPER, _ALPHABET, _SCRIPT, _IDEOGRAPH, _DIGIT, _MARK, _RARE = range(10)
 _APOSTROPHES = (ord("'"), ord("’"))
@@ -61,9 +62,9 @@ def _kind(character: str) -> int:
 
 
 def _piece_starts(kinds: Integers) -> Integers:
-    """A piece is a run of one kind; a capital goes with the small letters that follow it."""
+    """A piece is a run of one kind; capitals go with the small letters after them, ideographs and the like alone."""
     before, after = kinds[:-1], kinds[1:]
-    change = (before != after) & ~((before == _UPPER) & (after == _LOWER))
+    change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | np.isin(after, (_IDEOGRAPH, _RARE))
     runs = np.concatenate(([0], np.flatnonzero(change) + 1))
     lengths = np.diff(np.append(runs, len(kinds)))
     if lengths.max() <= _LONGEST:
@@ -91,14 +92,14 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     by_kind: dict[int, npt.NDArray[np.floating]] = {
         _SPACE: gap,
         _NEWLINE: np.where(previous == _MARK, 0.3, 1.0),
-        _LOWER: word,
-        _UPPER: word,
+        _LOWER: np.minimum(word, _DEAREST),
+        _UPPER: np.minimum(word, _DEAREST),
         _ALPHABET: 1 + 0.21 * np.maximum(length - 2, 0),
         _SCRIPT: np.maximum(1, 0.5 * length),
-        _IDEOGRAPH: 0.9 * length,
+        _IDEOGRAPH: np.full(len(starts), 0.9),
         _DIGIT: np.ceil(length / 3),
         _MARK: mark,
-        _RARE: np.where(astral, 4.0, 2.5) * length,
+        _RARE: np.where(astral, 4.0, 2.5),
     }
     return np.asarray(np.choose(kind, [by_kind[each] for each in range(len(by_kind))]), dtype=np.float64)
 

@@ -17,13 +17,19 @@ from redraft.domain import Span
 
 # A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
 _BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
-_HEADING_END = re.compile(r"(?<!#)\#{1,6}[^\S\n][^\n]*\n\s*")
+_HEADING_END = re.compile(r"##{0,5}[^\S\n][^\n]*\n\s*")  # a pattern that begins with a fixed character is found fast
 
 # The splitter takes time quadratic in a paragraph's quotation marks, so a long paragraph is fed to it in blocks.
 _BLOCK = 4_000
 
-# The splitter fails on a space of several bytes before a full stop; an ordinary one means the same.
-_WIDE_SPACE = re.compile(r"[^\S\n\t ]")
+# The splitter fails on a space of several bytes before a full stop, and on halves of surrogate pairs; a space does as
+# well for its purposes.
+_UNFIT = re.compile(r"[^\S\n\t ]|[\ud800-\udfff]")
+
+# It takes the one-character ellipsis for no end at all. Before a capital it is one, as three full stops are.
+_ELLIPSIS = re.compile(r"…(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА-Я])")
+# It takes the number of a list item for a sentence.
+_ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 
 _ENDS = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 
@@ -73,8 +79,8 @@ def ends_sentence(text: str) -> bool:
 def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
     """The sentences of one paragraph.
 
-    A block may end within its last sentence, or within somebody's speech, so the next block begins before it; a sentence
-    longer than a block is put together from its parts.
+    A block may end within its last sentence, or within somebody's speech, so the next block begins before it; a
+    sentence longer than a block is put together from its parts.
     """
     at, begun = paragraph.start, -1
     while at < paragraph.end:
@@ -98,7 +104,7 @@ def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
 def _segment(text: str) -> list[str]:
     """The splitter's sentences, which together are `text`; all of it as one where the splitter fails."""
     try:
-        parts: list[str] = segment("en", _WIDE_SPACE.sub(" ", text))
+        parts: list[str] = segment("en", _ELLIPSIS.sub("!", _UNFIT.sub(" ", text)))
     except BaseException as error:  # a panic of the splitter's Rust code is no Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -106,6 +112,8 @@ def _segment(text: str) -> list[str]:
     ends = [0, *accumulate(len(part) for part in parts)]
     if ends[-1] != len(text):  # something was lost or added: no boundary can be trusted
         return [text]
+    if len(parts) > 1 and _ITEM_NUMBER.fullmatch(parts[0]):
+        del ends[1]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 

@@ -47,7 +47,9 @@ STORY = Prompt("test_story", ThingGiven, str, "tells a story")
 RED = Colour(name="red", share=0.5)
 
 
-def make_book(folder: Path, monkeypatch: pytest.MonkeyPatch, template: str = "What colour has {{ thing }}?") -> PromptBook:
+def make_book(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, template: str = "What colour has {{ thing }}?"
+) -> PromptBook:
     """A book that has the two prompts."""
     folder.mkdir(exist_ok=True)
     for prompt, text in ((COLOUR, template), (STORY, "Tell a story about {{ thing }}.")):
@@ -57,7 +59,9 @@ def make_book(folder: Path, monkeypatch: pytest.MonkeyPatch, template: str = "Wh
 
 
 def colour(thing: str = "a rose", **sampling: Any) -> Request[ThingGiven, Colour]:
-    return Request(COLOUR, ThingGiven(thing=thing), Sampling(**{"temperature": 0.0, "max_tokens": 50, **sampling}), thing)
+    return Request(
+        COLOUR, ThingGiven(thing=thing), Sampling(**{"temperature": 0.0, "max_tokens": 50, **sampling}), thing
+    )
 
 
 def story(thing: str = "a rose", **sampling: Any) -> Request[ThingGiven, str]:
@@ -105,7 +109,9 @@ class Desk:
         )
 
     @asynccontextmanager
-    async def at(self, server: ChatServer, *, seconds: float = 5.0, name: str = "m", **options: Any) -> AsyncIterator[RecordedModel]:
+    async def at(
+        self, server: ChatServer, *, seconds: float = 5.0, name: str = "m", **options: Any
+    ) -> AsyncIterator[RecordedModel]:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
         async with open_openai(name, base_url(server.base_url), self.book, seconds=seconds) as model:

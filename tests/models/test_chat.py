@@ -70,9 +70,7 @@ BROKEN: list[tuple[Reply, str, str]] = [
 
 
 @pytest.mark.parametrize(("bad", "quoted", "complaint"), BROKEN)
-async def test_a_broken_reply_is_repaired_with_one_request(
-    desk: Desk, bad: Reply, quoted: str, complaint: str
-) -> None:
+async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Reply, quoted: str, complaint: str) -> None:
     with ChatServer([bad, GOOD]) as server:
         async with desk.at(server) as model:
             assert (await model.ask(colour())).value == RED
@@ -180,7 +178,12 @@ async def test_any_langchain_model_will_do(desk: Desk) -> None:
     def reply(text: str, **metadata: str) -> AIMessage:
         return AIMessage(text, response_metadata=metadata)
 
-    lines = [reply("Once."), reply(f"Well: {GOOD}"), reply("Tw", stop_reason="max_tokens"), reply("", stop_reason="refusal")]
+    lines = [
+        reply("Once."),
+        reply(f"Well: {GOOD}"),
+        reply("Tw", stop_reason="max_tokens"),
+        reply("", stop_reason="refusal"),
+    ]
     chat = GenericFakeChatModel(messages=iter(lines))
     model = desk.recorded(ChatModel(chat, desk.book, identity="fake"))
     assert (await model.ask(story())).value == "Once."

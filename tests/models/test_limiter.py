@@ -22,8 +22,59 @@ async def hold(limiter: Limiter, seconds: float, tokens: int = 1, urgency: int =
 
 
 async def until_waiting(limiter: Limiter, count: int) -> None:
-    while len(limiter._waiting) < count:
+    while len(limiter._waiting) < count:  # noqa: ASYNC110
         await asyncio.sleep(0)
+
+
+class Crowd:
+    """Jobs that hold a slot for a moment and end in different ways, some of them by force."""
+
+    def __init__(self, ceiling: int, jobs: list[tuple[int, str]], seed: int) -> None:
+        self.ceiling = ceiling
+        self.jobs = jobs
+        self.rng = random.Random(seed)
+        self.inside = self.most = 0
+        self.done = Counter[str]()
+
+    async def job(self, limiter: Limiter, urgency: int, end: str) -> None:
+        async with limiter.slot(1, urgency) as began:
+            self.inside += 1
+            self.most = max(self.most, self.inside)
+            try:
+                await self.work(limiter, began, end)
+            finally:
+                self.inside -= 1
+        self.done[end] += 1
+
+    async def work(self, limiter: Limiter, began: float, end: str) -> None:
+        for _ in range(self.rng.randint(0, 3)):
+            await asyncio.sleep(0)
+        if end == "answered":
+            limiter.answered()
+        elif end == "turned away":
+            limiter.turned_away(began, self.rng.choice([None, 0.0, 0.001]))
+        elif end == "failed":
+            raise ValueError
+        elif end == "cancelled":
+            await asyncio.sleep(10)
+
+    async def run(self) -> Limiter:
+        limiter = Limiter(self.ceiling)
+        tasks = [asyncio.create_task(self.job(limiter, *one)) for one in self.jobs]
+        for round_ in range(3000):
+            if all(task.done() for task in tasks):
+                break
+            await asyncio.sleep(0 if round_ < 50 else 0.001)
+            for task, (_, end) in zip(tasks, self.jobs, strict=True):
+                if self.is_time(end, round_):
+                    task.cancel()
+        assert all(task.done() for task in tasks), "somebody is forgotten"
+        await asyncio.gather(*tasks, return_exceptions=True)
+        return limiter
+
+    def is_time(self, end: str, round_: int) -> bool:
+        """Whether to cancel a job now: at any moment, or just when its turn may have come."""
+        return self.rng.random() < 0.2 if end == "cancelled" else end == "early" and round_ == self.rng.randint(0, 4)
 
 
 @settings(max_examples=60, deadline=None)
@@ -35,51 +86,13 @@ async def until_waiting(limiter: Limiter, count: int) -> None:
     ),
     seed=st.integers(0, 1000),
 )
-def test_never_above_the_ceiling_and_nobody_is_forgotten(
-    ceiling: int, jobs: list[tuple[int, str]], seed: int
-) -> None:
-    rng = random.Random(seed)
-    inside, most, done = 0, 0, Counter[str]()
-
-    async def job(limiter: Limiter, urgency: int, end: str) -> None:
-        nonlocal inside, most
-        async with limiter.slot(1, urgency) as began:
-            inside += 1
-            most = max(most, inside)
-            try:
-                for _ in range(rng.randint(0, 3)):
-                    await asyncio.sleep(0)
-                if end == "answered":
-                    limiter.answered()
-                elif end == "turned away":
-                    limiter.turned_away(began, rng.choice([None, 0.0, 0.001]))
-                elif end == "failed":
-                    raise ValueError
-                elif end == "cancelled":
-                    await asyncio.sleep(10)
-            finally:
-                inside -= 1
-        done[end] += 1
-
-    async def run() -> Limiter:
-        limiter = Limiter(ceiling)
-        tasks = [asyncio.create_task(job(limiter, *one)) for one in jobs]
-        rounds = 0
-        while not all(task.done() for task in tasks):
-            await asyncio.sleep(0 if rounds < 50 else 0.001)
-            rounds += 1
-            assert rounds < 3000, "somebody is forgotten"
-            for task, (_, end) in zip(tasks, jobs, strict=True):
-                if end == "cancelled" and rng.random() < 0.2 or end == "early" and rounds == rng.randint(1, 5):
-                    task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        return limiter
-
-    limiter = asyncio.run(run())
-    assert most <= ceiling
-    assert limiter.in_flight == inside == 0
+def test_never_above_the_ceiling_and_nobody_is_forgotten(ceiling: int, jobs: list[tuple[int, str]], seed: int) -> None:
+    crowd = Crowd(ceiling, jobs, seed)
+    limiter = asyncio.run(crowd.run())
+    assert crowd.most <= ceiling
+    assert limiter.in_flight == crowd.inside == 0
     assert 1 <= limiter.allowed <= ceiling
-    assert done["answered"] == sum(end == "answered" for _, end in jobs)
+    assert crowd.done["answered"] == sum(end == "answered" for _, end in jobs)
 
 
 @settings(max_examples=50, deadline=None)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from pydantic import BaseModel, ConfigDict, Field
@@ -16,14 +18,15 @@ from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
 from redraft.models.prices import Price
 from redraft.models.recorded import RecordedModel
-from redraft.models.testing import FunctionModel, ScriptedModel
+from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
+from redraft.settings import Limits, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.settings import Limits, Settings
 from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.chatserver import Reply as ServerReply
 from tests.models.support import RED, Desk, ThingGiven, colour, make_book, story
 
 GOOD = '{"name": "red", "share": 0.5}'
@@ -57,7 +60,7 @@ async def test_the_same_is_asked_once(desk: Desk) -> None:
 
 async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None:
     complained = replace(colour(), complaint=Complaint("old", "too old"))
-    requests: list[Request[ThingGiven, object]] = [
+    requests: list[Request[ThingGiven, Any]] = [
         colour(),
         colour("a lily"),
         colour(temperature=0.1),
@@ -66,7 +69,7 @@ async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None
         colour(sample=1),
         complained,
         story(),
-    ]  # type: ignore[list-item]
+    ]
     with ChatServer(lambda seen: GOOD) as server:
         async with desk.at(server) as model:
             for _ in range(2):
@@ -78,6 +81,14 @@ async def test_whatever_decides_the_reply_is_part_of_the_key(desk: Desk) -> None
         async with desk.at(server) as model:
             await model.ask(colour())
     assert len(server.seen) == len(requests) + 2
+
+
+async def test_another_shape_is_another_request(desk: Desk) -> None:
+    changed = Prompt("test_colour", ThingGiven, Odd, "odd")
+    model = desk.recorded(ScriptedModel([RED, Odd(type="x", when=())]))
+    first = await model.ask(colour())
+    second = await model.ask(Request(changed, colour().given, colour().sampling))
+    assert (type(first.value), type(second.value)) == (type(RED), Odd)
 
 
 async def test_labels_and_urgency_are_not_part_of_the_key(desk: Desk) -> None:
@@ -146,7 +157,7 @@ TEXTS = ["Once.", "Twice."]
 
 async def test_the_ledger_adds_up(desk: Desk) -> None:
     run = begin_run(desk.store)
-    answers = [
+    answers: list[ServerReply] = [
         Answer("Once.", usage=usage(100, 10, 50)),
         Fault("status", status=429, retry_after=0),
         Fault("status", status=500),
@@ -176,7 +187,7 @@ async def test_a_call_without_a_price_leaves_the_cost_unknown(desk: Desk) -> Non
 
 
 async def test_events_tell_of_every_attempt(desk: Desk) -> None:
-    script = [ModelError("no"), UnreadableReply("what", text="", usage=Usage()), RED]
+    script: list[Line] = [ModelError("no"), UnreadableReply("what", text="", usage=Usage()), RED]
     model = desk.recorded(ScriptedModel(script))
     with pytest.raises(ModelError):
         await model.ask(story())
@@ -269,6 +280,15 @@ async def _reserve(budget: Budget) -> None:
         pass
 
 
+async def test_what_is_turned_away_counts_against_no_budget(desk: Desk) -> None:
+    with ChatServer([Fault("status", status=429, retry_after=0), GOOD], refuses=["json_schema", "tools"]) as server:
+        async with desk.at(server, budget=Budget(max_calls=1, max_cost=None)) as model:
+            assert (await model.ask(colour())).value == RED
+            with pytest.raises(BudgetError):
+                await model.ask(story())
+    assert desk.outcomes() == ["unsupported", "unsupported", "rate_limited", "ok"]
+
+
 async def test_a_failed_call_is_counted_once_while_it_is_written(desk: Desk) -> None:
     model = desk.recorded(
         FunctionModel(lambda request: ModelError("no") if request.label == "0" else "Once."),
@@ -283,7 +303,7 @@ async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Des
     with ChatServer([Fault("hang"), Fault("hang"), "Once.", "Twice."]) as server:
         async with desk.at(server, budget=budget, limiter=limiter) as model:
             tasks = [asyncio.create_task(model.ask(story(str(n)))) for n in range(3)]
-            while len(server.seen) < 2:
+            while len(server.seen) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             for task in tasks:
                 task.cancel()
@@ -304,8 +324,6 @@ async def test_what_was_paid_for_is_stored_even_when_stopped_in_that_moment(desk
 
     def slow(call: object) -> None:
         loop.call_soon_threadsafe(writing.set)
-        import time
-
         time.sleep(0.2)
         add(call)  # type: ignore[arg-type]
 

@@ -130,14 +130,17 @@ def _reach(text: str, limit: int, start: int = 0) -> int:
 
 
 def _sentences_of(text: str, part: int) -> Iterator[_Found]:
-    place = 0
+    place, outside = 0, False
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
         whole = plain(body)
         words = count_words(whole)
         heading = body.lstrip().startswith("#") or (not ends_sentence(whole) and words <= _HEADING_WORDS)
         note = whole.startswith("[") and whole.endswith("]")
-        around = heading or note or (words <= _NOTICE_WORDS and bool(MATTER_AROUND.search(whole)))
+        if heading:
+            # What stands under the heading of an author's note belongs to it, up to the next heading.
+            outside = bool(MATTER_AROUND.search(whole))
+        around = heading or outside or note or (words <= _NOTICE_WORDS and bool(MATTER_AROUND.search(whole)))
         spans = sentences(body)
         for span, spoken in zip(spans, _spoken(body, spans), strict=True):
             for piece in _pieces(plain(body[span.start : span.end])):

@@ -274,3 +274,11 @@ def test_summaries_of_stories_resemble_peoples_more_than_their_first_words_do() 
             ours.append(scorer.score(answer["response_text"], summary)["rouge2"].fmeasure)
             leads.append(scorer.score(answer["response_text"], lead)["rouge2"].fmeasure)
     assert mean(ours) > 1.1 * mean(leads)
+
+
+def test_what_stands_under_the_heading_of_an_authors_note_is_no_part_of_the_story() -> None:
+    story = "Captain Harald Voss sailed the Meridian from Bergen to Cork in March 1902 with a cargo of salt. " * 3
+    note = "The town of Bergen and every harbour of this tale are invented by Marta Lind in Oslo in 1931."
+    text = f"## Chapter 1\n\n{story}\n\n## Author's note\n\n{note}\n\n{note.replace('town', 'city')}"
+
+    assert "invented" not in drafting.summarize_chunk(ChunkGiven(excerpt=text, words=60))

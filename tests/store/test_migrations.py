@@ -1,0 +1,163 @@
+"""Databases of every age are opened, and those that are not ours are left alone."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from sqlite_utils import Database
+
+from redraft.domain import Gap, Usage
+from redraft.errors import StoreError
+from redraft.store.calls import Answer
+from redraft.store.migrations import STEPS, migrations
+from redraft.store.store import Store
+from tests.store.support import PRINTABLE, document, dump, fill, piece, plain, start
+
+SCHEMAS = Path(__file__).parent / "schemas"
+
+
+def restored(path: Path, schema: Path) -> None:
+    with plain(path) as database:
+        database.executescript(schema.read_text("utf-8"))
+
+
+def schema_of(path: Path) -> set[tuple[str, str]]:
+    with plain(path) as database:
+        rows = database.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+    return {(name, " ".join(sql.split())) for name, sql in rows}
+
+
+def test_every_step_is_listed_and_frozen() -> None:
+    with Database(memory=True) as database:
+        assert [step.name for step in migrations.pending(database)] == list(STEPS)
+    assert {file.stem for file in SCHEMAS.glob("*.sql")} == {step.partition("_")[0] for step in STEPS}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_released_step_is_never_changed(tmp_path: Path, step: str) -> None:
+    restored(tmp_path / "old.db", SCHEMAS / f"{step.partition('_')[0]}.sql")
+    with Database(tmp_path / "new.db") as database:
+        later = STEPS[STEPS.index(step) + 1 :]
+        migrations.apply(database, stop_before=later)
+    assert schema_of(tmp_path / "new.db") == schema_of(tmp_path / "old.db")
+
+
+@pytest.mark.parametrize("schema", sorted(SCHEMAS.glob("*.sql")), ids=lambda path: path.stem)
+def test_a_database_of_every_age_is_opened_and_keeps_its_rows(tmp_path: Path, schema: Path) -> None:
+    path = tmp_path / "redraft.db"
+    restored(path, schema)
+    with Store(path) as store:
+        book = document(PRINTABLE)
+        assert store.documents.get(book.id) == book
+        assert len(store.documents.chunks(book.id, "estimate", 2048)) == 2
+        found = store.runs.get("abc123")
+        assert found.draft is not None
+        assert store.runs.draft(found.draft).text == "The draft."
+        assert store.runs.pieces("abc123") == [piece()]
+        assert store.runs.gaps("abc123") == [Gap(1, "refused", "would not")]
+        assert store.calls.find("key", None) == Answer(1, "reply to key", "stop", Usage(5, 4, 3, 2))
+        assert store.calls.totals("abc123").calls == 1
+        fill(store, "another")
+        assert [run.id for run in store.runs.latest(5)] == ["another", "abc123"]
+    with Store(tmp_path / "fresh.db"):
+        assert schema_of(path) == schema_of(tmp_path / "fresh.db")
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "down" / "redraft.db"
+    for _ in range(2):
+        with Store(path) as store:
+            pass
+    assert len(dump(path)["_sqlite_migrations"]) == len(STEPS)
+    assert store.checkpoints_path == path.with_name("redraft.checkpoints.db")
+    (tmp_path / "empty.db").touch()
+    with Store(tmp_path / "empty.db") as store:
+        fill(store)
+
+
+def test_a_newer_database_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "redraft.db"
+    with Store(path) as store:
+        fill(store)
+    with plain(path) as database:
+        row = ("redraft", "m999_the_future", "2099")
+        database.execute("INSERT INTO _sqlite_migrations (migration_set, name, applied_at) VALUES (?, ?, ?)", row)
+    before = dump(path)
+    with pytest.raises(StoreError, match="newer redraft") as caught:
+        Store(path)
+    assert "upgrade" in caught.value.hint
+    assert dump(path) == before
+
+
+def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "places.sqlite"
+    with plain(path) as database:
+        database.execute("CREATE TABLE bookmarks (url)")
+    with pytest.raises(StoreError, match="another program") as caught:
+        Store(path)
+    assert "--db" in caught.value.hint
+    assert list(dump(path)) == ["bookmarks"]
+
+
+def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "redraft.db"
+    with monkeypatch.context() as patch:
+        patch.setattr("redraft.store.migrations._FOUNDATION", ("CREATE TABLE texts (id)", "nonsense"))
+        with pytest.raises(StoreError):
+            Store(path)
+    assert dump(path) == {}
+    with Store(path) as store:
+        fill(store)
+
+
+_OPEN = """
+import sys
+from redraft.store.store import Store
+print("ready", flush=True)
+sys.stdin.readline()
+with Store(sys.argv[1]) as store:
+    store.documents.add_text(sys.argv[2])
+"""
+
+
+def test_several_processes_may_open_a_new_database_at_once(tmp_path: Path) -> None:
+    processes = [start(_OPEN, tmp_path / "redraft.db", number) for number in range(4)]
+    for process in processes:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in processes:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    for process in processes:
+        process.communicate(timeout=60)
+    assert [process.returncode for process in processes] == [0] * 4
+    assert sorted(text for _, text in dump(tmp_path / "redraft.db")["texts"]) == ["0", "1", "2", "3"]
+
+
+def test_several_threads_may_open_a_new_database_at_once(tmp_path: Path) -> None:
+    gate = threading.Barrier(6)
+
+    def open_and_write(path: Path, number: int) -> None:
+        gate.wait()
+        with Store(path) as store:
+            store.documents.add_text(str(number))
+
+    with ThreadPoolExecutor(6) as pool:
+        for round_ in range(20):
+            path = tmp_path / f"{round_}.db"
+            list(pool.map(open_and_write, [path] * 6, range(6)))
+            assert len(dump(path)["texts"]) == 6
+
+
+def test_a_database_opens_in_plain_sqlite(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+    with sqlite3.connect(tmp_path / "redraft.db") as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    database.close()

@@ -1,0 +1,187 @@
+"""What goes into the store comes out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
+from redraft.errors import RunError, StoreError
+from redraft.settings import Limits
+from redraft.store.calls import Answer
+from redraft.store.runs import new_run_id
+from redraft.store.store import Store
+from tests.store.support import TEXT, call, document, dump, fill, piece, plain, run
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "redraft.db") as made:
+        yield made
+
+
+def test_a_document_comes_back_as_it_was(store: Store) -> None:
+    store.documents.add(document())
+    assert store.documents.get(document().id) == document()
+    assert store.documents.title(document().id) == "A title"
+    assert store.documents.text(document().id) == TEXT
+    with pytest.raises(StoreError):
+        store.documents.get("none")
+    with pytest.raises(StoreError):
+        store.documents.text("none")
+    assert store.documents.title("none") == ""
+
+
+def test_a_book_is_stored_once(store: Store) -> None:
+    for title in ("one", "another"):
+        store.documents.add(document(title=title))
+        assert store.documents.add_text(TEXT) == document().id
+    assert store.documents.title(document().id) == "one"
+    store.runs.add(run())
+    store.runs.keep_draft("abc123", TEXT, 9, "merge")
+    store.calls.add(call(reply=TEXT, run="abc123"))
+    rows = dump(store.path)
+    assert rows["texts"] == [(document().id, TEXT)]
+    assert len(rows["documents"]) == 1
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text())
+def test_every_text_comes_back(store: Store, text: str) -> None:
+    assert store.documents.text(store.documents.add_text(text)) == text
+
+
+def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
+    text, kept = "caf\udce9 \ud800!", "caf? ?!"
+    store.documents.add(Document(content_id(text), f"title {text}", text, source=f"{text}.txt"))
+    found = store.documents.get(content_id(text))
+    assert (found.text, found.title, found.source) == (kept, f"title {kept}", f"{kept}.txt")
+    assert len(found.text) == len(text)
+    store.runs.add(run(text=text))
+    store.calls.add(call(reply=text, error=text, label=text))
+    store.runs.add_gap("abc123", Gap(0, "refused", text))
+    assert store.runs.gaps("abc123")[0].reason == kept
+    answer = store.calls.find("key", None)
+    assert answer is not None
+    assert answer.text == kept
+
+
+def test_chunks_belong_to_a_tokenizer_and_a_budget(store: Store) -> None:
+    chunks = [Chunk(n, Span(n * 10, n * 10 + 10), n) for n in range(12)]
+    store.documents.add(document())
+    store.documents.add_chunks(document().id, "estimate", 64, chunks)
+    store.documents.add_chunks(document().id, "estimate", 64, [replace(chunks[0], tokens=99)])
+    assert store.documents.chunks(document().id, "estimate", 64) == chunks
+    assert store.documents.chunks(document().id, "estimate", 65) == []
+    assert store.documents.chunks(document().id, "o200k", 64) == []
+
+
+def test_a_run_comes_back_as_it_was(store: Store) -> None:
+    store.documents.add(document())
+    store.runs.add(run())
+    found = store.runs.get("abc")
+    assert found.created == found.updated != ""
+    assert replace(found, created="", updated="") == run()
+    error = {"code": "budget", "message": "é", "hint": "x"}
+    store.runs.set_status("abc123", "stopped", stop_reason="budget", error=error)
+    store.runs.set_limits("abc123", Limits(max_cost=2))
+    store.runs.add_seconds("abc123", 1.5)
+    store.runs.add_seconds("abc123", 2)
+    found = store.runs.get("abc123")
+    assert (found.status, found.stop_reason, found.error) == ("stopped", "budget", error)
+    assert (found.limits, found.seconds) == (Limits(max_cost=2), 3.5)
+    store.runs.set_status("abc123", "done")
+    assert (store.runs.get("abc123").stop_reason, store.runs.get("abc123").error) == (None, None)
+
+
+def test_a_run_is_found_by_the_beginning_of_its_name(store: Store) -> None:
+    store.documents.add(document())
+    for name in ("abc123", "abd123", "x_y"):
+        store.runs.add(run(name))
+    assert store.runs.get("abc").id == "abc123"
+    assert store.runs.get("x_").id == "x_y"
+    assert [found.id for found in store.runs.latest(2)] == ["x_y", "abd123"]
+    for key in ("", "ab", "a_c", "%", "abc1234", "\\"):
+        with pytest.raises(RunError):
+            store.runs.get(key)
+    assert len({new_run_id() for _ in range(200)}) == 200
+
+
+def test_a_draft_is_the_result_of_its_run(store: Store) -> None:
+    store.documents.add(document())
+    store.runs.add(run())
+    first = store.runs.keep_draft("abc123", "One.", 1, "partial", ("3 of 9",))
+    assert store.runs.keep_draft("abc123", "One.", 1, "partial", ("4 of 9",)) == first
+    assert store.runs.draft(first).notes == ("4 of 9",)
+    second = store.runs.keep_draft("abc123", TEXT, 7, "merge", round_=2)
+    found = store.runs.draft(second)
+    assert store.runs.get("abc123").draft == second != first
+    assert (found.run, found.round, found.node, found.text, found.words) == ("abc123", 2, "merge", TEXT, 7)
+    with pytest.raises(RunError):
+        store.runs.draft("none")
+
+
+def test_a_piece_replaces_the_one_in_its_place_and_closes_the_gap(store: Store) -> None:
+    store.documents.add(document())
+    store.runs.add(run())
+    gap = Gap(1, "refused", "would not")
+    store.runs.add_gap("abc123", replace(gap, reason="at first"))
+    store.runs.add_gap("abc123", gap)
+    assert store.runs.gaps("abc123") == [gap]
+    top = piece(0, TEXT, level=1, last_chunk=1, attempts=7, flaw="too long")
+    for one in (top, piece(1, "old"), piece(1, "new"), piece(0)):
+        store.runs.add_piece("abc123", one)
+    assert store.runs.pieces("abc123") == [piece(0), piece(1, "new"), top]
+    assert store.runs.gaps("abc123") == []
+    assert store.runs.pieces("other") == []
+
+
+def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None:
+    for outcome in ("unreadable", "cancelled", "transient", "rate_limited", "refused"):
+        store.calls.add(call(outcome=outcome))
+    assert store.calls.find("key", None) is None
+    store.calls.add(call(reply=TEXT))
+    assert store.calls.find("key", None) == Answer(6, TEXT, "stop", Usage(5, 4, 3, 2))
+    store.calls.add(call(reply="second", usage=Usage(reported=False)))
+    answer = store.calls.find("key", None)
+    assert answer is not None
+    assert answer.text == TEXT
+    assert dump(store.path)["calls"][-1][11] == "duplicate"
+
+
+def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store) -> None:
+    store.documents.add(document())
+    for name in ("one", "two"):
+        store.runs.add(run(name))
+    assert store.calls.totals("one") == Totals()
+    store.calls.add(call("a", run="one"))
+    store.calls.add(call("b", "unreadable", run="one"))
+    store.calls.add(call("c", "cancelled", run="one", reply=None, usage=Usage(), cost_usd=None))
+    for outcome in ("rate_limited", "unsupported"):
+        store.calls.add(call("d", outcome, run="one", reply=None, usage=Usage(), cost_usd=None))
+    store.calls.add(call("e", run="two"))
+    store.runs.add_seconds("one", 4)
+    for _ in range(2):
+        store.calls.find("e", "one")
+        store.calls.find("a", "one")
+    assert store.calls.totals("one") == Totals(3, 1, 10, 6, 8, 0.5, 4)
+    store.calls.add(call("f", run="one", cost_usd=None))
+    assert store.calls.totals("one").cost_usd is None
+
+
+def test_foreign_keys_hold(store: Store) -> None:
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.runs.add(run())
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.calls.add(call(run="none"))
+    with pytest.raises(StoreError, match="FOREIGN KEY"):
+        store.documents.add(replace(document(), id="not its text"))
+    assert not any(rows for name, rows in dump(store.path).items() if name != "_sqlite_migrations")
+    fill(store)
+    with plain(store.path) as database:
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -1,0 +1,288 @@
+"""The house rules: who may import whom, and how large anything may grow. Each rule is shown to fire, too."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = "redraft"
+MODULE_LINES, FUNCTION_LINES = 400, 60
+
+# From the top down. A module imports from its own unit, or from one further down.
+RANKS: tuple[frozenset[str], ...] = (
+    frozenset({"cli"}),
+    frozenset({""}),  # the package itself: its face, and the modules beside it that are named nowhere below
+    frozenset({"graphs"}),
+    frozenset({"evaluators"}),
+    frozenset({"agents"}),
+    frozenset({"models"}),
+    frozenset({"prompts", "text", "store"}),
+    frozenset({"domain", "errors", "events", "settings"}),
+)
+# Imports within functions, which hide what a module needs. This list may only become shorter.
+LATE_IMPORTS = {
+    ("graphs/partial.py", "redraft.models.extractive"),  # scikit-learn takes a second, and few runs end early
+    ("models/opening.py", "redraft.models.extractive"),
+    ("models/opening.py", "redraft.models.openai"),
+    ("text/documents.py", "charset_normalizer"),
+    ("text/tokens.py", "tiktoken"),
+}
+
+
+@dataclass(frozen=True)
+class Import:
+    """One imported module, where it stands, and whether that is within a function."""
+
+    target: str
+    line: int
+    late: bool
+    typing: bool
+
+
+@dataclass(frozen=True)
+class Module:
+    """A source file of the package: its path below it, and its text."""
+
+    path: str
+    source: str
+
+    @cached_property
+    def tree(self) -> ast.Module:
+        return ast.parse(self.source)
+
+    @property
+    def name(self) -> str:
+        parts = [PACKAGE, *Path(self.path).with_suffix("").parts]
+        return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+    @property
+    def imports(self) -> list[Import]:
+        return list(_imports(self.tree, late=False, typing=False))
+
+
+def _imports(node: ast.AST, *, late: bool, typing: bool) -> Iterator[Import]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.Import):
+            yield from (Import(alias.name, child.lineno, late, typing) for alias in child.names)
+        elif isinstance(child, ast.ImportFrom):
+            assert child.level == 0, "relative imports are refused by the linter"
+            base = child.module or ""
+            yield Import(base, child.lineno, late, typing)
+            yield from (Import(f"{base}.{alias.name}", child.lineno, late, typing) for alias in child.names)
+        within = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        checking = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
+        yield from _imports(child, late=late or within, typing=typing or checking)
+
+
+Modules = dict[str, Module]
+
+
+def own_imports(module: Module, modules: Modules) -> Iterator[tuple[Import, str]]:
+    """The modules of the package that `module` imports: of `from a.b import c`, `a.b.c` if that is a module."""
+    for each in module.imports:
+        if each.target in modules and each.target != module.name:
+            deeper = [other.target for other in module.imports if other.line == each.line and other.target in modules]
+            if not any(other.startswith(f"{each.target}.") for other in deeper):
+                yield each, each.target
+
+
+def unit(name: str) -> str:
+    first = name.removeprefix(PACKAGE).lstrip(".").partition(".")[0]
+    if first == "__main__":
+        return "cli"
+    return first if any(first in rank for rank in RANKS) else ""
+
+
+def rank(name: str) -> int:
+    return next(at for at, units in enumerate(RANKS) if unit(name) in units)
+
+
+def direction(module: Module, modules: Modules) -> Iterator[str]:
+    for each, target in own_imports(module, modules):
+        if rank(target) < rank(module.name):
+            yield f"line {each.line}: imports {target}, which is above it"
+        elif rank(target) == rank(module.name) < len(RANKS) - 1 and unit(target) != unit(module.name):
+            yield f"line {each.line}: imports {target}, which is beside it"
+
+
+def defining_modules(module: Module, modules: Modules) -> Iterator[str]:
+    for each, target in own_imports(module, modules):
+        if modules[target].path.endswith("__init__.py") and rank(target) == rank(module.name):
+            yield f"line {each.line}: imports from the package {target}, not from the module that defines the name"
+
+
+def late_imports(module: Module, modules: Modules) -> Iterator[str]:
+    if module.path.startswith("cli/"):
+        return
+    for each in module.imports:
+        allowed = any(is_within(each.target, name) for name in allowed_late(module.path))
+        if each.late and not allowed:
+            yield f"line {each.line}: imports {each.target} within a function"
+
+
+def is_within(target: str, name: str) -> bool:
+    return target == name or target.startswith(f"{name}.")
+
+
+def allowed_late(path: str) -> set[str]:
+    return {name for where, name in LATE_IMPORTS if where == path}
+
+
+def sizes(module: Module, modules: Modules) -> Iterator[str]:
+    if (lines := len(module.source.splitlines())) > MODULE_LINES:
+        yield f"has {lines} lines"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or 0) - node.lineno + 1
+            if lines > FUNCTION_LINES:
+                yield f"line {node.lineno}: {node.name} has {lines} lines"
+
+
+def docstrings(module: Module, modules: Modules) -> Iterator[str]:
+    if module.source.strip() and not ast.get_docstring(module.tree):
+        yield "has no docstring"
+    for node in module.tree.body:
+        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not node.name.startswith(
+            "_"
+        )
+        if named and not ast.get_docstring(node):
+            yield f"line {node.lineno}: {node.name} has no docstring"
+
+
+def bare_ignores(module: Module, modules: Modules) -> Iterator[str]:
+    for number, line in enumerate(module.source.splitlines(), 1):
+        if re.search(r"#\s*type:\s*ignore(?!\[)|#\s*noqa(?!:)", line):
+            yield f"line {number}: silences a checker without saying what about"
+
+
+Rule = Callable[[Module, Modules], Iterator[str]]
+RULES: dict[str, Rule] = {
+    rule.__name__: rule for rule in (direction, defining_modules, late_imports, sizes, docstrings, bare_ignores)
+}
+
+
+def cycle(modules: Modules) -> list[str]:
+    """A circle of modules that need each other to be imported, if there is one."""
+    graph = {
+        name: {target for each, target in own_imports(module, modules) if not each.late and not each.typing}
+        for name, module in modules.items()
+    }
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+def package() -> Modules:
+    paths = sorted((ROOT / PACKAGE).rglob("*.py"))
+    found = [Module(path.relative_to(ROOT / PACKAGE).as_posix(), path.read_text("utf-8")) for path in paths]
+    return {module.name: module for module in found}
+
+
+def made_up(**sources: str) -> Modules:
+    """A package of made-up modules: `agents__writer` is `agents/writer.py`."""
+    paths = {name: name.replace("__", "/", 1) if not name.startswith("__") else name for name in sources}
+    found = [Module(f"{paths[name]}.py", source) for name, source in sources.items()]
+    return {module.name: module for module in found}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_the_package_keeps_to_the_rule(rule: str) -> None:
+    modules = package()
+    assert len(modules) > 30
+    assert [f"{m.path}: {what}" for m in modules.values() for what in RULES[rule](m, modules)] == []
+
+
+def test_no_module_needs_itself() -> None:
+    assert cycle(package()) == []
+
+
+def test_every_module_has_its_place() -> None:
+    known = {name for units in RANKS for name in units if name}
+    folders = {path.name for path in (ROOT / PACKAGE).iterdir() if path.is_dir() and path.name != "__pycache__"}
+    assert folders <= known, "a new folder needs a rank"
+
+
+def test_the_list_of_late_imports_only_becomes_shorter() -> None:
+    modules = {module.path: module for module in package().values()}
+    used = {
+        name
+        for path, module in modules.items()
+        for each in module.imports
+        for name in allowed_late(path)
+        if each.late and is_within(each.target, name)
+    }
+    assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
+    assert len(LATE_IMPORTS) <= 5
+
+
+DOC = '"""Something."""\n'
+LOW = {"domain": DOC, "text__words": DOC, "prompts__book": DOC, "agents__writer": DOC, "drafting": DOC}
+FIRES: list[tuple[str, dict[str, str], str]] = [
+    ("direction", {"text__words": "from redraft.agents.writer import Writer"}, "above"),
+    ("direction", {"text__words": "import redraft.agents.writer"}, "above"),
+    ("direction", {"text__words": "from redraft.agents import writer"}, "above"),
+    ("direction", {"domain": "from redraft.text.words import count_words"}, "above"),
+    ("direction", {"agents__writer": "from redraft.drafting import summarize"}, "above"),
+    ("direction", {"agents__writer": "def f():\n    from redraft.drafting import summarize"}, "above"),
+    ("direction", {"text__words": "from redraft.prompts.book import PromptBook"}, "beside"),
+    (
+        "defining_modules",
+        {"agents____init__": "", "agents__writer": "from redraft.agents import Judge"},
+        "from the package redraft.agents",
+    ),
+    ("late_imports", {"text__words": "def f():\n    import json"}, "within a function"),
+    ("late_imports", {"text__words": "class A:\n    async def f(self):\n        from json import loads"}, "within"),
+    ("late_imports", {"text__words": "def f():\n    import tiktoken"}, "tiktoken"),
+    ("sizes", {"text__words": DOC + "x = 1\n" * 400}, "has 401 lines"),
+    ("sizes", {"text__words": "def f():\n" + "    x = 1\n" * 60}, "f has 61 lines"),
+    ("sizes", {"text__words": "class A:\n    def f(self):\n" + "        x = 1\n" * 60}, "f has 61 lines"),
+    ("docstrings", {"text__words": "x = 1"}, "has no docstring"),
+    ("docstrings", {"text__words": DOC + "def f(): ..."}, "f has no docstring"),
+    ("docstrings", {"text__words": DOC + "class A: ..."}, "A has no docstring"),
+    ("bare_ignores", {"text__words": "x = 1  # type: " + "ignore"}, "silences"),
+    ("bare_ignores", {"text__words": "x = 1  # " + "noqa"}, "silences"),
+]
+
+
+@pytest.mark.parametrize(("rule", "changed", "message"), FIRES)
+def test_the_rule_fires(rule: str, changed: dict[str, str], message: str) -> None:
+    modules = made_up(**(LOW | changed))
+    complaints = [what for module in modules.values() for what in RULES[rule](module, modules)]
+    assert any(message in what for what in complaints), complaints
+
+
+ALLOWED: list[dict[str, str]] = [
+    {"agents__writer": DOC + "from redraft.text.words import count_words\nfrom redraft.domain import Span"},
+    {"agents__writer": DOC + "from redraft.agents.judge import Judge", "agents__judge": DOC},
+    {"drafting": DOC + "import redraft.agents.writer"},
+    {"cli__main": DOC + "def _f():\n    import redraft.drafting"},
+    {"text__tokens": DOC + "def _f():\n    import tiktoken"},
+    {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},
+    {"errors": DOC + "from redraft.domain import Usage"},
+    {"text____init__": ""},
+]
+
+
+@pytest.mark.parametrize("changed", ALLOWED)
+def test_what_is_allowed_raises_no_complaint(changed: dict[str, str]) -> None:
+    modules = made_up(**(LOW | changed))
+    assert [what for rule in RULES.values() for module in modules.values() for what in rule(module, modules)] == []
+    assert cycle(modules) == []
+
+
+def test_a_circle_is_found() -> None:
+    there = "from redraft.text.chunks import chunk"
+    back = "from redraft.text.words import count_words"
+    assert set(cycle(made_up(text__words=there, text__chunks=back))) == {"redraft.text.words", "redraft.text.chunks"}
+    typed = f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {back}"
+    assert cycle(made_up(text__words=there, text__chunks=typed)) == []

@@ -1,0 +1,66 @@
+"""The tokenizers and the stories that tests of text use; what is not on the machine is skipped."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from redraft.text import tokens
+from redraft.text.tokens import ESTIMATE, EstimatingTokenizer, Tokenizer, tokenizer_named
+
+# Read before any fixture takes REDRAFT_* away.
+DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
+
+
+@lru_cache
+def _vocabulary(name: str) -> Tokenizer | None:
+    """The vocabulary from the folder beside the data, and never from the network."""
+    folder = DATA.parent / "tiktoken"
+    if not folder.is_dir():
+        return None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
+        tokens._load.cache_clear()
+        found = tokenizer_named(name)
+        tokens._load.cache_clear()
+    return None if found.name == ESTIMATE else found
+
+
+@pytest.fixture(scope="session", params=["o200k_base", "cl100k_base"])
+def vocabulary(request: pytest.FixtureRequest) -> Tokenizer:
+    """A tokenizer with a true vocabulary."""
+    found = _vocabulary(request.param)
+    if found is None:
+        pytest.skip("the vocabulary is not on this machine")
+    return found
+
+
+@pytest.fixture(scope="session", params=["o200k_base", ESTIMATE])
+def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
+    """A true vocabulary and the estimate, which is always there."""
+    found = EstimatingTokenizer() if request.param == ESTIMATE else _vocabulary(request.param)
+    if found is None:
+        pytest.skip("the vocabulary is not on this machine")
+    return found
+
+
+@pytest.fixture(scope="session")
+def stories() -> list[str]:
+    """Public-domain stories of four to six thousand words."""
+    path = DATA / "squality" / "dev.jsonl"
+    if not path.is_file():
+        pytest.skip("the stories are not on this machine")
+    return [json.loads(line)["document"] for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.fixture
+def unloaded() -> Iterator[None]:
+    """Vocabularies are loaded anew within the test, and what it loaded is forgotten."""
+    tokens._load.cache_clear()
+    yield
+    tokens._load.cache_clear()

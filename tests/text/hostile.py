@@ -1,0 +1,93 @@
+"""Texts that are made to break what reads them."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from redraft.text.cleaning import clean
+
+# Every one of a megabyte, so that whatever grows with the square of the length would be noticed.
+MEGABYTE = 1_000_000
+EXTREMES = {
+    "one line without spaces": "abcdefghij" * (MEGABYTE // 10),
+    "one letter": "a" * MEGABYTE,
+    "emoji": "😀" * (MEGABYTE // 4),
+    "joined emoji": "👩‍👩‍👧" * (MEGABYTE // 18),
+    "ideographs": "雨" * (MEGABYTE // 3),
+    "Japanese": "今日は雨です。" * (MEGABYTE // 21),
+    "line ends": "\n" * MEGABYTE,
+    "spaces": " " * MEGABYTE,
+    "tabs": "\t" * MEGABYTE,
+    "quotation marks": '"' * 100_000,
+    "opening quotation marks": "“" * 100_000,
+    "quoted letters": "“a” " * 25_000,
+    "slashes after line ends": "\n/" * 100_000,
+    "blanks and line ends": " \n" * 200_000,
+    "full stops": "." * MEGABYTE,
+    "initials": "A. " * 100_000,
+    "accents": "e" + "\u0301" * 200_000,
+    "hash signs": "# a\n" * 50_000,
+    "digits": "1" * MEGABYTE,
+    "brackets": "(" * 100_000,
+}
+
+_PIECES = [
+    *("The lamp went out. ", "“Who is there?” she asked. ", '"Stop!" he cried. ', "Dr. J. R. Harrow met Mrs. Pell. "),
+    *("He waited... and waited. ", "Then — slowly, carefully — he left; ", "no end to it, and on, and on, and on, "),
+    *(
+        "\n",
+        "\n\n",
+        " \n \n ",
+        "\n/",
+        "/",
+        " ",
+        "    ",
+        "\t",
+        "\u00a0",
+        "\u3000",
+        "# Heading\n",
+        "- item\n",
+        "1. one\n",
+    ),
+    *(
+        "今日は雨です。",
+        "「行こう」",
+        "！",
+        "한국어 ",
+        "Привет, мир. ",
+        "ไทย",
+        "😀",
+        "👩‍👩‍👧",
+        "e\u0301",
+        "\u200b",
+        "𠮷",
+        "ﬁ",
+    ),
+    *(
+        "a" * 200,
+        "x.y.z/",
+        "http://a.b/c?d=e ",
+        "3.14",
+        "12345678901",
+        "A.",
+        "A\u00a0.",
+        "?",
+        "!",
+        ".",
+        "…",
+        "”",
+        "“",
+        '"',
+        "'",
+    ),
+    *("'s", "'LL", "<|endoftext|>", "((", "))", "]", "}\n", "CamelCaseWord", "\r\n", "\x1f", "\x00", "\ud800"),
+]
+
+_mixed = st.lists(st.one_of(st.sampled_from(_PIECES), st.text(max_size=12)), max_size=60).map("".join)
+_repeated = st.builds(lambda piece, times: piece * times, st.sampled_from(_PIECES), st.integers(1, 100))
+
+raw_texts = st.one_of(_mixed, _repeated, st.text(max_size=400), st.builds("".join, st.lists(_repeated, max_size=4)))
+"""Anything a program can hold, half surrogate pairs and control characters included."""
+
+texts = raw_texts.map(clean)
+"""What a loaded document can hold."""

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import pairwise
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Chunk, Document, Span
+from redraft.errors import UsageError
+from redraft.text.chunks import MIN_BUDGET, chunk
+from redraft.text.sentences import paragraph_seams, sentences
+from redraft.text.tokens import EstimatingTokenizer, Meter, Tokenizer
+from tests.text.hostile import EXTREMES, raw_texts, texts
+
+relaxed = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+budgets = st.sampled_from([16, 17, 20, 33, 64, 200, 1_000])
+
+STORY = (
+    "The lamp went out at nine. Hester waited on the stairs, and nobody came.\n\n"
+    "“Who is there?” she asked. The wind answered. “It is only me,” said J. R. Harrow, who had climbed "
+    "all forty-eight steps.\nHe was out of breath... and afraid.\n\n"
+) * 12
+
+
+def document(text: str) -> Document:
+    return Document("id", "title", text)
+
+
+def boundaries(chunks: list[Chunk]) -> list[int]:
+    return [each.span.end for each in chunks[:-1]]
+
+
+def check_cover(text: str, chunks: list[Chunk]) -> None:
+    edges = [0, *(each.span.end for each in chunks)]
+    assert [each.span for each in chunks] == [Span(a, b) for a, b in pairwise(edges)]
+    assert edges[-1] == len(text)
+    assert all(each.span.end > each.span.start for each in chunks)
+    assert [each.index for each in chunks] == list(range(len(chunks)))
+
+
+def check_counts(text: str, chunks: list[Chunk], tokenizer: Tokenizer, budget: int) -> None:
+    for each in chunks:
+        part = text[each.span.start : each.span.end]
+        assert each.tokens == tokenizer.count(part)
+        assert each.tokens <= budget or len(part) == 1
+
+
+def natural_seams(text: str) -> set[int]:
+    """Where a chunk may end of right: before a paragraph, after the line end or before the space behind a sentence."""
+    gaps = [(a.end, text.rfind("\n", a.end, b.start) + 1) for a, b in pairwise(sentences(text))]
+    return {after_line or after_sentence for after_sentence, after_line in gaps} | set(paragraph_seams(text))
+
+
+def check_ends(text: str, chunks: list[Chunk], tokenizer: Tokenizer, budget: int) -> None:
+    """A chunk ends elsewhere only when no seam lies within it, and the way to the next seam is too long."""
+    seams = sorted(natural_seams(text))
+    dearest = 14 if tokenizer.name == "estimate" else 4  # what one piece of text can cost
+    for each in chunks[:-1]:
+        if each.span.end in seams:
+            continue
+        at = bisect_right(seams, each.span.start)
+        ahead = seams[at] if at < len(seams) else len(text)
+        assert ahead > each.span.end, "a sentence was cut although the chunk could have ended before it"
+        assert tokenizer.count(text[each.span.start : ahead]) > budget - dearest, "a sentence was cut although it fits"
+
+
+@relaxed
+@given(text=texts, budget=budgets)
+def test_chunks_cover_the_text_and_fit(tokenizer: Tokenizer, text: str, budget: int) -> None:
+    chunks = chunk(document(text), tokenizer, budget)
+    check_cover(text, chunks)
+    check_counts(text, chunks, tokenizer, budget)
+    check_ends(text, chunks, tokenizer, budget)
+
+
+@relaxed
+@given(text=texts, budget=budgets)
+def test_the_counts_are_exact_in_every_vocabulary(vocabulary: Tokenizer, text: str, budget: int) -> None:
+    check_counts(text, chunk(document(text), vocabulary, budget), vocabulary, budget)
+
+
+@relaxed
+@given(text=raw_texts, budget=budgets)
+def test_text_that_no_loader_gives_is_covered_and_fits_too(tokenizer: Tokenizer, text: str, budget: int) -> None:
+    chunks = chunk(document(text), tokenizer, budget)
+    check_cover(text, chunks)
+    check_counts(text, chunks, tokenizer, budget)
+
+
+@pytest.mark.parametrize("budget", [16, 40, 100, 250, 1_000, 5_000])
+def test_chunks_of_stories_end_with_sentences(tokenizer: Tokenizer, budget: int) -> None:
+    chunks = chunk(document(STORY), tokenizer, budget)
+    check_cover(STORY, chunks)
+    check_counts(STORY, chunks, tokenizer, budget)
+    check_ends(STORY, chunks, tokenizer, budget)
+    if budget >= 100:
+        assert set(boundaries(chunks)) <= natural_seams(STORY)
+
+
+def test_true_stories(tokenizer: Tokenizer, stories: list[str]) -> None:
+    for text in stories[:4]:
+        chunks = chunk(document(text), tokenizer, 600)
+        check_cover(text, chunks)
+        check_counts(text, chunks, tokenizer, 600)
+        assert set(boundaries(chunks)) <= natural_seams(text)
+        full = [each.tokens for each in chunks[:-1]]
+        assert sum(full) / len(full) > 500, "chunks are filled"
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes(tokenizer: Tokenizer, name: str) -> None:
+    text = EXTREMES[name]
+    chunks = chunk(document(text), tokenizer, 2_000)
+    check_cover(text, chunks)
+    check_counts(text, chunks, tokenizer, 2_000)
+    assert len(chunks) <= 2 + 3 * tokenizer.count(text) // 2_000
+
+
+class Counting:
+    """A tokenizer that adds up how much it is asked to read."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.read = 0
+        self.measured = 0
+        self.inner = EstimatingTokenizer()
+
+    def count(self, text: str) -> int:
+        self.read += len(text)
+        return self.inner.count(text)
+
+    def measure(self, text: str) -> Meter:
+        self.measured += len(text)
+        return self.inner.measure(text)
+
+
+def test_prose_is_measured_once_and_never_counted_again() -> None:
+    counting = Counting()
+    assert len(chunk(document(STORY * 5), counting, 200)) > 20
+    assert counting.measured == len(STORY * 5)
+    assert counting.read == 0
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_what_is_read_again_grows_with_the_text(name: str) -> None:
+    counting = Counting()
+    chunk(document(EXTREMES[name]), counting, 300)
+    assert counting.measured == len(EXTREMES[name])
+    assert counting.read <= 3 * len(EXTREMES[name])
+
+
+def test_an_over_long_sentence_ends_at_a_clause_then_a_space_then_a_token() -> None:
+    tokenizer = EstimatingTokenizer()
+    clauses = "the wind that came over the marsh was cold, " * 30
+    for end in boundaries(chunk(document(clauses), tokenizer, 40)):
+        assert clauses[end - 1] == ","
+    words = "the wind that came over the marsh was cold " * 30
+    for end in boundaries(chunk(document(words), tokenizer, 40)):
+        assert words[end] == " "
+    letters = "thewindthatcameoverthemarshwascold" * 30
+    assert len(chunk(document(letters), tokenizer, 40)) > 3
+
+
+def test_a_chunk_after_a_forced_cut_ends_with_a_sentence_again() -> None:
+    text = "word " * 150 + "end. " + "A short one follows here. " * 40
+    ends = boundaries(chunk(document(text), EstimatingTokenizer(), 64))
+    later = [end for end in ends if end > 800]
+    assert later
+    assert all(text[:end].endswith(".") for end in later)
+
+
+def test_sentences_without_spaces_between_them_are_counted_apart(vocabulary: Tokenizer) -> None:
+    text = "今日は雨です。明日は晴れるでしょう。" * 200
+    chunks = chunk(document(text), vocabulary, 100)
+    check_counts(text, chunks, vocabulary, 100)
+    assert all(text[end - 1] == "。" for end in boundaries(chunks))
+
+
+def test_a_slash_after_a_line_end_is_counted_with_it(vocabulary: Tokenizer) -> None:
+    text = "He left.\n/ He came back.\n" * 100
+    check_counts(text, chunk(document(text), vocabulary, 30), vocabulary, 30)
+
+
+def test_a_long_run_of_blanks_is_cut_where_it_begins(vocabulary: Tokenizer) -> None:
+    text = f"Before. {' ' * 1_200_000} After. {'And on. ' * 10}"
+    for budget in (500, 50_000):
+        chunks = chunk(document(text), vocabulary, budget)
+        check_cover(text, chunks)
+        check_counts(text, chunks, vocabulary, budget)
+
+
+def test_nothing_to_cut() -> None:
+    assert chunk(document(""), EstimatingTokenizer(), 100) == []
+    assert [each.span for each in chunk(document("One."), EstimatingTokenizer(), 100)] == [Span(0, 4)]
+
+
+def test_too_small_a_budget_is_refused() -> None:
+    with pytest.raises(UsageError, match="too small") as caught:
+        chunk(document("One."), EstimatingTokenizer(), MIN_BUDGET - 1)
+    assert str(MIN_BUDGET) in caught.value.hint

@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sentencex import segment
+
+from redraft.domain import Span
+from redraft.text import sentences as module
+from redraft.text.sentences import ends_sentence, paragraph_seams, paragraphs, sentences
+from tests.text.hostile import EXTREMES, raw_texts
+
+relaxed = settings(max_examples=200, deadline=None)
+
+
+def split(text: str) -> list[str]:
+    return [text[span.start : span.end] for span in sentences(text)]
+
+
+@relaxed
+@given(raw_texts)
+def test_spans_are_exact(text: str) -> None:
+    spans = sentences(text)
+    assert all(0 <= span.start < span.end <= len(text) for span in spans)
+    assert all(a.end <= b.start for a, b in pairwise(spans))
+    assert all(part == part.strip() for part in split(text))
+    edges = [0, *(edge for span in spans for edge in span), len(text)]
+    assert not "".join(text[a:b] for a, b in zip(edges[::2], edges[1::2], strict=True)).strip()
+
+
+@relaxed
+@given(raw_texts)
+def test_paragraphs_cover_the_text(text: str) -> None:
+    edges = [0, *(span.end for span in paragraphs(text))]
+    assert list(paragraphs(text)) == [Span(a, b) for a, b in pairwise(edges)]
+    assert edges[-1] == len(text)
+    seams = list(paragraph_seams(text))
+    assert seams == sorted(set(seams))
+    assert all(0 < seam <= len(text) and text[seam - 1] == "\n" for seam in seams)
+
+
+@relaxed
+@given(raw_texts)
+def test_no_sentence_crosses_a_paragraph(text: str) -> None:
+    seams = set(paragraph_seams(text))
+    assert not any(seams.intersection(range(span.start + 1, span.end)) for span in sentences(text))
+
+
+@relaxed
+@given(raw_texts)
+def test_a_paragraph_alone_is_split_as_within_the_text(text: str) -> None:
+    apart = [span for paragraph in paragraphs(text) for span in sentences(text, paragraph)]
+    assert apart == sentences(text)
+
+
+@relaxed
+@given(st.text(alphabet="aA.  \u00a0\u3000\u2003\x85\n!?“”\"'()[]。éİ😀\u0301\ud800", max_size=40))
+def test_the_splitter_is_guarded(text: str) -> None:
+    assert "".join(module._segment(text)) == text
+
+
+def test_a_wide_space_before_a_full_stop() -> None:
+    assert split("A\u3000.”“ He left.")  # the splitter itself panics
+
+
+def test_a_splitter_that_loses_text_is_not_trusted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "segment", lambda language, text: [part for part in text.split(" ") if part])
+    assert split("One. Two.") == ["One. Two."]
+
+
+def test_a_splitter_that_panics_gives_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def panic(language: str, text: str) -> list[str]:
+        raise PanicException
+
+    monkeypatch.setattr(module, "segment", panic)
+    assert split("One. Two.\n\nThree.") == ["One. Two.", "Three."]
+
+
+def test_an_interrupt_is_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(language: str, text: str) -> list[str]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "segment", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        sentences("One. Two.")
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["“Stop!” she cried.", "“Why should I?” he asked.", "Nobody answered."],
+        ["He said, “I am leaving.”", "Then he left."],
+        ["Dr. Harrow met Mrs. Pell at 9 a.m. on St. James Street.", "They talked."],
+        ["J. R. Harrow signed No. 14 of the ledger.", "It was late."],
+        ["She paused…", "Then she spoke."],
+        ["It cost $3.50 per lb. in 1921.", "That was dear."],
+        ["What now?", "No one knew!", "Well."],
+        ["He waited... and waited.", "Then he left… without a word."],
+        ["“I thought…”", "“What did you think?”"],
+        ["He waited...", "Then he left."],
+        ["Capt. Lee sailed in Jan. 1892.", "Gen. Gray did not."],
+        ["今日は雨です。", "明日は晴れるでしょう。"],
+        ["Die Tür war zu.", "Niemand öffnete sie."],
+    ],
+)
+@pytest.mark.parametrize("joint", [" ", "\n", "   "])
+def test_cases(parts: list[str], joint: str) -> None:
+    assert split(joint.join(parts)) == parts
+
+
+def test_unspaced_sentences_are_split() -> None:
+    assert split("今日は雨です。明日は晴れるでしょう。「行こう」") == [
+        "今日は雨です。",
+        "明日は晴れるでしょう。",
+        "「行こう」",
+    ]
+
+
+def test_headings_and_lists_stand_alone() -> None:
+    text = "# The Tide\nIt rose. It fell.\n## Again\n\n- one\n- two\n1. first\n2) second\n\nCHAPTER I\n\nThe end."
+    assert split(text) == [
+        *("# The Tide", "It rose.", "It fell.", "## Again", "- one", "- two", "1. first", "2) second"),
+        *("CHAPTER I", "The end."),
+    ]
+
+
+def test_a_hash_within_a_line_is_no_heading() -> None:
+    assert list(paragraph_seams("C# and #5 were\nhere #tag\nthere")) == []
+    assert list(paragraph_seams("####### seven\nx")) == []
+    assert list(paragraph_seams("  ## two\nx")) == [9]
+
+
+def test_hard_wrapped_lines_are_one_sentence() -> None:
+    text = "The keeper of the light\nhad not been seen\nsince Tuesday. Nobody\nlooked for him."
+    assert split(text) == ["The keeper of the light\nhad not been seen\nsince Tuesday.", "Nobody\nlooked for him."]
+
+
+def test_a_long_paragraph_is_split_as_in_one_go() -> None:
+    story = (
+        "The lamp went out at nine. “Who is there?” she asked. “It is only me. I have come back, as I said I would,” "
+        "said J. R. Harrow (who had climbed all forty-eight steps). He was out of breath... and afraid. "
+        '"Then sit down. You look ill," she said. '
+    )
+    text = (story * 80).strip()
+    assert len(text) > 4 * module._BLOCK
+    assert split(text) == [part.strip() for part in segment("en", text)]
+
+
+def test_long_true_paragraphs_are_split_as_in_one_go(stories: list[str]) -> None:
+    for story in stories[:10]:
+        text = re.sub(r"[\"“”()'’]", "", re.sub(r"\s+", " ", story)).strip()
+        assert split(text) == [part.strip() for part in segment("en", text)]
+
+
+@pytest.mark.parametrize("length", [4_000, 4_001, 12_345])
+def test_a_sentence_longer_than_a_block_is_whole(length: int) -> None:
+    words = ("word " * length)[:length].strip() + " end."
+    assert split(f"{words} The next one.") == [words, "The next one."]
+    assert split("a" * length) == ["a" * length]
+
+
+def test_blanks_after_a_sentence_longer_than_a_block() -> None:
+    text = "a" * 4_000 + " " * 9_000
+    assert sentences(text) == [Span(0, 4_000)]
+
+
+class Counted:
+    """The splitter, adding up the square of what it is given, as its time may grow on quotation marks."""
+
+    def __init__(self) -> None:
+        self.work = 0
+
+    def __call__(self, language: str, text: str) -> list[str]:
+        self.work += len(text) ** 2
+        return list(segment(language, text))
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_the_work_grows_with_the_length(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    counted, text = Counted(), EXTREMES[name][:200_000]
+    monkeypatch.setattr(module, "segment", counted)
+    sentences(text)
+    assert counted.work <= 3 * module._BLOCK * len(text)
+
+
+@pytest.mark.parametrize("text", ["Yes.", "“Yes!”", "Really?)", "well…", "今日。", "*Yes.*", "Yes. \n"])
+def test_finished_texts(text: str) -> None:
+    assert ends_sentence(text)
+
+
+@pytest.mark.parametrize("text", ["", "and then", "Mr. Smith", "one,", "3.5"])
+def test_unfinished_texts(text: str) -> None:
+    assert not ends_sentence(text)
