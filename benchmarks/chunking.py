@@ -3,8 +3,8 @@
     python benchmarks/chunking.py [--vocabulary o200k_base] [--budget 2048] [--runs 5]
 
 Reads squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data), or the sample story where that is missing,
-over and over until it is long enough. Needs the vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be online.
-Times are medians, the two measured in turn.
+again and again until it is long enough. Needs the vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be
+online. Times are medians, the two measured in turn.
 """
 
 from __future__ import annotations

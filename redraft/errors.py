@@ -137,6 +137,12 @@ class UnreadableReply(ReplyError):
     code = "unreadable"
 
 
+class EmptyReply(ReplyError):
+    """The model was asked for prose and wrote nothing."""
+
+    code = "empty"
+
+
 class RefusedReply(ReplyError):
     """The model declined to answer, or the provider's filter cut the answer."""
 

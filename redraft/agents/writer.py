@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.errors import EmptyReply
 from redraft.models.base import Model, Request, Sampling
 from redraft.prompts import drafting
 from redraft.prompts.contract import Prompt
@@ -140,15 +141,8 @@ class Writer:
     async def tidy(self, summary: str, label: str) -> Written:
         """Remove the traces of the process. A reply that changed more than that is not taken."""
         words = count_words(summary)
-        reply = await self._model.ask(
-            Request(
-                drafting.TIDY,
-                drafting.TidyGiven(summary=summary),
-                self._sampling(drafting.TIDY, self.tokens(words)),
-                label,
-            )
-        )
-        text = reply.value.strip()
+        given = drafting.TidyGiven(summary=summary)
+        text = await self._text(Request(drafting.TIDY, given, self._sampling(drafting.TIDY, self.tokens(words)), label))
         tidied = count_words(text)
         if not ends_sentence(text) or not _TIDY_KEEPS * words <= tidied <= words:
             return Written(summary, words, 1, "the tidied text was cut off or rewritten, so the untidied one is kept")
@@ -194,8 +188,7 @@ class Writer:
             # A try with the limit of an earlier one would be the same request: it is a further sample of it.
             sample = self._sample * MAX_TRIES + limits[: attempt - 1].count(limit)
             sampling = replace(self._sampling(prompt, max_tokens), sample=sample)
-            reply = await self._model.ask(Request(prompt, given(limit), sampling, tried))
-            text = reply.value.strip()
+            text = await self._text(Request(prompt, given(limit), sampling, tried))
             problem = flaw(text, limit)
             written = Written(text, count_words(text), attempt, problem)
             if not problem:
@@ -203,6 +196,12 @@ class Writer:
             flawed.append(written)
         best = min(flawed, key=lambda one: (not one.text, not ends_sentence(one.text), abs(one.words - wanted)))
         return replace(best, attempts=len(flawed))
+
+    async def _text(self, request: Request[Any, str]) -> str:
+        try:
+            return (await self._model.ask(request)).value.strip()
+        except EmptyReply:
+            return ""
 
     def _sampling(self, prompt: Prompt[Any, str], max_tokens: int) -> Sampling:
         temperature = prompt.temperature if self._temperature is None else self._temperature

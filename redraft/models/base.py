@@ -36,8 +36,6 @@ class Request(Generic[Given_, Value_]):
     given: Given_
     sampling: Sampling = Sampling()
     label: str = ""
-    urgency: int = 0
-    """Among requests that wait for their turn, the least goes first."""
     complaint: Complaint | None = None
 
 

@@ -14,7 +14,7 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from redraft.domain import Usage
-from redraft.errors import CapabilityError, RefusedReply, TransientError, UnreadableReply
+from redraft.errors import CapabilityError, EmptyReply, RefusedReply, TransientError, UnreadableReply
 from redraft.models.base import Reply, Request, Sampling
 from redraft.models.failures import translate
 from redraft.models.reading import NoValueError, read_value, without_thoughts
@@ -192,16 +192,15 @@ def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]
             place=request.label,
         )
     shape = request.prompt.returns
-    try:
-        if issubclass(shape, BaseModel):
-            return Reply(cast(Value_, read_value(text, shape)), text, usage, finish)
+    if not issubclass(shape, BaseModel):
         if words := without_thoughts(text):
             return Reply(cast(Value_, words), words, usage, finish)
-        reason = "the reply is empty"
+        # Not a reply: it must neither be cached nor become a summary.
+        raise EmptyReply("the reply is empty", text=text, usage=usage, finish_reason=finish, place=request.label)
+    try:
+        return Reply(cast(Value_, read_value(text, shape)), text, usage, finish)
     except NoValueError as error:
-        reason = str(error)
-    if finish == "length":
-        reason = "the reply was cut off at the token limit"
+        reason = "the reply was cut off at the token limit" if finish == "length" else str(error)
     raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label)
 
 

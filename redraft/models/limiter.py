@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import heapq
-import itertools
 import time
 from collections import deque
 from collections.abc import AsyncIterator
@@ -15,7 +13,7 @@ _BACK_OFF = 0.7
 
 
 class Limiter:
-    """Lets requests through by urgency, then in the order in which they came.
+    """Lets requests through in the order in which they came.
 
     The number of requests in flight adapts: a 429 lowers it at once, and answers raise it again one by one, up to
     what the user allows. All of it happens in one event loop.
@@ -33,15 +31,14 @@ class Limiter:
         self._sent_tokens = 0
         self._resume_at = 0.0
         self._lowered_at = 0.0
-        self._waiting: list[tuple[int, int, int, asyncio.Future[None]]] = []
-        self._order = itertools.count()
+        self._waiting: deque[tuple[int, asyncio.Future[None]]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
     @asynccontextmanager
-    async def slot(self, tokens: int, urgency: int = 0) -> AsyncIterator[float]:
-        """Wait for a turn and hold it. The least `urgency` goes first. Yields the moment the turn began."""
+    async def slot(self, tokens: int) -> AsyncIterator[float]:
+        """Wait for a turn and hold it. Yields the moment the turn began."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._waiting, (urgency, next(self._order), tokens, turn))
+        self._waiting.append((tokens, turn))
         self._admit()
         try:
             await turn
@@ -78,15 +75,15 @@ class Limiter:
     def _admit(self) -> None:
         """Let in whoever may go now, and set an alarm for the next who only has to wait."""
         while self._waiting and self.in_flight < max(1, int(self.allowed)):
-            _, _, tokens, turn = self._waiting[0]
+            tokens, turn = self._waiting[0]
             if turn.done():
-                heapq.heappop(self._waiting)
+                self._waiting.popleft()
                 continue
             delay = self._delay(tokens)
             if delay > 0:
                 self._alarm(delay)
                 return
-            heapq.heappop(self._waiting)
+            self._waiting.popleft()
             self.in_flight += 1
             self._note(tokens)
             turn.set_result(None)

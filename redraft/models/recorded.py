@@ -23,7 +23,9 @@ from redraft.errors import (
     ModelError,
     ProviderError,
     RateLimited,
+    RedraftError,
     ReplyError,
+    StoreError,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
@@ -85,8 +87,8 @@ class RecordedModel:
         self._observer = observer
         self._pause = pause
         self._flights: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
-        self._hopeless: ProviderError | None = None
-        """What the provider holds against every request of ours: those that still wait are not sent."""
+        self._hopeless: RedraftError | None = None
+        """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
     def most_tokens(self, sampling: Sampling) -> int:
         """As the model beneath has it."""
@@ -151,11 +153,11 @@ class RecordedModel:
         """Wait until it is the request's turn and the budget has room for it."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         async with (
-            self._limiter.slot(tokens, request.urgency) as began,
+            self._limiter.slot(tokens) as began,
             self._budget.reserve(self._worst_cost(request, size)) as reservation,
         ):
             if self._hopeless is not None:
-                raise ProviderError(self._hopeless.message, place=request.label, hint=self._hopeless.hint)
+                raise self._hopeless
             yield _Turn(began, size, reservation)
 
     async def _attempt(self, request: Request[Given_, Value_], call: Call, turn: _Turn) -> Reply[Value_]:
@@ -199,6 +201,9 @@ class RecordedModel:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
             await writing
+            raise
+        except StoreError as error:
+            self._hopeless = error
             raise
 
     def _blank(self, request: Request[Any, Any], key: str, attempt: int) -> Call:

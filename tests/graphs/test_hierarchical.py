@@ -11,10 +11,18 @@ import pytest
 
 from redraft import Limits
 from redraft.domain import Usage
-from redraft.errors import BudgetError, IncompleteError, ModelError, NotShrinkingError, RefusedReply, TransientError
+from redraft.errors import (
+    BudgetError,
+    IncompleteError,
+    ModelError,
+    NotShrinkingError,
+    RefusedReply,
+    StoreError,
+    TransientError,
+)
 from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.models.base import Request
-from redraft.models.testing import Line
+from redraft.models.testing import FunctionModel, Line
 from redraft.text.words import count_words
 from tests.support import Desk, obedient, prose, story
 
@@ -288,3 +296,29 @@ async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> Non
     result = await Desk(tmp_path).summarize(parse(blank.encode(), name="gaps.md"))
 
     assert result.complete
+
+
+async def test_a_full_disk_ends_the_run_before_more_is_paid_for_and_it_can_go_on(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    raw = desk.store.runs._connection.raw
+    asked_when_full = 0
+
+    def fill_the_disk(request: Request[Any, Any]) -> Line:
+        nonlocal asked_when_full
+        if len(desk.asked) == 8:
+            raw.execute(f"PRAGMA max_page_count = {raw.execute('PRAGMA page_count').fetchone()[0]}")
+        asked_when_full += len(desk.asked) >= 8
+        return obedient(request) if "try" in request.label else prose(400, f"m{len(desk.asked)}")
+
+    desk.model = FunctionModel(fill_the_disk)
+    with pytest.raises(StoreError, match="full") as caught:
+        await desk.summarize(story(600), Limits(concurrency=4))
+    assert "resume" in caught.value.hint
+    assert asked_when_full < 40
+
+    raw.execute("PRAGMA max_page_count = 1000000")
+    desk.model = FunctionModel(obedient)
+    run = desk.store.runs.latest(1)[0]
+    kept = desk.store.calls.totals(run.id).calls
+    assert kept > 0
+    assert (await desk.resume(run.id)).complete

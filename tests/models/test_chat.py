@@ -11,7 +11,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
-from redraft.errors import RefusedReply, UnreadableReply
+from redraft.errors import EmptyReply, RefusedReply, UnreadableReply
 from redraft.models.chat import ChatModel
 from tests.chatserver import Answer, ChatServer, Fault, Reply
 from tests.models.support import RED, Desk, colour, make_book, story
@@ -104,14 +104,14 @@ async def test_a_reply_that_is_broken_twice_is_a_failure_and_both_attempts_are_o
 @pytest.mark.parametrize(
     "bad", ["", "  \n ", "<think>Let me see. A rose is", Fault("null_content"), Answer("", finish_reason="length")]
 )
-async def test_an_empty_text_is_repaired_and_then_a_failure(desk: Desk, bad: Reply) -> None:
-    with ChatServer([bad, "Once upon a time.", bad, bad]) as server:
+async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Reply) -> None:
+    with ChatServer([bad, "Once upon a time."]) as server:
         async with desk.at(server) as model:
+            with pytest.raises(EmptyReply):
+                await model.ask(story())
             assert (await model.ask(story())).value == "Once upon a time."
-            with pytest.raises(UnreadableReply):
-                await model.ask(story("a lily"))
-    assert len(server.seen) == 4
-    assert desk.outcomes() == ["unreadable", "ok", "unreadable", "unreadable"]
+    assert len(server.seen) == 2
+    assert desk.outcomes() == ["empty", "ok"]
 
 
 async def test_a_text_comes_back_without_thoughts(desk: Desk) -> None:

@@ -91,10 +91,10 @@ async def test_another_shape_is_another_request(desk: Desk) -> None:
     assert (type(first.value), type(second.value)) == (type(RED), Odd)
 
 
-async def test_labels_and_urgency_are_not_part_of_the_key(desk: Desk) -> None:
+async def test_labels_are_not_part_of_the_key(desk: Desk) -> None:
     model = desk.recorded(ScriptedModel(["once"]))
     await model.ask(story())
-    assert (await model.ask(replace(story(), label="elsewhere", urgency=9))).cached
+    assert (await model.ask(replace(story(), label="elsewhere"))).cached
 
 
 async def test_failures_are_not_served_from_the_cache(desk: Desk) -> None:
