@@ -1,39 +1,27 @@
 """What chunking costs beside one pass of tiktoken over the same text, and how it grows.
 
-    python benchmarks/chunking.py [--vocabulary o200k_base] [--budget 2048] [--runs 5]
+    python -m benchmarks.chunking [--vocabulary o200k_base] [--budget 2048] [--runs 5]
 
-Reads squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data), or the sample story where that is missing,
-again and again until it is long enough. Needs the vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be
-online. Times are medians, the two measured in turn.
+Needs the vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be online. Times are medians,
+the two measured in turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from statistics import median
 
 import tiktoken
 
+from benchmarks.common import prose, use_vocabulary
 from redraft.domain import Document
 from redraft.text.chunks import chunk
 from redraft.text.tokens import ESTIMATE, tokenizer_named
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("REDRAFT_DATA") or ROOT.parent / "shared" / "data")
 MEGABYTES = (0.1, 0.3, 1, 3, 10)
-
-
-def prose() -> str:
-    stories = DATA / "squality" / "dev.jsonl"
-    if stories.is_file():
-        return "\n\n".join(json.loads(line)["document"] for line in stories.read_text("utf-8").splitlines())
-    return (ROOT / "examples" / "the-salt-ledger.md").read_text("utf-8")
 
 
 def seconds(action: Callable[[], object]) -> float:
@@ -48,15 +36,15 @@ def main() -> None:
     parser.add_argument("--budget", type=int, default=2_048)
     parser.add_argument("--runs", type=int, default=5)
     wanted = parser.parse_args()
+    use_vocabulary()
     tokenizer = tokenizer_named(wanted.vocabulary)
     if tokenizer.name == ESTIMATE:
         raise SystemExit("the vocabulary is not available: set TIKTOKEN_CACHE_DIR to a folder that holds it")
     encoding = tiktoken.get_encoding(wanted.vocabulary)
-    story = prose()
     print(f"{'MB':>5}{'tiktoken s':>12}{'chunk s':>10}{'ratio':>8}{'chunk s/MB':>12}{'chunks':>8}")
     for megabytes in MEGABYTES:
         length = int(megabytes * 1_000_000)
-        text = (story * (length // len(story) + 1))[:length]
+        text = prose(length)
         document = Document("id", "title", text)
         passes, cuts = [], []
         for _ in range(wanted.runs):

@@ -25,15 +25,16 @@ def use_vocabulary() -> None:
         os.environ.setdefault("TIKTOKEN_CACHE_DIR", str(VOCABULARY))
 
 
-def prose(characters: int) -> str:
-    """English prose of this length: the stories of the datasets, or the sample over and over without them."""
-    stories = DATA / "squality" / "dev.jsonl"
-    if stories.is_file():
-        texts = [json.loads(line)["document"] for line in stories.read_text("utf-8").splitlines()]
-    else:
-        texts = [SAMPLE.read_text("utf-8")]
-    text = "\n\n".join(texts)
-    return (text * (characters // len(text) + 1))[:characters]
+def stories() -> list[dict[str, Any]]:
+    """The stories of the datasets with the references that people wrote; none where they are absent."""
+    path = DATA / "squality" / "dev.jsonl"
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()] if path.is_file() else []
+
+
+def prose(characters: int | None = None) -> str:
+    """English prose, of this length where it is given: the stories, or the sample where they are absent."""
+    text = "\n\n".join(story["document"] for story in stories()) or SAMPLE.read_text("utf-8")
+    return text if characters is None else (text * (characters // len(text) + 1))[:characters]
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """How much of people's summaries the extractive model finds, against the first words and random sentences.
 
-    python benchmarks/extractive.py [--words 250] [--stories 12:25]
+    python -m benchmarks.extractive [--words 250] [--stories 12:25]
 
 Reads squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data). The four references of a story are people's
 answers to "What is the plot of the story?"; ROUGE F1 is given as the mean over them, and as the best of them. The
@@ -10,16 +10,14 @@ model was tuned on stories 0 to 11, so the default is the others.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from statistics import mean
 
 from rouge_score.rouge_scorer import RougeScorer
 
+from benchmarks.common import stories
 from redraft.domain import Document, content_id
 from redraft.models.extractive.drafting import merge, summarize_chunk, summarize_whole
 from redraft.prompts.drafting import ChunkGiven, MergeGiven, WholeGiven
@@ -81,14 +79,14 @@ SYSTEMS: dict[str, Callable[[str, int], str]] = {
 }
 
 
-def stories(start: int, end: int) -> list[Story]:
-    folder = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-    path = folder / "squality" / "dev.jsonl"
-    if not path.exists():
-        print(f"skipped: {path} is not there; set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
-        sys.exit()
-    records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()][start:end]
-    return [(r["document"], [a["response_text"] for a in r["questions"][0]["responses"]]) for r in records]
+def read(start: int, end: int) -> list[Story]:
+    """Stories with the references for their plots."""
+    if not stories():
+        sys.exit("skipped: set REDRAFT_DATA to the folder that holds squality/dev.jsonl")
+    return [
+        (story["document"], [answer["response_text"] for answer in story["questions"][0]["responses"]])
+        for story in stories()[start:end]
+    ]
 
 
 def main() -> None:
@@ -96,7 +94,7 @@ def main() -> None:
     arguments.add_argument("--words", type=int, default=250)
     arguments.add_argument("--stories", default="12:25", help="which of the 25, as START:END")
     options = arguments.parse_args()
-    told = stories(*map(int, options.stories.split(":")))
+    told = read(*map(int, options.stories.split(":")))
     scorer = RougeScorer(KINDS, use_stemmer=True)
     print(f"{len(told)} stories, {options.words} words; mean over the references / best reference")
     print(f"{'':16}{'words':>7}" + "".join(f"{kind:>16}" for kind in KINDS))

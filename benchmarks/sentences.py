@@ -1,27 +1,23 @@
 """Sentence splitters on dialogue, abbreviations, initials, ellipses and headings, and how fast they are.
 
-    python benchmarks/sentences.py [--verbose]
+    python -m benchmarks.sentences [--verbose]
 
 Compares what is installed of sentencex (as redraft uses it, and bare), pysbd, blingfire, syntok, sentencesplit and
 phrasplit; only the first is a dependency. A case is right if all its sentences end where they should. Speed is measured
-on squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data), or on the sample story where that is missing.
+on 200 KB of prose.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib
-import json
-import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
+from benchmarks.common import prose
 from redraft.text.sentences import sentences
 
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("REDRAFT_DATA") or ROOT.parent / "shared" / "data")
 # A bar parts sentences; it stands for the space, or the line end, that follows it.
 # fmt: off
 CASES = [
@@ -46,7 +42,7 @@ CASES = [
     "# The Tide\n|It rose.| It fell.", "CHAPTER I\n\n|It was dark.", "CHAPTER IV. The Storm\n\n|It rained.",
     "I.\n\n|She left.", "The end\n\n|Author's note\n\n|I wrote it.", "- one thing\n|- another\n\n|That is all.",
     "1. Buy salt.\n|2. Sell it.", "(He had never been there.)| She had.", "What now?| No one knew!| Well.",
-    "He did (why?) nothing.| She left.", "The keeper\nhad gone.| Nobody\ncame.", "今日は雨です。|明日は晴れるでしょう。",
+    "He did (why?) nothing.| She left.", "The keeper\nhad gone.| Nobody\ncame.", "今日は雨です。|明日も雨です。",
     "Die Tür war zu.| Niemand öffnete sie.",
 ]
 # fmt: on
@@ -82,17 +78,10 @@ def ends(parts: list[str]) -> set[int]:
     return {len("".join(counts[: at + 1])) for at, part in enumerate(counts) if part}
 
 
-def speed_text() -> str:
-    stories = DATA / "squality" / "dev.jsonl"
-    if stories.is_file():
-        return "\n\n".join(json.loads(line)["document"] for line in stories.read_text("utf-8").splitlines())[:200_000]
-    return (ROOT / "examples" / "the-salt-ledger.md").read_text("utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verbose", action="store_true", help="show the cases that were split otherwise")
-    verbose, text = parser.parse_args().verbose, speed_text()
+    verbose, text = parser.parse_args().verbose, prose(200_000)
     print(f"{len(CASES)} cases\n{'':14}{'exact':>6}{'precision':>11}{'recall':>8}{'MB/s':>7}")
     for name, (module, splitter) in SPLITTERS.items():
         try:

@@ -1,27 +1,25 @@
 """How far the estimate is from the true count, without its margin, in stretches of 3,000 characters.
 
-    python benchmarks/tokens.py [--vocabulary o200k_base]
+    python -m benchmarks.tokens [--vocabulary o200k_base]
 
-English is squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data), code the standard library of Python, the
-rest short samples below. A median under 1 is an undercount; the margin that is added in use must cover it. Needs the
-vocabulary: set TIKTOKEN_CACHE_DIR to a folder that holds it, or be online.
+English is the stories of the datasets, code the standard library of Python, the rest short samples below. A median
+under 1 is an undercount; the margin that is added in use must cover it. Needs the vocabulary: set TIKTOKEN_CACHE_DIR to
+a folder that holds it, or be online.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
 import sysconfig
 from pathlib import Path
 
 import numpy as np
 
+from benchmarks.common import ROOT, SAMPLE, prose, use_vocabulary
 from redraft.text.tokens import ESTIMATE, MARGIN, EstimatingTokenizer, tokenizer_named
 
 STRETCH = 3_000
-ROOT = Path(__file__).resolve().parents[1]
-DATA = Path(os.environ.get("REDRAFT_DATA") or ROOT.parent / "shared" / "data")
 
 GERMAN = """Die alte Wärterin stieg jeden Abend die steile Wendeltreppe hinauf, um das Feuer zu entzünden. Niemand im
 Dorf konnte sich erinnern, wie lange sie schon dort oben wohnte. Manche behaupteten, sie sei mit dem letzten Postschiff
@@ -48,12 +46,7 @@ CHINESE = (
 
 def samples() -> dict[str, str]:
     """A text of each kind; what is not on this machine is left out."""
-    found = {}
-    stories = DATA / "squality" / "dev.jsonl"
-    if stories.is_file():
-        lines = stories.read_text("utf-8").splitlines()
-        found["English"] = "\n\n".join(json.loads(line)["document"] for line in lines)
-    found["the sample story"] = (ROOT / "examples" / "the-salt-ledger.md").read_text("utf-8")
+    found = {"English": prose(), "the sample story": SAMPLE.read_text("utf-8")}
     markdown = [path.read_text("utf-8") for path in sorted(ROOT.rglob("*.md")) if not set(path.parts) & {".venv"}]
     found["Markdown"] = "\n".join(text for text in markdown if len(text) < 60_000)
     library = Path(sysconfig.get_path("stdlib"))
@@ -67,6 +60,7 @@ def samples() -> dict[str, str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--vocabulary", default="o200k_base")
+    use_vocabulary()
     true, bare = tokenizer_named(parser.parse_args().vocabulary), EstimatingTokenizer(margin=1)
     if true.name == ESTIMATE:
         raise SystemExit("the vocabulary is not available: set TIKTOKEN_CACHE_DIR to a folder that holds it")

@@ -35,7 +35,7 @@ class PromptBook:
         self.choice = choice
         own = {} if choice in SETS else _read_directory(Path(choice).expanduser())
         base = choice if choice in SETS else "standard"
-        self._sources = {name: own.get(name) or _read_builtin(base, name) for name in PROMPTS}
+        self._sources = {name: own[name] if name in own else _read_builtin(base, name) for name in PROMPTS}
         self.overridden = tuple(sorted(own))
         self._templates = {name: _compile(PROMPTS[name], source) for name, source in self._sources.items()}
 

@@ -101,7 +101,7 @@ PROSE = {
     "Japanese": "灯台守の老人は毎晩、急な螺旋階段を上って灯をともした。「損害は私が払います」と老人は村長に言った。",
     "Chinese": "看守灯塔的老人每天傍晚都要爬上陡峭的旋梯去点灯。没有人记得他住了多久。",
     "Korean": "등대지기 노인은 매일 저녁 가파른 나선형 계단을 올라 불을 밝혔다. 마을 사람 누구도 기억하지 못했다. ",
-    "code": "def reach(self, start: int) -> int:\n    if self._cost is None:\n        return max(start, self._ends[-1])\n\n",
+    "code": "def reach(self, start: int) -> int:\n    if self._cost is None:\n        return max(start, self._end)\n\n",
     "JSON": json.dumps({"id": 1, "name": "row 1", "ratio": 0.142857, "tags": ["a", "b"]}, indent=2),
 }
 

@@ -37,16 +37,19 @@ _BLANK_LINES = re.compile(r"\n\s*\n\s*")
 @answers(BEGIN)
 @answers(SUMMARIZE_CHUNK)
 def summarize_chunk(given: ChunkGiven) -> str:
+    """The sentences of the excerpt that matter most."""
     return compose([given.excerpt], [1], given.words, given.query)
 
 
 @answers(SUMMARIZE_WHOLE)
 def summarize_whole(given: WholeGiven) -> str:
+    """The sentences of the document that matter most, from all its parts."""
     return compose([given.document], [1], given.words, given.query)
 
 
 @answers(MERGE)
 def merge(given: MergeGiven) -> str:
+    """Each summary gets room in proportion to its length, so that beginning, middle and end all survive."""
     shares = [count_words(summary) for summary in given.summaries]
     return compose(given.summaries, shares, given.words, given.query)
 
@@ -69,6 +72,7 @@ def update(given: UpdateGiven) -> str:
 
 @answers(COMPRESS)
 def compress(given: CompressGiven) -> str:
+    """The sentences that matter least are dropped."""
     return compose([given.summary], [1], given.words - 1, given.query)
 
 
