@@ -12,6 +12,10 @@ from typing import Any
 
 _KEY = "sk-test-0123456789abcdef"
 
+# Nobody listens on that port: whatever wants to leave the machine is refused at once.
+_NOBODY = "http://127.0.0.1:9"
+_LOOPBACK_ONLY = {"HTTP_PROXY": _NOBODY, "HTTPS_PROXY": _NOBODY, "ALL_PROXY": _NOBODY, "NO_PROXY": "127.0.0.1"}
+
 
 @dataclass(frozen=True)
 class Done:
@@ -33,7 +37,7 @@ class Command:
         self.folder = folder
         self.database = folder / "redraft.db"
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("REDRAFT_", "OPENAI_"))}
-        self.environment = {**kept, "REDRAFT_DB": str(self.database), **environment}
+        self.environment = {**kept, "REDRAFT_DB": str(self.database), **_LOOPBACK_ONLY, **environment}
         if url:
             self.environment |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": _KEY}
 

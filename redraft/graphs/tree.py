@@ -202,14 +202,14 @@ class SummaryTree:
         return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
 
     def _shortened(self, previous: Piece, limits: Level) -> str:
-        """The preceding summary, cut at a sentence to its share of the room."""
+        """The preceding summary, cut at a sentence to its share of the room; nothing where no sentence fits."""
         room = int(limits.room * CONTEXT_SHARE)
         if previous.tokens <= room:
             return previous.text
-        spans = sentences(previous.text)
-        while len(spans) > 1 and self._context.tokenizer.count(previous.text[: spans[-1].end]) > room:
-            spans.pop()
-        return previous.text[: spans[-1].end]
+        ends = [0, *(span.end for span in sentences(previous.text))]
+        while self._context.tokenizer.count(previous.text[: ends[-1]]) > room:
+            ends.pop()
+        return previous.text[: ends[-1]]
 
     def _require_shorter(self, level: int) -> None:
         below, here = self._totals[level - 1], self._totals[level]

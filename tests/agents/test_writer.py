@@ -1,0 +1,94 @@
+"""The writer keeps to limits, or keeps what came closest and says so."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.agents.writer import COMPRESSION_TOLERANCE, MAX_TRIES, Writer
+from redraft.domain import Usage
+from redraft.errors import EmptyReply
+from redraft.models.base import Request
+from redraft.models.testing import FunctionModel, Line
+from redraft.text.sentences import ends_sentence
+from redraft.text.words import count_words
+from tests.support import prose
+
+LENGTHS = st.lists(st.integers(0, 300), min_size=MAX_TRIES + 1, max_size=MAX_TRIES + 1)
+
+
+def writer(lengths: list[int], broken: bool) -> tuple[Writer, FunctionModel]:
+    """A writer whose model gives replies of these lengths, half of them broken off where `broken` is set."""
+    remaining = list(lengths)
+
+    def answer(request: Request[Any, Any]) -> Line:
+        length = remaining.pop(0)
+        if not length:
+            return EmptyReply("the reply is empty", text="", usage=Usage())
+        text = prose(length)
+        return text.rstrip(".") if broken and length % 2 else text
+
+    model = FunctionModel(answer)
+    return Writer(model, tokens_per_word=1.6), model
+
+
+def valid(length: int, limit: int, broken: bool) -> bool:
+    return 0 < length <= limit and not (broken and length % 2)
+
+
+@given(lengths=LENGTHS, limit=st.integers(10, 250), broken=st.booleans())
+@settings(deadline=None)
+def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
+    lengths: list[int], limit: int, broken: bool
+) -> None:
+    author, model = writer(lengths, broken)
+    written = asyncio.run(author.summarize_chunk("An excerpt.", limit, "chunk 1/1"))
+
+    good = [at for at, length in enumerate(lengths) if valid(length, limit, broken)]
+    asked = [request.given.words for request in model.asked]
+    assert asked[0] == limit
+    assert asked == sorted(asked, reverse=True)
+    assert len({(request.given.words, request.sampling.sample) for request in model.asked}) == len(asked)
+    if good:
+        assert written.attempts == len(asked) == good[0] + 1
+        assert written.words == lengths[good[0]]
+        assert not written.flaw
+        return
+    assert len(asked) == MAX_TRIES + 1
+    assert written.flaw
+    complete = [length for length in lengths if length and not (broken and length % 2)]
+    candidates = complete or [length for length in lengths if length] or [0]
+    assert abs(written.words - limit) == min(abs(length - limit) for length in candidates)
+
+
+@given(lengths=LENGTHS, target=st.integers(20, 100))
+@settings(deadline=None)
+def test_compression_is_within_a_fifth_of_what_was_asked_or_marked_and_always_shorter(
+    lengths: list[int], target: int
+) -> None:
+    author, model = writer(lengths, broken=False)
+    long = prose(301)
+    written = asyncio.run(author.compress(long, target, 150, "compress"))
+
+    assert len(model.asked) <= MAX_TRIES
+    if written.flaw:
+        assert written.text == long or written.words in lengths[:MAX_TRIES]
+        return
+    asked = model.asked[-1].given.words
+    assert abs(written.words - asked) <= COMPRESSION_TOLERANCE * asked
+    assert ends_sentence(written.text)
+
+
+@given(words=st.integers(1, 120))
+@settings(deadline=None)
+def test_tidying_takes_only_what_lost_little(words: int) -> None:
+    summary = prose(100)
+    author = Writer(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6)
+    written = asyncio.run(author.tidy(summary, "tidy"))
+
+    assert written.words == count_words(written.text)
+    assert (written.text == prose(words)) is (60 <= words <= 100)
+    assert bool(written.flaw) is not (60 <= words <= 100)
