@@ -32,7 +32,7 @@ from redraft.models.limiter import Limiter
 from redraft.models.opening import open_model, price_of, resolve, tokenizer_of
 from redraft.models.prices import Price, PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
-from redraft.prompts.book import PromptBook
+from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.results import Result, read_result
 from redraft.settings import Limits, Settings
 from redraft.store.connection import BUSY_SECONDS
@@ -40,7 +40,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
 from redraft.text.documents import load
-from redraft.text.tokens import Tokenizer, tokenizer_named
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words
 
 _GRAPHS: dict[str, Callable[[], StateGraph[Any, DraftingContext, Any, Any]]] = {
@@ -65,15 +65,16 @@ class Prepared:
     warnings: tuple[str, ...] = ()
 
 
-def prepare(source: str | Document, settings: Settings) -> Prepared:
+def prepare(source: str | Document, settings: Settings, model: Model | None = None) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked."""
-    settings = resolve(settings)
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
     document = load(source) if isinstance(source, str) else source
     words = count_words(document.text)
     if not words:
         raise DocumentError("there is not one word in the document", place=document.source)
     settings = settings.model_copy(update={"words": fitting_words(settings.words, words)})
-    tokenizer, warning = tokenizer_of(settings)
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     chunks = chunk(document, tokenizer, settings.chunk_budget)
     book = PromptBook(settings.prompts)
     plan = Planner(document, chunks, settings, tokenizer).plan(book)
@@ -91,7 +92,7 @@ async def summarize(
     observer: Observer = unobserved,
 ) -> Result:
     """Summarize a document in a new run. `model` takes the place of the one that the settings name."""
-    prepared = await asyncio.to_thread(prepare, source, settings or Settings())
+    prepared = await asyncio.to_thread(prepare, source, settings or Settings(), model)
     limits = limits or Limits()
     price = _price(prepared.settings, limits, prices)
     run = _record(prepared, limits, store)
@@ -115,6 +116,10 @@ async def resume(
     A run that is done stays as it is; but the chunks that it had to leave out are tried again.
     """
     run = store.runs.get(key)
+    if model is None:
+        resolve(run.settings)
+    elif model.identity != run.settings.model:
+        raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model.identity}")
     if run.status == "done" and not store.runs.gaps(run.id):
         return read_result(store, run.id)
     with store.claim(run.id):

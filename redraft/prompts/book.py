@@ -27,6 +27,11 @@ _ENVIRONMENT = SandboxedEnvironment(
 _FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
 
+def prompt_choice(choice: str) -> str:
+    """A choice of prompts that means the same from every directory, so that a run can be resumed from any."""
+    return choice if choice in SETS else str(Path(choice).expanduser().resolve())
+
+
 class PromptBook:
     """The templates of one set, with the user's own in place of those he has overridden."""
 

@@ -237,6 +237,9 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
     arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
     stopped = command.run(*arguments)
     assert stopped.code == 3, stopped.err
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    assert Command(elsewhere, REDRAFT_DB=str(command.database)).run("resume", stopped.json["run"]).code == 3
     chunk = tmp_path / "mine" / "summarize_chunk.md"
     chunk.write_text(chunk.read_text() + "\nPlease.")
     done = command.run("resume", stopped.json["run"])

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits
+from redraft import Limits, resume
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -17,8 +17,10 @@ from redraft.errors import (
     ModelError,
     NotShrinkingError,
     RefusedReply,
+    RunError,
     StoreError,
     TransientError,
+    UsageError,
 )
 from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.models.base import Request
@@ -322,3 +324,16 @@ async def test_a_full_disk_ends_the_run_before_more_is_paid_for_and_it_can_go_on
     kept = desk.store.calls.totals(run.id).calls
     assert kept > 0
     assert (await desk.resume(run.id)).complete
+
+
+async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    stopped = await desk.summarize(story(100), Limits(max_calls=2))
+    assert stopped.settings.model == "function"
+    assert stopped.usage.cost_usd is None
+
+    desk.model = FunctionModel(obedient, identity="another")
+    with pytest.raises(RunError, match="begun with the model function"):
+        await desk.resume(stopped.run.id)
+    with pytest.raises(UsageError, match="no model 'function'"):
+        await resume(stopped.run.id, store=desk.store)
