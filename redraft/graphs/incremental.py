@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from redraft.domain import Usage
-from redraft.errors import IncompleteError, RefusedReply, ReplyError
+from redraft.errors import EmptyReply, IncompleteError, ReplyError
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.plan import OVERFLOW, running_target
 from redraft.graphs.state import DraftingInput, DraftingOutput
@@ -49,7 +49,7 @@ async def read_chunk(state: IncrementalState, runtime: Runtime[DraftingContext])
         else:
             written = await context.writer.begin(excerpt, target, room, place)
         if not written.text:
-            raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place)
+            raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except ReplyError as error:
         context.gap(index, error)
         return passed

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
+from enum import Enum
 from typing import Any
 
 from redraft.domain import Chunk, Piece, Usage
-from redraft.errors import IncompleteError, NotShrinkingError, RedraftError, RefusedReply, ReplyError
+from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, ReplyError
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -25,9 +26,16 @@ from redraft.text.words import count_words
 # A merge says everything that it is given in fewer words, or it is no summary.
 _MERGE_RATIO = 0.9
 _MIN_WORDS = 5
-_END = None
 
-_Stream = asyncio.Queue[Piece | None]
+
+class _Signal(Enum):
+    """What may follow the last piece of a level."""
+
+    END = "that was all"
+    ABANDONED = "the level failed; merge what can be merged, and stop"
+
+
+_Stream = asyncio.Queue[Piece | _Signal]
 
 
 class SummaryTree:
@@ -47,6 +55,10 @@ class SummaryTree:
             self._spawn(self._leaves(leaves))
             self._spawn(self._gather(1, leaves))
             return await self._top
+        except RedraftError:
+            # Calls under way have been paid for: let them end, and store what they bring.
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+            raise
         finally:
             for task in self._tasks:
                 task.cancel()
@@ -67,36 +79,35 @@ class SummaryTree:
 
         A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
         """
-        chunks = self._context.chunks
-        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in chunks]
+        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._context.chunks]
         try:
-            failed = await self._hand_on(tasks, out)
-            if failed is not None:
-                await asyncio.gather(*tasks, return_exceptions=True)
-                raise failed
+            await self._hand_on(tasks, out)
+            self._require_some()
+            self._require_shorter(0)
+            await out.put(_Signal.END)
+        except RedraftError:
+            await out.put(_Signal.ABANDONED)
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        if 0 not in self._totals:
-            reasons = {gap.reason for gap in self._context.store.runs.gaps(self._context.run)}
-            raise IncompleteError(
-                f"none of the {len(chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
-                hint="try another --model, or --prompts simple for a weak one",
-            )
-        self._require_shorter(0)
-        await out.put(_END)
 
-    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> BaseException | None:
+    async def _hand_on(self, tasks: Sequence[asyncio.Task[Piece | None]], out: _Stream) -> None:
         for task in tasks:
-            try:
-                piece = await task
-            except RedraftError as error:
-                return error
+            piece = await task
             if piece is not None:
                 self._totals[0] = self._totals.get(0, 0) + piece.words
                 await out.put(piece)
-        return None
+
+    def _require_some(self) -> None:
+        if 0 not in self._totals:
+            reasons = {gap.reason for gap in self._context.store.runs.gaps(self._context.run)}
+            raise IncompleteError(
+                f"none of the {len(self._context.chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
+                hint="try another --model, or --prompts simple for a weak one",
+            )
 
     async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
         await self._gate.enter()
@@ -117,7 +128,7 @@ class SummaryTree:
         try:
             written = await context.writer.summarize_chunk(excerpt, limit, place)
             if not written.text:
-                raise RefusedReply("every reply was empty", text="", usage=Usage(), place=place)
+                raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except ReplyError as error:
             context.gap(chunk.index, error)
             return None
@@ -127,36 +138,41 @@ class SummaryTree:
         """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
         limits = self._limits(level)
         group: list[Piece] = []
-        above: _Stream | None = None
-        previous: Piece | None = None
-        index = 0
-        while (piece := await below.get()) is not _END:
-            room = limits.room - self._context_tokens(previous, limits)
-            if level == 1:
-                self._foresee(piece, [*group, piece], room)
-            if group and self._size([*group, piece]) > room:
-                previous = await self._merge(level, index, group, previous, limits.words)
-                group, index = [], index + 1
-                above = above or self._open(level + 1)
-                await above.put(previous)
-            group.append(piece)
-        if above is None:
-            await self._finish(level, group, limits)
-            return
-        await above.put(await self._merge(level, index, group, previous, limits.words))
-        self._require_shorter(level)
-        await above.put(_END)
+        merged: list[Piece] = []
+        above: _Stream = asyncio.Queue()
+
+        async def merge_group() -> None:
+            merged.append(await self._merge(level, len(merged), group, merged[-1] if merged else None, limits.words))
+            group.clear()
+            await above.put(merged[-1])
+            if len(merged) == 1:
+                self._spawn(self._gather(level + 1, above))
+
+        try:
+            while isinstance(piece := await below.get(), Piece):
+                room = limits.room - self._context_tokens(merged[-1] if merged else None, limits)
+                if level == 1:
+                    self._foresee(piece, [*group, piece], room)
+                if group and self._size([*group, piece]) > room:
+                    await merge_group()
+                group.append(piece)
+            if piece is _Signal.ABANDONED:
+                await above.put(piece)
+            elif merged:
+                await merge_group()
+                self._require_shorter(level)
+                await above.put(_Signal.END)
+            else:
+                await self._finish(level, group, limits)
+        except RedraftError:
+            await above.put(_Signal.ABANDONED)
+            raise
 
     def _foresee(self, latest: Piece, group: Sequence[Piece], room: int) -> None:
         """Tell the gate when the current group is likely to be full, if summaries go on to be as long as they are."""
         size = self._size(group)
         more = max(0, room - size) * len(group) // max(1, size) + 1
         self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._context.chunks)))
-
-    def _open(self, level: int) -> _Stream:
-        stream: _Stream = asyncio.Queue()
-        self._spawn(self._gather(level, stream))
-        return stream
 
     async def _finish(self, level: int, group: list[Piece], limits: Level) -> None:
         """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it."""

@@ -337,3 +337,22 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
         await desk.resume(stopped.run.id)
     with pytest.raises(UsageError, match="no model 'function'"):
         await resume(stopped.run.id, store=desk.store)
+
+
+async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    ask = desk.model.ask
+
+    async def slow_merges(request: Request[Any, Any]) -> Any:
+        if request.label.startswith("chunk 30/"):
+            raise ModelError("the server has a bug with this text")
+        if "merge" in request.label:
+            await asyncio.sleep(0.3)
+        return await ask(request)
+
+    desk.model.ask = slow_merges  # type: ignore[method-assign, assignment]
+    with pytest.raises(ModelError, match="bug with this text"):
+        await desk.summarize(story(600))
+
+    run = desk.store.runs.latest(1)[0].id
+    assert [piece.index for piece in desk.store.runs.pieces(run) if piece.level == 1] == [0]
