@@ -136,7 +136,8 @@ def _plain() -> Observer:
         nonlocal last
         tally.take(event)
         if isinstance(event, StageStarted):
-            click.echo(f"{event.name}: {event.planned} calls planned (run {tally.run})", err=True)
+            calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
+            click.echo(f"{event.name}: {calls} planned (run {tally.run})", err=True)
         elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
             click.echo(f"note: {event.message}", err=True)
         elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:

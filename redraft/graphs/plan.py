@@ -27,6 +27,7 @@ MAX_LEVELS = 12
 # A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
+_FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
 # Summaries use rarer words than what they summarize.
 _REPLY_SLACK = 1.15
@@ -231,6 +232,8 @@ def running_target(words: int, index: int, chunks: int) -> int:
 
 def fitting_words(wanted: int | None, document_words: int) -> int:
     """The length of the summary: as wanted, or a default that shortens even a short document."""
+    if document_words < _FEWEST_WORDS:
+        raise PlanError(f"the document has only {document_words} words", hint="give one that is worth summarizing")
     if wanted is None:
         return max(10, min(DEFAULT_WORDS, document_words // 3))
     if wanted >= document_words:

@@ -106,6 +106,9 @@ def test_the_length_fits_the_document() -> None:
     assert fitting_words(None, 100_000) == 600
     assert fitting_words(None, 300) == 100
     assert fitting_words(250, 300) == 250
+    assert fitting_words(None, 20) == 10
+    with pytest.raises(PlanError, match="only 19 words"):
+        fitting_words(None, 19)
     with pytest.raises(PlanError, match="has 300 words"):
         fitting_words(300, 300)
 
