@@ -119,6 +119,12 @@ class CapabilityError(ModelError):
     retryable = True
 
 
+class RejectedRequest(ModelError):
+    """The provider refuses this one request, for what is in it or for its length."""
+
+    code = "rejected"
+
+
 class ReplyError(ModelError):
     """The model answered, and the answer is of no use. Carries the answer and what it cost."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.agents.writer import Writer, Written
 from redraft.domain import Chunk, Document, Gap, Piece
-from redraft.errors import ReplyError
+from redraft.errors import ModelError
 from redraft.events import Noted, Observer
 from redraft.graphs.plan import Plan
 from redraft.store.store import Store
@@ -57,10 +57,15 @@ class DraftingContext:
             )
         return piece
 
-    def gap(self, chunk: int, error: ReplyError) -> None:
+    def gap(self, chunk: int, error: ModelError) -> None:
         """Record a chunk that cannot be summarized."""
         self.store.runs.add_gap(self.run, Gap(chunk, error.code, error.message))
         self.observer(Noted(f"chunk {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
+
+    def close_gap(self, chunk: int) -> None:
+        """A chunk that an earlier stretch of the run had to leave out has been summarized now."""
+        if any(gap.chunk == chunk for gap in self.store.runs.gaps(self.run)):
+            self.store.runs.close_gap(self.run, chunk)
 
     def keep(self, text: str, node: str, notes: tuple[str, ...] = ()) -> str:
         """Store a draft and make it the run's result; returns its id."""

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime
 from typing_extensions import TypedDict
 
 from redraft.domain import Usage
-from redraft.errors import EmptyReply, IncompleteError, ReplyError
+from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.plan import OVERFLOW, running_target
 from redraft.graphs.state import DraftingInput, DraftingOutput
@@ -50,9 +50,10 @@ async def read_chunk(state: IncrementalState, runtime: Runtime[DraftingContext])
             written = await context.writer.begin(excerpt, target, room, place)
         if not written.text:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-    except ReplyError as error:
+    except (ReplyError, RejectedRequest) as error:
         context.gap(index, error)
         return passed
+    context.close_gap(index)
     piece = context.piece(written, 0, index, (0, index), target)
     return {**passed, "text": context.store.documents.add_text(piece.text), "words": piece.words}
 

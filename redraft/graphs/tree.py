@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from redraft.domain import Chunk, Piece, Usage
-from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, ReplyError
+from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -129,9 +129,10 @@ class SummaryTree:
             written = await context.writer.summarize_chunk(excerpt, limit, place)
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
-        except ReplyError as error:
+        except (ReplyError, RejectedRequest) as error:
             context.gap(chunk.index, error)
             return None
+        context.close_gap(chunk.index)
         return context.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
 
     async def _gather(self, level: int, below: _Stream) -> None:

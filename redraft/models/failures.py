@@ -16,6 +16,7 @@ from redraft.errors import (
     ProviderError,
     RateLimited,
     RefusedReply,
+    RejectedRequest,
     TransientError,
 )
 
@@ -73,7 +74,7 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
         return ProviderError(message, hint="check the model's name and the base URL")
     if status in (400, 413, 422):
         # It may be this one request, so it does not speak for the others.
-        return ModelError(message, hint="the provider refuses the request; see its message")
+        return RejectedRequest(message, hint="the provider refuses the request; see its message")
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
     return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
@@ -92,7 +93,7 @@ def _too_many(error: Exception, message: str) -> ModelError:
 
 def _known_complaint(message: str, used: frozenset[str]) -> ModelError | None:
     if _TOO_LONG.search(message):
-        return ModelError(message, hint="use smaller --chunk-tokens and --context-tokens")
+        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens")
     for feature, pattern in _FEATURES.items():
         if feature in used and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")

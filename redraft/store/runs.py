@@ -147,8 +147,6 @@ class Runs:
                     piece.flaw,
                 ),
             )
-            if piece.level == 0:
-                raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, piece.index))
 
     def pieces(self, run: str) -> list[Piece]:
         """All partial summaries of a run, lowest level first."""
@@ -177,6 +175,11 @@ class Runs:
         with self._connection.writing() as raw:
             values = (run, gap.chunk, gap.code, storable(gap.reason))
             raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", values)
+
+    def close_gap(self, run: str, chunk: int) -> None:
+        """A chunk has been summarized after all."""
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
 
     def gaps(self, run: str) -> list[Gap]:
         """The chunks of a run that could not be summarized."""

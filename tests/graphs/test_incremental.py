@@ -9,7 +9,7 @@ import pytest
 
 from redraft import Limits
 from redraft.domain import Usage
-from redraft.errors import ModelError, RefusedReply
+from redraft.errors import ModelError, RefusedReply, RejectedRequest
 from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.text.words import count_words
@@ -166,3 +166,28 @@ async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) 
     await run(desk, query="Who keeps the lamp?")
 
     assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
+
+
+async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "tidy":
+            return str(request.given.summary)
+        if request.label.startswith("chunk 4/"):
+            return RefusedReply("the model declined", text="No.", usage=Usage(1, 1))
+        return prose(150, f"m{len(request.label)}")
+
+    result = await run(Desk(tmp_path, answer))
+
+    assert [gap.chunk for gap in result.gaps] == [3]
+
+
+async def test_a_request_that_the_provider_rejects_is_a_gap(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        rejected = request.label.startswith("chunk 4/")
+        return RejectedRequest("HTTP 400") if rejected else obedient(request)
+
+    for strategy in ("incremental", "hierarchical"):
+        desk = Desk(tmp_path / strategy, answer)
+        result = await desk.summarize(story(100), strategy=strategy)
+        assert [gap.code for gap in result.gaps] == ["rejected"]
+        assert result.summary

@@ -126,7 +126,7 @@ def test_a_draft_is_the_result_of_its_run(store: Store) -> None:
         store.runs.draft("none")
 
 
-def test_a_piece_replaces_the_one_in_its_place_and_closes_the_gap(store: Store) -> None:
+def test_a_piece_replaces_the_one_in_its_place_and_a_gap_can_be_closed(store: Store) -> None:
     store.documents.add(document())
     store.runs.add(run())
     gap = Gap(1, "refused", "would not")
@@ -137,6 +137,7 @@ def test_a_piece_replaces_the_one_in_its_place_and_closes_the_gap(store: Store) 
     for one in (top, piece(1, "old"), piece(1, "new"), piece(0)):
         store.runs.add_piece("abc123", one)
     assert store.runs.pieces("abc123") == [piece(0), piece(1, "new"), top]
+    store.runs.close_gap("abc123", gap.chunk)
     assert store.runs.gaps("abc123") == []
     assert store.runs.pieces("other") == []
 
