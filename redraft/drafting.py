@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
@@ -28,14 +29,15 @@ from redraft.graphs.partial import best_so_far
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.models.budget import Budget
-from redraft.models.limiter import Limiter
+from redraft.models.limiter import shared_limiter
 from redraft.models.opening import open_model, price_of, resolve, tokenizer_of
 from redraft.models.prices import Price, PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.prompts.drafting import STRATEGIES
 from redraft.results import Result, read_result
 from redraft.settings import Limits, Settings
-from redraft.store.connection import BUSY_SECONDS
+from redraft.store.connection import BUSY_SECONDS, store_error
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -96,8 +98,6 @@ async def summarize(
     limits = limits or Limits()
     price = _price(prepared.settings, limits, prices)
     run = _record(prepared, limits, store)
-    for warning in prepared.warnings:
-        observer(Noted(warning))
     with store.claim(run.id):
         return await _Session(store, run, prepared, price, model, observer).go()
 
@@ -144,7 +144,7 @@ def _price(settings: Settings, limits: Limits, prices: PriceTable | None) -> Pri
 def _record(prepared: Prepared, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    hashes = prepared.book.hashes()
+    hashes = _prompt_hashes(prepared.book, settings)
     store.documents.add(document)
     store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(
@@ -166,7 +166,7 @@ def _recall(store: Store, run: Run) -> Prepared:
     document = store.documents.get(run.document)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    if changed := [name for name, hash_ in book.hashes().items() if run.prompt_hashes.get(name) != hash_]:
+    if changed := sorted(dict(_prompt_hashes(book, run.settings).items() ^ run.prompt_hashes.items())):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(changed)}",
             hint="put the templates back, or start a new run",
@@ -175,7 +175,14 @@ def _recall(store: Store, run: Run) -> Prepared:
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
     plan = Planner(document, chunks, run.settings, tokenizer).plan(book)
-    return Prepared(document, run.settings, chunks, tokenizer, book, plan)
+    warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
+    warnings = () if tokenizer.name == run.tokenizer else (warning,)
+    return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
+
+
+def _prompt_hashes(book: PromptBook, settings: Settings) -> dict[str, str]:
+    """The hashes of the prompts that a run of these settings uses: others may come and go."""
+    return {prompt.name: book.hash(prompt) for prompt in STRATEGIES[settings.strategy]}
 
 
 class _Session:
@@ -201,6 +208,8 @@ class _Session:
         """Work until the graph is done; whatever ends it sooner is recorded with the run."""
         run, began = self._run, time.monotonic()
         self._observer(RunStarted(run.id))
+        for warning in self._prepared.warnings:
+            self._observer(Noted(warning))
         self._store.runs.set_status(run.id, "running")
         try:
             await self._draft()
@@ -214,6 +223,10 @@ class _Session:
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):
             self._store.runs.set_status(run.id, "interrupted", stop_reason="interrupted")
+            raise
+        except Exception as error:
+            described = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+            self._store.runs.set_status(run.id, "failed", stop_reason="bug", error=described)
             raise
         else:
             gaps = self._store.runs.gaps(run.id)
@@ -264,7 +277,8 @@ class _Session:
             model,
             book=self._prepared.book,
             store=self._store,
-            limiter=Limiter(
+            limiter=shared_limiter(
+                settings.base_url or settings.model,
                 limits.concurrency,
                 requests_per_minute=limits.requests_per_minute,
                 tokens_per_minute=limits.tokens_per_minute,
@@ -311,10 +325,13 @@ async def _entry(
 
 @asynccontextmanager
 async def _checkpointer(store: Store) -> AsyncIterator[AsyncSqliteSaver]:
-    async with aiosqlite.connect(store.checkpoints_path, timeout=BUSY_SECONDS) as connection:
-        saver = AsyncSqliteSaver(connection)
-        await saver.setup()
-        yield saver
+    try:
+        async with aiosqlite.connect(store.checkpoints_path, timeout=BUSY_SECONDS) as connection:
+            saver = AsyncSqliteSaver(connection)
+            await saver.setup()
+            yield saver
+    except sqlite3.Error as error:
+        raise store_error(error, store.checkpoints_path) from error
 
 
 def _described(error: RedraftError) -> dict[str, str]:

@@ -17,6 +17,7 @@ class Result:
     """A run with its summary. `complete` says that the summary rests on the whole document."""
 
     run: Run
+    status: str
     title: str
     tokens: int
     chunks: int
@@ -45,7 +46,8 @@ class Result:
         draft = self.draft
         return {
             "run": self.run.id,
-            "status": self.run.status,
+            "identity": self.run.identity,
+            "status": self.status,
             "source": {
                 "id": self.run.document,
                 "title": self.title,
@@ -83,6 +85,7 @@ def read_result(store: Store, key: str) -> Result:
     pieces = store.runs.pieces(run.id)
     return Result(
         run=run,
+        status=store.status(run),
         title=store.documents.title(run.document),
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),

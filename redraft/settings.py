@@ -18,7 +18,7 @@ EXTRACTIVE = "extractive"
 class Settings(BaseModel):
     """Everything that decides what the summary says."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     strategy: Strategy = "hierarchical"
     words: int | None = Field(default=None, ge=10)
@@ -48,7 +48,7 @@ class Settings(BaseModel):
 class Limits(BaseModel):
     """How much a run may use, and how hard it may push."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     concurrency: int = Field(default=16, ge=1, le=1000)
     requests_per_minute: int | None = Field(default=None, ge=1)

@@ -112,14 +112,14 @@ class Writer:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
-        def flaw(text: str, asked: int) -> str:
+        def flaw(text: str, _asked: int) -> str:
             words = count_words(text)
             if not text or not ends_sentence(text):
                 return _unfinished(text)
             if words > limit:
                 return f"{words} words, over the limit of {limit}"
-            if abs(words - asked) > COMPRESSION_TOLERANCE * asked:
-                return f"{words} words, not within a fifth of the target of {asked}"
+            if abs(words - target) > COMPRESSION_TOLERANCE * target:
+                return f"{words} words, not within a fifth of the target of {target}"
             return ""
 
         written = await self._tries(

@@ -37,8 +37,21 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, dict[str, An
     for command, options in known.items():
         own = {_name(key): value for key, value in tables.get(command, {}).items()}
         _refuse_unknown(set(own), options, f"{path} [{command}]")
-        defaults[command] = {key: value for key, value in {**shared, **own}.items() if key in options}
+        defaults[command] = {
+            key: _value(commands[command], key, value, str(path))
+            for key, value in {**shared, **own}.items()
+            if key in options
+        }
     return defaults
+
+
+def _value(command: click.Command, key: str, value: object, place: str) -> object:
+    """The value as if it had been typed, so that it is checked as on the command line; flags are true or false."""
+    option = next(parameter for parameter in command.params if parameter.name == key)
+    is_flag = isinstance(option, click.Option) and option.is_flag
+    if isinstance(value, bool) is not is_flag or not isinstance(value, (str, int, float)):
+        raise UsageError(f"{key.replace('_', '-')} cannot be {value!r}", place=place)
+    return value if is_flag else str(value)
 
 
 def _name(key: str) -> str:
@@ -57,5 +70,7 @@ def _options(command: click.Command) -> set[str]:
 def _refuse_unknown(given: set[str], known: set[str], place: str) -> None:
     if unknown := sorted(given - known):
         raise UsageError(
-            f"unknown setting {', '.join(unknown)}", place=place, hint=f"the settings are {', '.join(sorted(known))}"
+            f"unknown setting {', '.join(unknown)}",
+            place=place,
+            hint="the settings are the long names of the options: see `redraft summarize --help`",
         )

@@ -38,7 +38,7 @@ class Tally:
     planned: int = 0
     done: int = 0
     cached: int = 0
-    in_flight: int = 0
+    latest: str = ""
     tokens: int = 0
     cost: float | None = 0.0
     notes: int = 0
@@ -52,12 +52,11 @@ class Tally:
                 self.run = run
             case StageStarted(name, planned):
                 self.stage, self.planned = name, planned
-            case CallStarted():
-                self.in_flight += 1
+            case CallStarted(label):
+                self.latest = label
             case CallAnswered(_, usage, cost, cached):
                 self._answered(usage, cost, cached)
             case CallFailed(_, reason, again_in):
-                self.in_flight -= 1
                 self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
             case Noted():
                 self.notes += 1
@@ -68,9 +67,12 @@ class Tally:
         self.waiting = ""
         if cached:
             return
-        self.in_flight -= 1
         self.tokens += usage.prompt_tokens + usage.completion_tokens
         self.cost = None if self.cost is None or cost is None else self.cost + cost
+
+    def where(self) -> str:
+        """The strategy, and the step that was begun last."""
+        return f"{self.stage}: {self.latest}" if self.latest else self.stage
 
     def line(self) -> str:
         """Calls, tokens, money, and the time that is left if it goes on so."""
@@ -123,7 +125,7 @@ def _live() -> Iterator[Observer]:
                 bar.console.print(f"note: {event.message}", markup=False)
             line = f"{tally.line()}  ({tally.waiting})" if tally.waiting else tally.line()
             total = max(tally.planned, tally.done) or None
-            bar.update(task, description=tally.stage, completed=tally.done, total=total, line=line)
+            bar.update(task, description=tally.where(), completed=tally.done, total=total, line=line)
 
         yield observe
 
@@ -142,6 +144,6 @@ def _plain() -> Observer:
             click.echo(f"note: {event.message}", err=True)
         elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:
             last = time.monotonic()
-            click.echo(f"{tally.stage}: {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}", err=True)
+            click.echo(f"{tally.where()} · {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}", err=True)
 
     return observe

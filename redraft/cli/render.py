@@ -105,7 +105,7 @@ def closing(result: Result, output: str | None) -> None:
     if output and result.summary is not None:
         _say(f"written to {output}")
     if result.settings.model == EXTRACTIVE:
-        _say("model: extractive (built in, no LLM): every sentence is quoted from the document")
+        _say("model: extractive (built in, no LLM): every sentence is taken from the document")
     words = result.draft.words if result.draft else 0
     _say(f"run {result.run.id}: {words} words of {result.title} · {usage(result.usage)}")
     for piece in result.flawed:
@@ -116,7 +116,8 @@ def closing(result: Result, output: str | None) -> None:
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             _say(f"note: {note}")
-        _say(f"go on with: redraft resume {result.run.id} --max-cost USD (or --max-calls N)")
+        hint = (result.run.error or {}).get("hint", "")
+        _say(f"{hint}: redraft resume {result.run.id}")
 
 
 def usage(totals: Totals) -> str:
@@ -136,11 +137,6 @@ def table(rows: Sequence[Sequence[str]]) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
-
-
-def piece_json(piece: Piece) -> dict[str, object]:
-    """A partial summary for programs."""
-    return asdict(piece)
 
 
 def piece_text(piece: Piece) -> str:

@@ -16,7 +16,7 @@ import click
 
 from redraft.cli import render
 from redraft.cli.progress import open_progress
-from redraft.errors import RedraftError
+from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, Observer, RunStarted
 from redraft.results import Result
 
@@ -78,15 +78,29 @@ def finish(result: Result, *, output: str | None, as_json: bool, quiet: bool) ->
     return 0 if result.complete else _SHORT
 
 
+def check_output(output: str | None) -> None:
+    """Refuse a file that cannot be written before anything is spent on what shall go into it."""
+    if output is None:
+        return
+    path = Path(output).expanduser()
+    if path.is_dir() or not path.parent.is_dir():
+        what = "it is a directory" if path.is_dir() else "its directory does not exist"
+        raise UsageError(f"the summary cannot be written: {what}", place=output)
+
+
 def _write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent or ".", prefix=f".{path.name}.")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
-        os.chmod(name, mode)
-        os.replace(name, path)
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+            mode = path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~_umask()
+            os.chmod(name, mode)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink(missing_ok=True)
+            raise
     except OSError as error:
         raise RedraftError(
             f"the summary cannot be written: {error.strerror}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 
 import click
 
@@ -26,7 +27,7 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
             {
                 "run": run.id,
                 "created": run.created,
-                "status": "running" if store.is_claimed(run.id) else _at_rest(run.status),
+                "status": store.status(run),
                 "strategy": run.settings.strategy,
                 "model": run.settings.model,
                 "words": run.settings.words,
@@ -57,11 +58,6 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
     return 0
 
 
-def _at_rest(status: str) -> str:
-    """A run that is marked as running, while no process works on it, was killed."""
-    return "killed" if status == "running" else status
-
-
 @click.command()
 @click.argument("run_id", metavar="RUN")
 @click.option("--pieces", is_flag=True, help="Show the partial summaries that the summary was made from.")
@@ -80,7 +76,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     if as_json:
         shown = result.to_json()
         if pieces:
-            shown["pieces"] = [render.piece_json(piece) for piece in parts]
+            shown["pieces"] = [asdict(piece) for piece in parts]
         click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
         return 0
     for piece in parts:
@@ -89,7 +85,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
         click.echo(result.summary)
     if not quiet:
         if result.summary is None:
-            click.echo(f"run {result.run.id} ({_at_rest(result.run.status)}) has no summary yet", err=True)
+            click.echo(f"run {result.run.id} ({result.status}) has no summary yet", err=True)
         if result.run.error:
             click.echo(f"it ended with: {result.run.error['message']}", err=True)
         render.closing(result, None)

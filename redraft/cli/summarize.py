@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from redraft.cli import options
+from redraft.errors import UsageError
 
 if TYPE_CHECKING:
+    from pydantic import BaseModel
+
     from redraft.settings import Limits, Settings
+
+M = TypeVar("M", bound="BaseModel")
 
 _SUMMARIZE_EPILOG = """\b
 Examples:
@@ -42,13 +47,14 @@ def summarize(
 ) -> int:
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
     from redraft.cli import render
-    from redraft.cli.running import finish, work
+    from redraft.cli.running import check_output, finish, work
     from redraft.drafting import prepare
     from redraft.drafting import summarize as run
     from redraft.models.opening import price_of
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
+    check_output(output)
     settings, limits = _settings(given), _limits(given)
     table = price_table(prices)
     if dry_run:
@@ -84,11 +90,12 @@ def resume(
 
     The run keeps the settings that it began with. Limits given here replace its own.
     """
-    from redraft.cli.running import finish, work
+    from redraft.cli.running import check_output, finish, work
     from redraft.drafting import resume as run
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
+    check_output(output)
     table = price_table(prices)
     with Store(db) as store:
         limits = _limits(given, store.runs.get(run_id).limits)
@@ -101,7 +108,7 @@ def resume(
 def _settings(given: dict[str, Any]) -> Settings:
     from redraft.settings import Settings
 
-    return Settings(**{name: value for name, value in given.items() if name in Settings.model_fields})
+    return _checked(Settings, {name: value for name, value in given.items() if name in Settings.model_fields})
 
 
 def _limits(given: dict[str, Any], before: Limits | None = None) -> Limits:
@@ -109,4 +116,18 @@ def _limits(given: dict[str, Any], before: Limits | None = None) -> Limits:
     from redraft.settings import Limits
 
     named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
-    return (before or Limits()).model_copy(update=named)
+    return _checked(Limits, {**(before or Limits()).model_dump(), **named})
+
+
+def _checked(model: type[M], values: dict[str, Any]) -> M:
+    """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
+    from pydantic import ValidationError
+
+    texts = {
+        name: value.encode("utf-8", "replace").decode() for name, value in values.items() if isinstance(value, str)
+    }
+    try:
+        return model.model_validate({**values, **texts})
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise UsageError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}") from error

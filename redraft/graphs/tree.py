@@ -14,6 +14,7 @@ from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any
 
+from redraft.agents.writer import MIN_WORDS
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.graphs.context import DraftingContext
@@ -25,7 +26,6 @@ from redraft.text.words import count_words
 
 # A merge says everything that it is given in fewer words, or it is no summary.
 _MERGE_RATIO = 0.9
-_MIN_WORDS = 5
 
 
 class _Signal(Enum):
@@ -50,6 +50,7 @@ class SummaryTree:
 
     async def build(self) -> Piece:
         """Summarize all chunks and merge until one summary is left."""
+        self._context.store.runs.drop_merges(self._context.run)
         try:
             leaves: _Stream = asyncio.Queue()
             self._spawn(self._leaves(leaves))
@@ -57,7 +58,8 @@ class SummaryTree:
             return await self._top
         except RedraftError:
             # Calls under way have been paid for: let them end, and store what they bring.
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            while unfinished := [task for task in self._tasks if not task.done()]:
+                await asyncio.gather(*unfinished, return_exceptions=True)
             raise
         finally:
             for task in self._tasks:
@@ -123,7 +125,7 @@ class SummaryTree:
         if not words:
             # Scene breaks and blank pages: nothing to say, nothing to ask.
             return None
-        limit = min(context.plan.levels[0].words, max(_MIN_WORDS, int(words * LEVEL_RATIO)))
+        limit = min(context.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(context.chunks)}"
         try:
             written = await context.writer.summarize_chunk(excerpt, limit, place)
@@ -190,7 +192,7 @@ class SummaryTree:
     async def _merge(self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int) -> Piece:
         context = self._context
         total = sum(piece.words for piece in group)
-        limit = min(words, max(_MIN_WORDS, int(total * _MERGE_RATIO)))
+        limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():

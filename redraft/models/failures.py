@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
 
-import httpx
-
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
@@ -132,9 +130,9 @@ def _seconds_until(date: str) -> float:
 
 def _is_connection_trouble(error: BaseException | None) -> bool:
     while error is not None:
-        if isinstance(error, (httpx.TransportError, OSError, TimeoutError)):
-            return True
-        if type(error).__name__ in {"APIConnectionError", "APITimeoutError", "ReadError", "RemoteProtocolError"}:
+        # The HTTP libraries under the various SDKs share these names, and no base class.
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if isinstance(error, OSError) or names & {"TransportError", "APIConnectionError", "ClientConnectionError"}:
             return True
         error = error.__cause__
     return False

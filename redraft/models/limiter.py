@@ -7,6 +7,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 _WINDOW = 60.0
 _BACK_OFF = 0.7
@@ -114,3 +115,20 @@ class Limiter:
                 excess -= size
                 wait = max(wait, moment + _WINDOW - now)
         return wait
+
+
+_Shared = WeakValueDictionary[tuple[str, int, int | None, int | None], Limiter]
+_limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
+
+
+def shared_limiter(
+    provider: str, concurrency: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
+) -> Limiter:
+    """The limiter of a provider under these limits, one for all the runs of an event loop."""
+    shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+    key = (provider, concurrency, requests_per_minute, tokens_per_minute)
+    limiter = shared.get(key) or Limiter(
+        concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+    )
+    shared[key] = limiter
+    return limiter

@@ -137,6 +137,7 @@ class RecordedModel:
                     return await self._attempt(request, self._blank(request, key, attempt), turn)
                 except ModelError as error:
                     failure = error
+                    failure.place = failure.place or request.label
             tries[type(failure)] += 1
             wait = _wait(failure, tries[type(failure)], repaired=request.complaint is not None)
             self._observer(CallFailed(request.label, failure.message, wait))
@@ -268,7 +269,7 @@ def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     limit = _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
     if tries >= limit:
         return None
-    if isinstance(error, RateLimited) and error.retry_after is not None:
+    if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= _FIRST_PAUSE:
         # The limiter holds everyone back until then.
         return 0.0
     # Jitter keeps the tasks that failed together from coming back together.

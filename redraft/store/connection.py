@@ -88,12 +88,17 @@ class Connection:
         try:
             yield
         except (sqlite3.Error, OSError) as error:
-            raise StoreError(str(error), place=str(self.path), hint=_advice(error)) from error
+            raise store_error(error, self.path) from error
 
     def close(self) -> None:
         """Close for good; harmless when repeated."""
         with self._lock:
             self.raw.close()
+
+
+def store_error(error: Exception, path: Path) -> StoreError:
+    """Our error for one of SQLite's, with what to do about it."""
+    return StoreError(str(error), place=str(path), hint=_advice(error))
 
 
 def storable(text: str) -> str:

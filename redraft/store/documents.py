@@ -43,12 +43,13 @@ class Documents:
             return put_text(raw, text)
 
     def add(self, document: Document) -> None:
-        """Store a document; one that is there already stays as it is."""
+        """Store a document; the same text under another name takes that name."""
         sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
         with self._connection.writing() as raw:
             put_text(raw, document.text)
             raw.execute(
-                "INSERT OR IGNORE INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " title = excluded.title, source = excluded.source, sections = excluded.sections",
                 (
                     document.id,
                     storable(document.title),

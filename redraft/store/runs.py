@@ -148,6 +148,11 @@ class Runs:
                 ),
             )
 
+    def drop_merges(self, run: str) -> None:
+        """Forget the pieces above the lowest level, because they are about to be made again."""
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM pieces WHERE run = ? AND level > 0", (run,))
+
     def pieces(self, run: str) -> list[Piece]:
         """All partial summaries of a run, lowest level first."""
         rows = self._connection.rows(

@@ -15,7 +15,7 @@ from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
 from redraft.store.migrations import migrate
-from redraft.store.runs import Runs
+from redraft.store.runs import Run, Runs
 
 FILE_NAME = "redraft.db"
 # `is_claimed` holds a claim for the blink of an eye, which must not keep others from the run.
@@ -75,6 +75,12 @@ class Store:
             return True
         lock.release()
         return False
+
+    def status(self, run: Run) -> str:
+        """How a run stands; one that is marked as running, while no process works on it, was killed."""
+        if run.status != "running":
+            return run.status
+        return "running" if self.is_claimed(run.id) else "killed"
 
     def _lock_path(self, run: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{run}.lock")

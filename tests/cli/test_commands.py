@@ -83,9 +83,10 @@ def test_the_summary_is_all_there_is_on_stdout(command: Command) -> None:
 
 def test_stdin_and_an_output_file(command: Command, tmp_path: Path) -> None:
     text = (tmp_path / "book.md").read_bytes()
-    done = command.run("summarize", "-", "--words", "60", "-o", "out/../summary.md", stdin=text)
-    assert done.code != 0
+    assert command.run("summarize", "-", "--words", "60", "-o", "out/summary.md", stdin=text).code == 2
     (tmp_path / "out").mkdir()
+    assert command.run("summarize", "-", "--words", "60", "-o", "out", stdin=text).code == 2
+    assert not command.database.exists()
     done = command.run("summarize", "-", "--words", "60", "-o", "out/summary.md", stdin=text)
 
     assert done.code == 0, done.err
@@ -157,6 +158,9 @@ def test_a_dry_run_is_an_upper_bound_on_what_is_used(command: Command) -> None:
         (("show", "ffff"), 1, "no run begins with"),
         (("resume", "ffff"), 1, "no run begins with"),
         (("nonsense",), 2, "No such command"),
+        (("summarize", "book.md", "--timeout", "inf"), 2, "--timeout"),
+        (("summarize", "book.md", "--max-cost", "nan"), 2, "--max-cost"),
+        (("summarize", "book.md", "--temperature", "nan"), 2, "--temperature"),
     ],
 )
 def test_failures_say_what_and_where_and_exit_with_their_code(
@@ -196,7 +200,16 @@ def test_settings_come_from_flags_then_the_environment_then_the_file(command: Co
 
 
 @pytest.mark.parametrize(
-    "content", ["wrods = 5", "[sumarize]\nwords = 5", "[summarize]\nx = 1", "words = ", 'words = "x"']
+    "content",
+    [
+        "wrods = 5",
+        "[sumarize]\nwords = 5",
+        "[summarize]\nx = 1",
+        "words = ",
+        'words = "x"',
+        "words = [1]",
+        "words = 60.7",
+    ],
 )
 def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: Path, content: str) -> None:
     (tmp_path / "redraft.toml").write_text(content)
@@ -319,3 +332,25 @@ def test_control_characters_of_a_document_never_reach_the_terminal(command: Comm
     assert done.code == 0, done.err
     assert not {"\x1b", "\x07"} & set(done.out + done.err)
     assert json.dumps("\x1b") not in command.run("runs", "--json").out
+
+
+def test_a_query_that_is_no_text_does_no_harm(command: Command) -> None:
+    done = command.run("summarize", "book.md", "--words", "60", "--query", "who \udcff?")
+
+    assert done.code == 0, done.err
+
+
+@pytest.mark.parametrize("in_the_way", [b"this is no database" * 99, None])
+def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Command, in_the_way: bytes | None) -> None:
+    path = command.folder / "redraft.checkpoints.db"
+    if in_the_way is None:
+        path.mkdir()
+    else:
+        path.write_bytes(in_the_way)
+    done = command.run("summarize", "book.md", "--words", "60", "--json")
+
+    assert done.code == 1
+    assert done.json["error"]["code"] == "store"
+    assert "redraft.checkpoints.db" in done.json["error"]["message"]
+    assert "--db" in done.json["error"]["hint"]
+    assert command.run("runs", "--json").json[0]["status"] == "failed"

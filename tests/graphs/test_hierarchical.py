@@ -356,3 +356,19 @@ async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_pat
 
     run = desk.store.runs.latest(1)[0].id
     assert [piece.index for piece in desk.store.runs.pieces(run) if piece.level == 1] == [0]
+
+
+async def test_a_bug_leaves_the_run_failed_and_resumable(tmp_path: Path) -> None:
+    def broken(request: Request[Any, Any]) -> Line:
+        raise ZeroDivisionError("a bug")
+
+    desk = Desk(tmp_path, broken)
+    with pytest.raises(ZeroDivisionError):
+        await desk.summarize(story(100))
+    run = desk.store.runs.latest(1)[0]
+    assert (run.status, run.stop_reason) == ("failed", "bug")
+    assert run.error is not None
+    assert "a bug" in run.error["message"]
+
+    desk.model = FunctionModel(obedient)
+    assert (await desk.resume(run.id)).complete

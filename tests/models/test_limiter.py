@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.models import limiter as module
-from redraft.models.limiter import Limiter
+from redraft.models.limiter import Limiter, shared_limiter
 
 
 async def hold(limiter: Limiter, seconds: float, tokens: int = 1) -> float:
@@ -229,3 +229,13 @@ async def test_giving_up_while_waiting_or_just_admitted_leaks_nothing() -> None:
             await task
         assert limiter.in_flight == 0
         await asyncio.wait_for(hold(limiter, 0), 1)
+
+
+async def test_the_runs_of_a_loop_share_the_limiter_of_a_provider() -> None:
+    def of(provider: str, concurrency: int = 4) -> Limiter:
+        return shared_limiter(provider, concurrency, requests_per_minute=None, tokens_per_minute=None)
+
+    first = of("http://one/v1")
+    assert of("http://one/v1") is first
+    assert of("http://two/v1") is not first
+    assert of("http://one/v1", 5) is not first

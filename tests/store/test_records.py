@@ -41,7 +41,7 @@ def test_a_book_is_stored_once(store: Store) -> None:
     for title in ("one", "another"):
         store.documents.add(document(title=title))
         assert store.documents.add_text(TEXT) == document().id
-    assert store.documents.title(document().id) == "one"
+    assert store.documents.title(document().id) == "another"
     store.runs.add(run())
     store.runs.keep_draft("abc123", TEXT, 9, "merge")
     store.calls.add(call(reply=TEXT, run="abc123"))
