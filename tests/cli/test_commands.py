@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -208,6 +211,7 @@ def test_settings_come_from_flags_then_the_environment_then_the_file(command: Co
         "words = ",
         'words = "x"',
         "words = [1]",
+        "strategy = true",
         "words = 60.7",
     ],
 )
@@ -354,3 +358,30 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
     assert "redraft.checkpoints.db" in done.json["error"]["message"]
     assert "--db" in done.json["error"]["hint"]
     assert command.run("runs", "--json").json[0]["status"] == "failed"
+
+
+def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command: Command) -> None:
+    arguments = ("summarize", "book.md", "--words", "60", "--chunk-tokens", "128")
+    plain = command.run(*arguments).err
+    assert "hierarchical: " in plain
+    assert "\x1b" not in plain
+
+    controller, terminal = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "redraft", *arguments, "--sample", "1"],
+        cwd=command.folder,
+        env={**command.environment, "TERM": "xterm", "COLUMNS": "120"},
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+    )
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):
+        while piece := os.read(controller, 65_536):
+            shown += piece
+    os.close(controller)
+
+    assert process.wait() == 0
+    assert b"\x1b[" in shown
+    assert b"calls" in shown
+    assert b"tokens" in shown
