@@ -306,7 +306,6 @@ class _Session:
             return False
         note = f"the budget was used up when {partial.covered} of {plan.chunks} chunks were covered: {error.message}"
         self._store.runs.keep_draft(self._run.id, partial.text, count_words(partial.text), "partial", (note,))
-        self._observer(Noted(note))
         return True
 
 
