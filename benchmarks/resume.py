@@ -3,8 +3,8 @@
     python -m benchmarks.resume [--kills 20] [--seed 1]
 
 A 600 KB text, 16 requests at once at temperature 0, killed with SIGKILL at random moments of its course; each time it
-is resumed until done. At most the calls in flight at the kill may be repeated, nothing that was stored, and the text must
-be that of a run which nobody killed. A reply that the server has sent is in flight until the client has stored it.
+is resumed until done. At most the calls in flight at the kill may be repeated, and nothing that was stored; the text
+must be that of a run which nobody killed. A reply that the server has sent is in flight until the client has stored it.
 """
 
 from __future__ import annotations
