@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.contract import Fence, Prompt
+from redraft.prompts.contract import Fence, GivenModel, Prompt
 
 SETS = ("standard", "simple")
 SUFFIX = ".md"
@@ -165,6 +165,17 @@ def _fence(value: object, tag: str) -> object:
     if isinstance(value, str):
         return f"<{tag}>\n{neutralize(value.strip())}\n</{tag}>"
     assert isinstance(value, list)
-    return "\n".join(
-        f'<{tag} n="{number}">\n{neutralize(str(item).strip())}\n</{tag}>' for number, item in enumerate(value, 1)
-    )
+    return "\n".join(_fenced_item(item, number, tag) for number, item in enumerate(value, 1))
+
+
+def _fenced_item(item: object, number: int, tag: str) -> str:
+    """A text, or the named texts of an item; an item that has an id is numbered by it."""
+    if isinstance(item, GivenModel):
+        # Each on a line of its own, so that no text can pass for another field.
+        fields = {name: " ".join(str(getattr(item, name)).split()) for name in type(item).model_fields}
+        number = int(fields.pop("id", number))
+        only = len(fields) == 1
+        body = "\n".join(neutralize(text if only else f"{name}: {text}") for name, text in fields.items() if text)
+    else:
+        body = neutralize(str(item).strip())
+    return f'<{tag} n="{number}">\n{body}\n</{tag}>'

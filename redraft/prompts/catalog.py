@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redraft.prompts import drafting
+from redraft.prompts import drafting, judging, revising
 from redraft.prompts.contract import Prompt
 
 PROMPTS: dict[str, Prompt[Any, Any]] = {
@@ -18,5 +18,12 @@ PROMPTS: dict[str, Prompt[Any, Any]] = {
         drafting.COMPRESS,
         drafting.TIDY,
         drafting.SUMMARIZE_WHOLE,
+        judging.ASK_DOCUMENT,
+        judging.RANK_QUESTIONS,
+        judging.ANSWER_FROM_SUMMARY,
+        judging.COMPARE_ANSWERS,
+        judging.ASK_SUMMARY,
+        judging.ANSWER_FROM_DOCUMENT,
+        revising.REVISE,
     )
 }

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict
 
@@ -30,6 +31,20 @@ class GivenModel(BaseModel):
     """Base of what prompts are given: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+def lenient(choices: Any, otherwise: str | None) -> Callable[[object], object]:
+    """Read a choice in any capitals and with marks around it; what is none of them becomes `otherwise`, if that is one.
+
+    Without `otherwise` it is left as it is, and refused.
+    """
+    known = frozenset(get_args(choices))
+
+    def read(value: object) -> object:
+        word = value.strip(" .:*_`\"'").casefold() if isinstance(value, str) else value
+        return word if word in known else (otherwise or value)
+
+    return read
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,200 @@
+"""The prompts that judge a summary: asking questions, answering them from one text or another, comparing answers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, Field
+
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, lenient
+
+UNANSWERABLE = "UNANSWERABLE"
+"""What a reply says where a text does not hold the answer. It is an answer; silence is none."""
+
+Kind = Literal["what", "when", "where", "who", "how", "why"]
+QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
+Verdict = Literal["agrees", "contradicts"]
+Importance = Annotated[int, BeforeValidator(lambda value: min(5, max(1, value)) if isinstance(value, int) else value)]
+
+
+class Statement(GivenModel):
+    """A sentence of a summary under a number; `before` is what it points back to, where it does."""
+
+    id: int
+    before: str = ""
+    sentence: str
+
+
+class Asked(GivenModel):
+    """A question under a number."""
+
+    id: int
+    question: str
+
+
+class Pair(GivenModel):
+    """Two answers to one question, from the document and from the summary."""
+
+    id: int
+    question: str
+    document: str
+    summary: str
+
+
+class Candidate(GivenModel):
+    """A question that may become part of a document's pack."""
+
+    id: int
+    question: str
+    answer: str
+
+
+class AskDocumentGiven(GivenModel):
+    """A stretch of a document to ask about."""
+
+    excerpt: Excerpt
+    count: int
+
+
+class DocumentQuestion(BaseModel):
+    """A question with its answer, and the words of the excerpt that hold it."""
+
+    question: str = Field(min_length=1)
+    kind: QuestionKind
+    answer: str = Field(min_length=1)
+    quote: str
+
+
+class DocumentQuestions(BaseModel):
+    """The most important question first."""
+
+    questions: list[DocumentQuestion]
+
+
+class RankGiven(GivenModel):
+    """Questions from different parts of one document."""
+
+    candidates: Annotated[list[Candidate], Fence("question")]
+
+
+class Ranking(BaseModel):
+    """The numbers of the questions, the most important first."""
+
+    order: list[int]
+
+
+class AnswerFromSummaryGiven(GivenModel):
+    """Questions about a document, to be answered from a summary alone."""
+
+    sentences: Annotated[list[Statement], Fence("sentence")]
+    questions: Annotated[list[Asked], Fence("question")]
+
+
+class SummaryAnswer(BaseModel):
+    """An answer, or UNANSWERABLE, and the numbers of the sentences that it rests on."""
+
+    id: int
+    answer: str
+    sentences: list[int]
+
+
+class SummaryAnswers(BaseModel):
+    """One answer for each question."""
+
+    answers: list[SummaryAnswer]
+
+
+class CompareGiven(GivenModel):
+    """Pairs of answers to compare."""
+
+    pairs: Annotated[list[Pair], Fence("pair")]
+
+
+class Comparison(BaseModel):
+    """Whether the summary's answer contradicts the document's, and why."""
+
+    id: int
+    reason: str
+    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None))]
+
+
+class Comparisons(BaseModel):
+    """One verdict for each pair."""
+
+    comparisons: list[Comparison]
+
+
+class AskSummaryGiven(GivenModel):
+    """Sentences of a summary to ask about."""
+
+    sentences: Annotated[list[Statement], Fence("sentence")]
+    at_most: int
+
+
+class SummaryQuestion(BaseModel):
+    """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
+
+    question: str = Field(min_length=1)
+    kind: QuestionKind
+    answer: str = Field(min_length=1)
+    importance: Importance
+
+
+class SentenceQuestions(BaseModel):
+    """The questions about one sentence; none where it claims nothing."""
+
+    id: int
+    questions: list[SummaryQuestion]
+
+
+class SummaryQuestions(BaseModel):
+    """One entry for each sentence."""
+
+    sentences: list[SentenceQuestions]
+
+
+class AnswerFromDocumentGiven(GivenModel):
+    """Questions to be answered from passages of the document alone."""
+
+    passages: Annotated[list[str], Fence("passage")]
+    questions: Annotated[list[Asked], Fence("question")]
+
+
+class DocumentAnswer(BaseModel):
+    """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
+
+    id: int
+    answer: str
+    quote: str
+
+
+class DocumentAnswers(BaseModel):
+    """One answer for each question."""
+
+    answers: list[DocumentAnswer]
+
+
+ASK_DOCUMENT = Prompt(
+    "ask_document", AskDocumentGiven, DocumentQuestions, "pack: ask about what matters in a stretch of the document", 0.0
+)
+RANK_QUESTIONS = Prompt("rank_questions", RankGiven, Ranking, "pack: rank questions from all parts of the document", 0.0)
+ANSWER_FROM_SUMMARY = Prompt(
+    "answer_from_summary",
+    AnswerFromSummaryGiven,
+    SummaryAnswers,
+    "coverage: answer the document's questions from the summary",
+    0.0,
+)
+COMPARE_ANSWERS = Prompt(
+    "compare_answers", CompareGiven, Comparisons, "coverage: does the summary's answer contradict the document's?", 0.0
+)
+ASK_SUMMARY = Prompt(
+    "ask_summary", AskSummaryGiven, SummaryQuestions, "consistency: ask about what each sentence claims", 0.0
+)
+ANSWER_FROM_DOCUMENT = Prompt(
+    "answer_from_document",
+    AnswerFromDocumentGiven,
+    DocumentAnswers,
+    "consistency: answer the summary's questions from the document",
+    0.0,
+)
