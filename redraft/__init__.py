@@ -11,39 +11,51 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from redraft.domain import Document, Totals
-    from redraft.drafting import prepare, resume, summarize
+    from redraft.drafting import resume, summarize
     from redraft.errors import RedraftError
+    from redraft.preparing import prepare
+    from redraft.refining import evaluate, fork, refine
     from redraft.results import Result, read_result
-    from redraft.settings import Limits, Settings
+    from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
     from redraft.text.documents import load
 
 _HOMES = {
     "Document": "redraft.domain",
+    "Judging": "redraft.settings",
     "Limits": "redraft.settings",
     "RedraftError": "redraft.errors",
+    "Refinement": "redraft.settings",
     "Result": "redraft.results",
     "Settings": "redraft.settings",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
+    "evaluate": "redraft.refining",
+    "fork": "redraft.refining",
     "load": "redraft.text.documents",
-    "prepare": "redraft.drafting",
+    "prepare": "redraft.preparing",
     "read_result": "redraft.results",
+    "refine": "redraft.refining",
     "resume": "redraft.drafting",
     "summarize": "redraft.drafting",
 }
 
 __all__ = [
     "Document",
+    "Judging",
     "Limits",
     "RedraftError",
+    "Refinement",
     "Result",
     "Settings",
     "Store",
     "Totals",
+    "evaluate",
+    "fork",
     "load",
     "prepare",
     "read_result",
+    "refine",
     "resume",
     "summarize",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 def content_id(text: str) -> str:
@@ -112,3 +113,99 @@ class Draft:
     text: str
     words: int
     notes: tuple[str, ...] = field(default=())
+
+
+Task = Literal["add", "correct", "change"]
+"""What a finding asks for: `add` what is missing, `correct` what is wrong, `change` as its explanation says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Words of the document, and where they stand; without a span where only the words are known."""
+
+    text: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing wrong with a draft, precise enough to act on. The explanation is an instruction in plain words."""
+
+    metric: str
+    kind: str
+    task: Task
+    explanation: str
+    sentence: str = ""
+    """The sentence of the draft that it is about, empty where something is missing."""
+    question: str = ""
+    found: str = ""
+    """What the draft says."""
+    expected: str = ""
+    """What the document says."""
+    evidence: Evidence | None = None
+
+    @property
+    def id(self) -> str:
+        """The same for the same complaint about the same words, in whichever draft."""
+        return content_id("\n".join((self.metric, self.kind, self.sentence, self.question, self.explanation)))[:12]
+
+
+Outcome = Literal["scored", "not_applicable", "failed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What one metric says of one draft. There is a score exactly when the outcome is `scored`."""
+
+    metric: str
+    version: int
+    outcome: Outcome
+    score: float | None = None
+    judged: int = 0
+    unjudged: int = 0
+    findings: tuple[Finding, ...] = ()
+    held: tuple[str, ...] = ()
+    """The sentences of the draft without which the score would fall: a revision had better keep them."""
+    details: Mapping[str, object] = field(default_factory=dict)
+    reason: str = ""
+    """Why there is no score."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackQuestion:
+    """A question about a document, with the document's own answer. `position` is where in it, from 0 to 1."""
+
+    id: int
+    text: str
+    kind: str
+    answer: str
+    evidence: Evidence
+    position: float
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The frozen yardstick of one document: its questions, the most important first."""
+
+    id: str
+    document: str
+    model: str
+    prompt_hashes: Mapping[str, str]
+    questions: tuple[PackQuestion, ...]
+    imported: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One turn of the refinement: a draft, what it was to mend, and what became of it. Round 0 is the first draft."""
+
+    number: int
+    draft: str
+    base: str | None = None
+    """The draft that it revises."""
+    aims: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    """The ids of the findings that the revision was to mend, all of them findings on the base."""
+    accepted: bool | None = None
+    """None while it has not been judged."""
+    reason: str = ""

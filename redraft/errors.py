@@ -70,6 +70,12 @@ class BudgetError(RedraftError):
     code = "budget"
 
 
+class JudgingError(RedraftError):
+    """A draft could not be judged, so that nothing can be decided about it."""
+
+    code = "judging"
+
+
 class StoreError(RedraftError):
     """The database cannot be read or written."""
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 
-from redraft.domain import Draft, Gap, Piece, Totals
+from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
 from redraft.errors import RunError
+from redraft.evaluators.base import statements_of
 from redraft.settings import Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -25,6 +27,11 @@ class Result:
     usage: Totals
     gaps: tuple[Gap, ...]
     flawed: tuple[Piece, ...]
+    rounds: tuple[Round, ...] = ()
+    evaluations: Mapping[str, Evaluation] = field(default_factory=dict)
+    """What the metrics say of the draft."""
+    initial: Mapping[str, Evaluation] = field(default_factory=dict)
+    """What they said of the first one."""
 
     @property
     def settings(self) -> Settings:
@@ -37,9 +44,30 @@ class Result:
         return self.draft.text if self.draft else None
 
     @property
+    def scores(self) -> dict[str, float | None]:
+        """The draft's score by metric, None where it could not be scored."""
+        return {metric: evaluation.score for metric, evaluation in self.evaluations.items()}
+
+    @property
+    def initial_scores(self) -> dict[str, float | None]:
+        """The first draft's scores."""
+        return {metric: evaluation.score for metric, evaluation in self.initial.items()}
+
+    @property
+    def goals(self) -> dict[str, dict[str, object]]:
+        """What was asked for of each metric, and whether the draft meets it."""
+        wanted = self.run.refinement.goals if self.run.refinement else {}
+        return {
+            metric: {"at_least": least, "met": (score := self.scores.get(metric)) is not None and score >= least}
+            for metric, least in wanted.items()
+        }
+
+    @property
     def complete(self) -> bool:
-        """Whether the run is done and left nothing of the document out."""
-        return self.run.status == "done" and not self.gaps
+        """Whether the run did all that it was asked for: nothing left out, nothing unjudged, every goal met."""
+        judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
+        met = all(goal["met"] for goal in self.goals.values())
+        return self.run.status == "done" and not self.gaps and judged and met
 
     def to_json(self) -> dict[str, object]:
         """The contract of `--json`; fields are added to it, never changed."""
@@ -47,6 +75,8 @@ class Result:
         return {
             "run": self.run.id,
             "identity": self.run.identity,
+            "kind": self.run.kind,
+            "parent": self.run.parent,
             "status": self.status,
             "source": {
                 "id": self.run.document,
@@ -60,11 +90,11 @@ class Result:
             "settings": self.settings.model_dump(mode="json"),
             "summary": self.summary,
             "words": count_words(draft.text) if draft else None,
-            "rounds": draft.round if draft else 0,
+            "rounds": max((made.number for made in self.rounds), default=0),
             "stop_reason": self.run.stop_reason,
-            "scores": {},
-            "initial_scores": {},
-            "goals": {},
+            "scores": self.scores,
+            "initial_scores": self.initial_scores,
+            "goals": self.goals,
             "gaps": [asdict(gap) for gap in self.gaps],
             "flawed": [
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
@@ -73,6 +103,56 @@ class Result:
             "error": self.run.error,
             "usage": asdict(self.usage),
         }
+
+    def assessment(self) -> dict[str, object]:
+        """The contract of `evaluate --json`."""
+        text = self.summary or ""
+        return {
+            "run": self.run.id,
+            "source": {
+                "id": self.run.document,
+                "title": self.title,
+                "tokens": self.tokens,
+                "chunks": self.chunks,
+            },
+            "model": self.settings.model,
+            "judges": list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model],
+            "summary": {"words": count_words(text), "sentences": len(statements_of(text))},
+            "metrics": {name: evaluation_json(one) for name, one in self.evaluations.items()},
+            "usage": asdict(self.usage),
+        }
+
+
+def evaluation_json(evaluation: Evaluation) -> dict[str, object]:
+    """What one metric says, as programs read it."""
+    shown: dict[str, object] = {
+        "outcome": evaluation.outcome,
+        "score": evaluation.score,
+        "judged": evaluation.judged,
+        "unjudged": evaluation.unjudged,
+        "findings": [finding_json(finding) for finding in evaluation.findings],
+        "details": dict(evaluation.details),
+    }
+    return shown | ({"reason": evaluation.reason} if evaluation.reason else {})
+
+
+def finding_json(finding: Finding) -> dict[str, object]:
+    """A finding, as programs read it."""
+    evidence = finding.evidence
+    return {
+        "id": finding.id,
+        "metric": finding.metric,
+        "kind": finding.kind,
+        "task": finding.task,
+        "explanation": finding.explanation,
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "found": finding.found,
+        "expected": finding.expected,
+        "evidence": None
+        if evidence is None
+        else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None},
+    }
 
 
 def read_result(store: Store, key: str) -> Result:
@@ -83,6 +163,7 @@ def read_result(store: Store, key: str) -> Result:
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
     pieces = store.runs.pieces(run.id)
+    rounds = store.judgments.rounds(run.id)
     return Result(
         run=run,
         status=store.status(run),
@@ -93,4 +174,15 @@ def read_result(store: Store, key: str) -> Result:
         usage=store.calls.totals(run.id),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
+        rounds=tuple(rounds),
+        evaluations=_judged(store, run, run.draft),
+        initial=_judged(store, run, rounds[0].draft) if rounds else {},
     )
+
+
+def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
+    """What the metrics that the run judges by say of one of its drafts."""
+    if draft is None or run.judging is None:
+        return {}
+    known = store.judgments.of(draft)
+    return {name: known[name] for name in run.judging.metrics if name in known}

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Strategy = Literal["hierarchical", "incremental", "direct"]
+Strategy = Literal["hierarchical", "incremental", "direct", "given"]
+"""`given`: the first draft comes from the user."""
+SimilarityName = Literal["exact", "rouge1", "cosine"]
+PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65
@@ -43,6 +46,45 @@ class Settings(BaseModel):
         """The same for two runs exactly when they ask the same of the same text."""
         material = [self.model_dump(mode="json", exclude={"prompts"}), document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
+
+class Judging(BaseModel):
+    """How a draft is judged."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    metrics: tuple[str, ...] = ()
+    judges: tuple[str, ...] = ()
+    """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
+    repeat: int = Field(default=1, ge=1, le=50)
+    """How often each judge answers."""
+    questions: int = Field(default=40, ge=1, le=1000)
+    """The most questions of a pack, however long the document."""
+    claims: int = Field(default=120, ge=1, le=10_000)
+    """The most questions about one draft."""
+    top_k: int | None = Field(default=None, ge=1)
+    """Judge by the most important questions only."""
+    similarity: SimilarityName = "rouge1"
+    threshold: float = Field(default=0.6, ge=0, lt=1)
+    """Answers that are no more alike than this are not the same."""
+    embeddings: str | None = None
+    """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
+    pack: str | None = None
+    """The id of the pack to use; without one, the document's own is used, or built."""
+
+
+class Refinement(BaseModel):
+    """What a draft is redrafted for, and how long."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    goals: dict[str, Annotated[float, Field(ge=0, le=1)]]
+    policy: PolicyName = "consistency-first"
+    rounds: int = Field(default=4, ge=1, le=100)
+    tolerance: float = Field(default=0.02, ge=0, le=1)
+    """How much a goal's metric may fall while another gains."""
+    review: bool = False
+    """Whether a person looks at the findings before each revision."""
 
 
 class Limits(BaseModel):

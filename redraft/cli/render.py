@@ -9,9 +9,9 @@ from dataclasses import asdict
 import click
 
 from redraft.domain import Piece, Totals, Usage
-from redraft.drafting import Prepared
 from redraft.models.opening import reasoning_reserve
 from redraft.models.prices import Price
+from redraft.preparing import Prepared
 from redraft.results import Result
 from redraft.settings import EXTRACTIVE
 

@@ -48,10 +48,10 @@ def summarize(
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
     from redraft.cli import render
     from redraft.cli.running import check_output, finish, work
-    from redraft.drafting import prepare
     from redraft.drafting import summarize as run
     from redraft.models.opening import price_of
     from redraft.models.prices import price_table
+    from redraft.preparing import prepare
     from redraft.store.store import Store
 
     check_output(output)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.writer import Writer, Written
+from redraft.agents.pen import Written
+from redraft.agents.writer import Writer
 from redraft.domain import Chunk, Document, Gap, Piece
 from redraft.errors import ModelError
 from redraft.events import Noted, Observer

@@ -84,6 +84,8 @@ class Planner:
     def plan(self, book: PromptBook) -> Plan:
         """The plan, or a `PlanError` that says what would have to change."""
         self._overheads = _Overheads(book, self._tokenizer, self._settings.query)
+        if self._settings.strategy == "given":
+            return self._made((), 0, 0, 0)
         if self._settings.strategy == "hierarchical":
             return self._hierarchical()
         if self._settings.strategy == "incremental":

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any
 
-from redraft.agents.writer import MIN_WORDS
+from redraft.agents.pen import MIN_WORDS
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.graphs.context import DraftingContext

@@ -48,6 +48,8 @@ class Reply(Generic[Value_]):
     usage: Usage
     finish_reason: str = "stop"
     cached: bool = False
+    repaired: bool = False
+    """Whether it took a second request, because the first reply could not be read."""
 
 
 class Model(Protocol):

@@ -126,7 +126,9 @@ class RecordedModel:
         shape = request.prompt.returns
         value = shape.model_validate_json(answer.text) if issubclass(shape, BaseModel) else answer.text
         self._observer(CallAnswered(request.label, answer.usage, 0.0, cached=True))
-        return Reply(cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True)
+        return Reply(
+            cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
+        )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
@@ -175,7 +177,7 @@ class RecordedModel:
         await self._keep(replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
-        return reply
+        return replace(reply, repaired=request.complaint is not None)
 
     async def _failed(self, error: BaseException, call: Call, turn: _Turn) -> None:
         """Record an attempt that brought no value; what it cost, if anything, is spent all the same."""

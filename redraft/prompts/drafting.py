@@ -88,5 +88,6 @@ STRATEGIES: dict[str, tuple[Prompt[Any, str], ...]] = {
     "hierarchical": (SUMMARIZE_CHUNK, MERGE, MERGE_ONWARD),
     "incremental": (BEGIN, UPDATE, COMPRESS, TIDY),
     "direct": (SUMMARIZE_WHOLE,),
+    "given": (),
 }
 """Which prompts each strategy uses."""

@@ -175,9 +175,15 @@ class DocumentAnswers(BaseModel):
 
 
 ASK_DOCUMENT = Prompt(
-    "ask_document", AskDocumentGiven, DocumentQuestions, "pack: ask about what matters in a stretch of the document", 0.0
+    "ask_document",
+    AskDocumentGiven,
+    DocumentQuestions,
+    "pack: ask about what matters in a stretch of the document",
+    0.0,
 )
-RANK_QUESTIONS = Prompt("rank_questions", RankGiven, Ranking, "pack: rank questions from all parts of the document", 0.0)
+RANK_QUESTIONS = Prompt(
+    "rank_questions", RankGiven, Ranking, "pack: rank questions from all parts of the document", 0.0
+)
 ANSWER_FROM_SUMMARY = Prompt(
     "answer_from_summary",
     AnswerFromSummaryGiven,

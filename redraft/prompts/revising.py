@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
+from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Prompt, Question, SummaryText
-
-Task = Literal["add", "correct", "change"]
-"""`add` what is missing, `correct` what is wrong, `change` as a person or another judge has put it."""
 
 
 class Point(GivenModel):
-    """One thing to do: the instruction, the sentence that it is about, what the document says, and its words."""
+    """One thing to do: the sentence that it is about, a question to it, the document's answer, and its words.
+
+    Only the task and the instruction are words of ours or of the user's; the others come from texts and models.
+    """
 
     id: int
     task: Task
     instruction: str
     sentence: str = ""
+    question: str = ""
     answer: str = ""
     evidence: str = ""
 

@@ -45,6 +45,8 @@ class Answer:
     text: str
     finish_reason: str
     usage: Usage
+    repaired: bool = False
+    """Whether the model had to be asked a second time before its reply could be read."""
 
 
 class Calls:
@@ -98,7 +100,9 @@ class Calls:
     def find(self, key: str, run: str | None) -> Answer | None:
         """The cached answer to a request, noted as used by `run`."""
         row = self._connection.row(
-            "SELECT c.*, t.text AS body FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
+            "SELECT c.*, t.text AS body,"
+            " EXISTS (SELECT 1 FROM calls WHERE key = c.key AND outcome = 'unreadable' AND id < c.id) AS repaired"
+            " FROM calls c JOIN texts t ON t.id = c.reply WHERE key = ? AND outcome = 'ok'",
             (key,),
         )
         if row is None:
@@ -113,7 +117,7 @@ class Calls:
             row["reasoning_tokens"],
             bool(row["usage_reported"]),
         )
-        return Answer(row["id"], row["body"], row["finish_reason"], usage)
+        return Answer(row["id"], row["body"], row["finish_reason"], usage, bool(row["repaired"]))
 
     def totals(self, run: str) -> Totals:
         """What a run has used so far. `cached` counts the answers it took from other runs."""

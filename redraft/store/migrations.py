@@ -18,6 +18,13 @@ def m001_texts_runs_calls(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m002_judging(db: Database) -> None:
+    """Packs, evaluations with their findings, rounds of refinement, and the verdicts on single items."""
+    for statement in _JUDGING:
+        db.execute(statement)
+
+
 def migrate(connection: Connection) -> None:
     """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
     with connection.explained():
@@ -47,7 +54,7 @@ def _require_ours(connection: Connection) -> None:
         )
 
 
-STEPS = ("m001_texts_runs_calls",)
+STEPS = ("m001_texts_runs_calls", "m002_judging")
 
 _FOUNDATION = (
     """
@@ -169,6 +176,94 @@ _FOUNDATION = (
         run TEXT NOT NULL REFERENCES runs(id),
         call INTEGER NOT NULL REFERENCES calls(id),
         PRIMARY KEY (run, call)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
+_JUDGING = (
+    "CREATE INDEX calls_unreadable ON calls(key) WHERE outcome = 'unreadable'",
+    "ALTER TABLE runs ADD COLUMN judging TEXT",
+    "ALTER TABLE runs ADD COLUMN refinement TEXT",
+    "ALTER TABLE runs ADD COLUMN parent TEXT",
+    """
+    CREATE TABLE packs (
+        id TEXT PRIMARY KEY,
+        document TEXT NOT NULL REFERENCES documents(id),
+        key TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt_hashes TEXT NOT NULL,
+        imported INTEGER NOT NULL,
+        created TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX packs_document ON packs(document, key)",
+    """
+    CREATE TABLE questions (
+        pack TEXT NOT NULL REFERENCES packs(id),
+        rank INTEGER NOT NULL,
+        question TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        evidence TEXT NOT NULL,
+        start INTEGER,
+        "end" INTEGER,
+        position REAL NOT NULL,
+        PRIMARY KEY (pack, rank)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE evaluations (
+        id INTEGER PRIMARY KEY,
+        draft TEXT NOT NULL REFERENCES drafts(id),
+        metric TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        outcome TEXT NOT NULL,
+        score REAL,
+        judged INTEGER NOT NULL,
+        unjudged INTEGER NOT NULL,
+        reason TEXT NOT NULL,
+        held TEXT NOT NULL,
+        details TEXT NOT NULL,
+        created TEXT NOT NULL,
+        UNIQUE (draft, metric)
+    ) STRICT
+    """,
+    """
+    CREATE TABLE findings (
+        evaluation INTEGER NOT NULL REFERENCES evaluations(id) ON DELETE CASCADE,
+        idx INTEGER NOT NULL,
+        id TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        task TEXT NOT NULL,
+        explanation TEXT NOT NULL,
+        sentence TEXT NOT NULL,
+        question TEXT NOT NULL,
+        found TEXT NOT NULL,
+        expected TEXT NOT NULL,
+        evidence TEXT,
+        start INTEGER,
+        "end" INTEGER,
+        PRIMARY KEY (evaluation, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE rounds (
+        run TEXT NOT NULL REFERENCES runs(id),
+        number INTEGER NOT NULL,
+        draft TEXT NOT NULL REFERENCES drafts(id),
+        base TEXT REFERENCES drafts(id),
+        aims TEXT NOT NULL,
+        findings TEXT NOT NULL,
+        accepted INTEGER,
+        reason TEXT NOT NULL,
+        PRIMARY KEY (run, number)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE verdicts (
+        key TEXT PRIMARY KEY,
+        verdict TEXT NOT NULL,
+        created TEXT NOT NULL
     ) STRICT, WITHOUT ROWID
     """,
 )

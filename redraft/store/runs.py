@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import secrets
+import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from redraft.domain import Draft, Gap, Piece, content_id
 from redraft.errors import RunError
-from redraft.settings import Limits, Settings
+from redraft.settings import Judging, Limits, Refinement, Settings
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now, put_text
 
@@ -30,6 +31,10 @@ class Run:
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
+    judging: Judging | None = None
+    refinement: Refinement | None = None
+    parent: str | None = None
+    """The run that this one was forked from."""
     status: Status = "running"
     stop_reason: str | None = None
     error: dict[str, str] | None = field(default=None)
@@ -37,6 +42,13 @@ class Run:
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
+
+    @property
+    def kind(self) -> str:
+        """What the run was started for."""
+        if self.refinement is not None:
+            return "refine"
+        return "summarize" if self.judging is None else "evaluate"
 
 
 def new_run_id() -> str:
@@ -55,7 +67,7 @@ class Runs:
         with self._connection.writing() as raw:
             raw.execute(
                 "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
-                " created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " judging, refinement, parent, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run.id,
                     run.identity,
@@ -66,6 +78,9 @@ class Runs:
                     run.tokenizer,
                     run.version,
                     run.status,
+                    run.judging.model_dump_json() if run.judging else None,
+                    run.refinement.model_dump_json() if run.refinement else None,
+                    run.parent,
                     now(),
                     now(),
                 ),
@@ -107,15 +122,25 @@ class Runs:
 
     def keep_draft(self, run: str, text: str, words: int, node: str, notes: Sequence[str] = (), round_: int = 0) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        key = f"{run}-{round_}-{content_id(node + text)[:8]}"
         with self._connection.writing() as raw:
-            raw.execute(
-                "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
-                " ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
-                (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
-            )
+            key = _put_draft(raw, run, round_, node, text, words, notes)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
+
+    def add_draft(self, run: str, text: str, words: int, node: str, round_: int, notes: Sequence[str] = ()) -> str:
+        """Store a draft that is not the run's result, or not yet."""
+        with self._connection.writing() as raw:
+            return _put_draft(raw, run, round_, node, text, words, notes)
+
+    def choose_draft(self, run: str, key: str) -> None:
+        """Make a draft the run's result."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
+
+    def drafts(self, run: str) -> list[Draft]:
+        """All drafts of a run, in the order in which they were made."""
+        rows = self._connection.rows("SELECT id FROM drafts WHERE run = ? ORDER BY round, rowid", (run,))
+        return [self.draft(row["id"]) for row in rows]
 
     def draft(self, key: str) -> Draft:
         """The draft with this id."""
@@ -192,8 +217,21 @@ class Runs:
         return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
 
 
+def _put_draft(
+    raw: sqlite3.Connection, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str]
+) -> str:
+    key = f"{run}-{round_}-{content_id(node + text)[:8]}"
+    raw.execute(
+        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
+        (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
+    )
+    return key
+
+
 def _run(row: dict[str, object]) -> Run:
     values = dict(row)
+    values["judging"] = Judging.model_validate_json(str(row["judging"])) if row["judging"] else None
+    values["refinement"] = Refinement.model_validate_json(str(row["refinement"])) if row["refinement"] else None
     values["settings"] = Settings.model_validate_json(str(row["settings"]))
     values["limits"] = Limits.model_validate_json(str(row["limits"]))
     values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))

@@ -14,7 +14,9 @@ from redraft.errors import RunError
 from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
+from redraft.store.judgments import Judgments
 from redraft.store.migrations import migrate
+from redraft.store.packs import Packs
 from redraft.store.runs import Run, Runs
 
 FILE_NAME = "redraft.db"
@@ -41,6 +43,8 @@ class Store:
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.calls = Calls(self._connection)
+        self.packs = Packs(self._connection)
+        self.judgments = Judgments(self._connection)
 
     @property
     def checkpoints_path(self) -> Path:

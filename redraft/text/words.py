@@ -12,3 +12,8 @@ _WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’\-.,][^\W{_UNSPACED
 def count_words(text: str) -> int:
     """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in _WORD.finditer(text))
+
+
+def same_words(one: str, other: str) -> bool:
+    """Whether two texts differ in nothing but capitals, punctuation and spaces."""
+    return [word.casefold() for word in _WORD.findall(one)] == [word.casefold() for word in _WORD.findall(other)]

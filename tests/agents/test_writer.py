@@ -8,7 +8,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.agents.writer import COMPRESSION_TOLERANCE, MAX_TRIES, Writer
+from redraft.agents.pen import MAX_TRIES, Pen
+from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.models.base import Request
@@ -32,7 +33,7 @@ def writer(lengths: list[int], broken: bool) -> tuple[Writer, FunctionModel]:
         return text.rstrip(".") if broken and length % 2 else text
 
     model = FunctionModel(answer)
-    return Writer(model, tokens_per_word=1.6), model
+    return Writer(Pen(model, tokens_per_word=1.6)), model
 
 
 def valid(length: int, limit: int, broken: bool) -> bool:
@@ -85,7 +86,7 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
 @settings(deadline=None)
 def test_tidying_takes_only_what_lost_little(words: int) -> None:
     summary = prose(100)
-    author = Writer(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6)
+    author = Writer(Pen(FunctionModel(lambda request: prose(words)), tokens_per_word=1.6))
     written = asyncio.run(author.tidy(summary, "tidy"))
 
     assert written.words == count_words(written.text)

@@ -1,0 +1,86 @@
+"""Judging without holes: every item is accounted for by its number, or known to have no verdict.
+
+A reply is a list of entries that name the items they speak of. Entries out of order are put in theirs; an entry for an
+item that was not asked about is ignored; an item that two entries speak of differently has no verdict, and neither has
+one that is passed over. Those are asked about again, once. What is still open then is left open, and counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from redraft.agents.together import together
+from redraft.errors import RejectedRequest, ReplyError
+
+Verdict_ = TypeVar("Verdict_")
+
+
+@dataclass(frozen=True, slots=True)
+class Entries(Generic[Verdict_]):
+    """What a reply says: an item's number and its verdict, None where the entry holds none."""
+
+    found: Iterable[tuple[int, Verdict_ | None]]
+    repaired: bool = False
+    """Whether the reply was itself the second, so that there shall be no third."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account(Generic[Verdict_]):
+    """The verdicts by number, and what went wrong where there are none."""
+
+    verdicts: dict[int, Verdict_] = field(default_factory=dict)
+    trouble: str = ""
+
+    def open(self, numbers: Iterable[int]) -> list[int]:
+        """The items that have no verdict."""
+        return [number for number in numbers if number not in self.verdicts]
+
+
+Ask = Callable[[Sequence[int], bool], Awaitable[Entries[Verdict_]]]
+"""Asks about some items; the flag says that it is for the second time."""
+
+
+async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
+    """Ask about all batches at once, and about what each of them leaves out once more."""
+    accounts = await together(_batch(batch, ask) for batch in batches)
+    verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
+    return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+
+
+async def _batch(numbers: Sequence[int], ask: Ask[Verdict_]) -> Account[Verdict_]:
+    try:
+        entries = await ask(numbers, False)
+    except (ReplyError, RejectedRequest) as error:
+        if error.code == "unreadable" and len(numbers) > 1 and getattr(error, "finish_reason", "") == "length":
+            # The reply did not end within its room: two halves need half of it each.
+            middle = len(numbers) // 2
+            return await account([numbers[:middle], numbers[middle:]], ask)
+        return Account(trouble=str(error))
+    verdicts = _settled(entries.found, numbers)
+    missing = [number for number in numbers if number not in verdicts]
+    if not missing or entries.repaired:
+        return Account(verdicts, _left_open(missing))
+    try:
+        verdicts |= _settled((await ask(missing, True)).found, missing)
+    except (ReplyError, RejectedRequest) as error:
+        return Account(verdicts, str(error))
+    return Account(verdicts, _left_open([number for number in missing if number not in verdicts]))
+
+
+def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> dict[int, Verdict_]:
+    wanted = set(numbers)
+    verdicts: dict[int, Verdict_] = {}
+    disputed: set[int] = set()
+    for number, verdict in found:
+        if number not in wanted or verdict is None:
+            continue
+        if number in verdicts and verdicts[number] != verdict:
+            disputed.add(number)
+        verdicts[number] = verdict
+    return {number: verdict for number, verdict in verdicts.items() if number not in disputed}
+
+
+def _left_open(missing: Sequence[int]) -> str:
+    return f"the judge passed over {len(missing)} of the items, twice" if missing else ""

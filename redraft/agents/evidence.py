@@ -1,0 +1,85 @@
+"""Evidence: the passages of the document that a question is answered from, few at first, more when they are silent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redraft.domain import Document, Evidence, Span
+from redraft.text.passages import Passages
+from redraft.text.quotes import locate
+from redraft.text.tokens import Tokenizer
+
+_NEAR = 3
+_FAR = 12
+# Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
+_SHARE_OF_WINDOW = 0.5
+_LONGEST_QUOTE = 600
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceDesk:
+    """Finds what the document says about a question. `window` is how many tokens a prompt and its reply may have."""
+
+    document: Document
+    passages: Passages
+    tokenizer: Tokenizer
+    window: int
+    document_tokens: int
+    retrieval: str
+    """How passages are found: it decides what is read."""
+
+    @property
+    def name(self) -> str:
+        """What the evidence depends on."""
+        return f"{self.document.id} {self.retrieval} {self.room}"
+
+    @property
+    def room(self) -> int:
+        """The tokens of evidence that a prompt has room for."""
+        return int(self.window * _SHARE_OF_WINDOW)
+
+    def evidence(self, question: str, *, wide: bool) -> list[Span]:
+        """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places."""
+        if wide and self.document_tokens <= self.room:
+            return [Span(0, len(self.document.text))]
+        return [passage.span for passage in self.passages.nearest(question, _FAR if wide else _NEAR)]
+
+    def together(self, found: Sequence[Sequence[Span]]) -> list[Span]:
+        """The evidence of several questions in the document's order, overlapping places joined."""
+        joined: list[Span] = []
+        for span in sorted({span for spans in found for span in spans}):
+            if joined and span.start <= joined[-1].end:
+                joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
+            else:
+                joined.append(span)
+        return joined
+
+    def batches(self, found: Mapping[int, Sequence[Span]], most: int) -> list[list[int]]:
+        """Questions grouped in their order so that the evidence of each group fits into one prompt."""
+        batches: list[list[int]] = []
+        for number in found:
+            last = batches[-1] if batches else []
+            tokens = self._tokens(self.together([found[n] for n in [*last, number]]))
+            if last and len(last) < most and tokens <= self.room:
+                last.append(number)
+            else:
+                batches.append([number])
+        return batches
+
+    def _tokens(self, spans: Sequence[Span]) -> int:
+        return sum(self.tokenizer.count(self.text(span)) for span in spans)
+
+    def text(self, span: Span) -> str:
+        """The document's words at a place."""
+        return self.document.text[span.start : span.end]
+
+    def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
+        """The place that a model has quoted; where it cannot be found, nothing is claimed to stand anywhere."""
+        span = locate(self.document.text, quote[: 4 * _LONGEST_QUOTE], within)
+        return Evidence("") if span is None else self.place(span)
+
+    def place(self, span: Span) -> Evidence:
+        """The words at a place, the first of them where there are many."""
+        span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
+        return Evidence(self.text(span), span)

@@ -1,0 +1,43 @@
+"""Every metric of redraft, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from redraft.errors import UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.consistency import Consistency
+from redraft.evaluators.coverage import Coverage
+from redraft.evaluators.similarity import similarity
+from redraft.settings import Judging
+from redraft.text.embeddings import Encoder
+
+
+def _coverage(judging: Judging, _encoder: Encoder | None) -> Evaluator:
+    return Coverage(top_k=judging.top_k)
+
+
+def _consistency(judging: Judging, encoder: Encoder | None) -> Evaluator:
+    return Consistency(
+        similarity=similarity(judging.similarity, encoder),
+        threshold=judging.threshold,
+        claims=judging.claims,
+        top_k=judging.top_k,
+    )
+
+
+METRICS: dict[str, Callable[[Judging, Encoder | None], Evaluator]] = {
+    "coverage": _coverage,
+    "consistency": _consistency,
+}
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse a metric that there is not."""
+    if unknown := [name for name in names if name not in METRICS]:
+        raise UsageError(f"there is no metric {unknown[0]!r}", hint=f"the metrics are: {', '.join(METRICS)}")
+
+
+def evaluators(judging: Judging, encoder: Encoder | None) -> tuple[Evaluator, ...]:
+    """The metrics that a draft is to be judged by."""
+    return tuple(METRICS[name](judging, encoder) for name in judging.metrics)

@@ -1,0 +1,175 @@
+"""Consistency: does the document answer the summary's own questions as the summary does? (LongSumEval, Algorithm 1)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import ClassVar, Literal
+
+from redraft.agents.accounting import Account
+from redraft.agents.examiner import Examiner, Remembered, is_answer
+from redraft.agents.together import together
+from redraft.domain import Evaluation, Evidence, Finding, Span
+from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.consensus import majority
+from redraft.evaluators.similarity import Similarity
+from redraft.prompts.judging import SentenceQuestions, Statement, SummaryQuestion
+
+CONSISTENT, INCONSISTENT, UNSUPPORTED = "consistent", "inconsistent", "unsupported"
+# The paper asks 4 to 10 questions about a summary. Three about a sentence come to that for the shortest summaries, and
+# let each name, number and cause of a sentence be wrong on its own.
+_A_SENTENCE = 3
+_FEWEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """A question about a sentence of the summary, with the sentence's answer."""
+
+    statement: Statement
+    asked: SummaryQuestion
+
+
+@dataclass(frozen=True, slots=True)
+class _Checked:
+    """One judge's answers from the document by claim, how like the summary's they are, and what that comes to."""
+
+    answers: dict[int, Remembered]
+    likeness: dict[int, float]
+    sitting: Sitting
+
+    def verdict(self, claim: int) -> str | None:
+        return self.sitting.ballot.get(claim)
+
+
+@dataclass(frozen=True, slots=True)
+class Consistency:
+    """Asks what the summary claims, and looks the answers up in the document."""
+
+    similarity: Similarity
+    threshold: float = 0.6
+    claims: int = 120
+    """The most questions; a summary that would need more is examined by sentences spread over all of it."""
+    top_k: int | None = None
+    name: ClassVar[str] = "consistency"
+    version: ClassVar[int] = 1
+    needs_pack: ClassVar[bool] = False
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Score, and find each claim that the document contradicts or does not make."""
+        if not case.statements:
+            return self._without("not_applicable", "the summary has no sentence")
+        examined = _spread(case.statements, self.claims)
+        at_most = max(_A_SENTENCE, ceil(_FEWEST / len(examined)))
+        at_most = max(1, min(at_most, self.claims // len(examined)))
+        asked = await case.panel[0].questions_about(examined, at_most, case.desk.document.id)
+        claims = _claims(examined, asked, at_most, self.top_k)
+        passed_over = len(asked.open(range(len(examined))))
+        if not claims:
+            reason = asked.trouble if passed_over else "no sentence of the summary claims anything"
+            return self._without("failed" if passed_over else "not_applicable", reason, passed_over)
+        panel = await together(self._check(judge, claims, case) for judge in case.panel)
+        verdicts = majority([one.sitting.ballot for one in panel], range(len(claims)))
+        evaluation = Evaluation(
+            self.name,
+            self.version,
+            "scored",
+            judged=len(verdicts),
+            unjudged=len(claims) - len(verdicts) + passed_over,
+            findings=tuple(_findings(claims, panel, verdicts)),
+            details={
+                "sentences": len(case.statements),
+                "examined": len(examined) - passed_over,
+                "claims": [_shown(n, claim, panel, verdicts) for n, claim in enumerate(claims)],
+            },
+        )
+        return concluded(evaluation, [one.sitting for one in panel])
+
+    async def _check(self, judge: Examiner, claims: Sequence[_Claim], case: Case) -> _Checked:
+        found = await judge.answers_from_document([claim.asked.question for claim in claims], case.desk)
+        likeness = {
+            n: self.similarity(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
+            for n, answer in sorted(found.verdicts.items())
+        }
+        ballot = {n: self._verdict(like, found.verdicts[n]) for n, like in likeness.items()}
+        # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
+        points = [like if like > self.threshold else 0.0 for like in likeness.values()]
+        score = sum(points) / len(points) if points else None
+        return _Checked(found.verdicts, likeness, Sitting(judge.name, score, ballot, found.trouble))
+
+    def _verdict(self, likeness: float, answer: Remembered) -> str:
+        if likeness > self.threshold:
+            return CONSISTENT
+        return INCONSISTENT if is_answer(answer.answer) else UNSUPPORTED
+
+    def _without(self, outcome: Literal["not_applicable", "failed"], reason: str, unjudged: int = 0) -> Evaluation:
+        return Evaluation(self.name, self.version, outcome, reason=reason, unjudged=unjudged)
+
+
+def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
+    """All the statements, or as many as may be, evenly spread from the first to the last."""
+    if len(statements) <= most:
+        return list(statements)
+    return [statements[at * len(statements) // most] for at in range(most)]
+
+
+def _claims(
+    examined: Sequence[Statement], asked: Account[SentenceQuestions], at_most: int, top_k: int | None
+) -> list[_Claim]:
+    """The claims in the order of the summary, the `top_k` most important of them where that is set."""
+    claims = [
+        _Claim(examined[n], question)
+        for n in sorted(asked.verdicts)
+        for question in asked.verdicts[n].questions[:at_most]
+    ]
+    if top_k is None:
+        return claims
+    ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
+    return [claims[n] for n in sorted(ranked[:top_k])]
+
+
+def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], verdicts: dict[int, str]) -> list[Finding]:
+    """What the document does not bear out, the most important first."""
+    wrong = [n for n, verdict in verdicts.items() if verdict in {INCONSISTENT, UNSUPPORTED}]
+    return [
+        _finding(n, claims[n], panel, verdicts[n])
+        for n in sorted(wrong, key=lambda n: (-claims[n].asked.importance, n))
+    ]
+
+
+def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], verdict: str) -> Finding:
+    answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
+    silent = verdict == UNSUPPORTED
+    return Finding(
+        Consistency.name,
+        verdict,
+        "correct",
+        "The document does not say this." if silent else "The document says something else.",
+        sentence=claim.statement.sentence,
+        question=claim.asked.question,
+        found=claim.asked.answer,
+        expected="" if silent else answer.answer,
+        evidence=None if silent else _evidence(answer),
+    )
+
+
+def _evidence(answer: Remembered) -> Evidence | None:
+    if not answer.evidence:
+        return None
+    span = None if answer.start is None or answer.end is None else Span(answer.start, answer.end)
+    return Evidence(answer.evidence, span)
+
+
+def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], verdicts: dict[int, str]) -> dict[str, object]:
+    answers = [one for one in panel if n in one.answers and one.verdict(n) == verdicts.get(n)]
+    return {
+        "sentence": claim.statement.id,
+        "question": claim.asked.question,
+        "kind": claim.asked.kind,
+        "importance": claim.asked.importance,
+        "found": claim.asked.answer,
+        "expected": answers[0].answers[n].answer if answers else "",
+        "likeness": round(answers[0].likeness[n], 4) if answers else None,
+        "verdict": verdicts.get(n, "unjudged"),
+    }

@@ -1,0 +1,177 @@
+"""Coverage: the share of the document's questions that the summary answers (LongSumEval, Algorithm 1)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from redraft.agents.examiner import Examiner, is_answer
+from redraft.agents.together import together
+from redraft.domain import Evaluation, Finding, PackQuestion
+from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.consensus import majority
+from redraft.prompts.judging import Pair, SummaryAnswer
+from redraft.text.words import same_words
+
+UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
+_BINS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class _Answered:
+    """One judge's answers by the question's place in the pack, and what they come to."""
+
+    answers: dict[int, SummaryAnswer]
+    sitting: Sitting
+
+    def verdict(self, question: int) -> str | None:
+        return self.sitting.ballot.get(question)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Asks a summary the questions of the document's pack, the `top_k` most important ones where that is set."""
+
+    top_k: int | None = None
+    name: ClassVar[str] = "coverage"
+    version: ClassVar[int] = 1
+    needs_pack: ClassVar[bool] = True
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Score, and find what is not answered and what is answered otherwise than by the document."""
+        questions = case.pack.questions[: self.top_k] if case.pack else ()
+        if case.pack is None or not questions:
+            return Evaluation(self.name, self.version, "not_applicable", reason="the document's pack has no questions")
+        panel = await together(_sit(judge, case, questions) for judge in case.panel)
+        verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
+        details = {
+            "pack": case.pack.id,
+            "by_kind": _shares(verdicts, [question.kind for question in questions]),
+            "by_position": _shares(verdicts, [_bin(question.position) for question in questions]),
+            "questions": [_shown(n, question, panel, verdicts) for n, question in enumerate(questions)],
+        }
+        return concluded(
+            Evaluation(
+                self.name,
+                self.version,
+                "scored",
+                judged=len(verdicts),
+                unjudged=len(questions) - len(verdicts),
+                findings=tuple(_findings(case, questions, panel, verdicts)),
+                held=_held(case, panel, verdicts),
+                details=details,
+            ),
+            [one.sitting for one in panel],
+        )
+
+
+async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -> _Answered:
+    if not case.statements:
+        # Nobody need be asked what an empty summary says.
+        return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
+    answered = await judge.answers_from_summary(case.statements, [question.text for question in questions])
+    ballot = {
+        n: ANSWERED if is_answer(answer.answer) else UNANSWERED for n, answer in sorted(answered.verdicts.items())
+    }
+    # Whether an answer that is the document's own contradicts it need not be asked.
+    differing = [
+        n
+        for n, verdict in ballot.items()
+        if verdict == ANSWERED and not same_words(answered.verdicts[n].answer, questions[n].answer)
+    ]
+    pairs = [
+        Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=answered.verdicts[n].answer)
+        for n in differing
+    ]
+    compared = await judge.compare(pairs)
+    for at, comparison in compared.verdicts.items():
+        if comparison.verdict == "contradicts":
+            ballot[differing[at]] = CONTRADICTED
+    return _Answered(answered.verdicts, _sitting(judge, ballot, answered.trouble or compared.trouble))
+
+
+def _sitting(judge: Examiner, ballot: dict[int, str], trouble: str) -> Sitting:
+    """The share of the judged questions that are answered, rightly or not, as the paper has it."""
+    answered = sum(verdict != UNANSWERED for verdict in ballot.values())
+    return Sitting(judge.name, answered / len(ballot) if ballot else None, ballot, trouble)
+
+
+def _findings(
+    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], verdicts: dict[int, str]
+) -> list[Finding]:
+    findings = []
+    for n, question in enumerate(questions):
+        if verdicts.get(n) == UNANSWERED:
+            findings.append(
+                Finding(
+                    Coverage.name,
+                    UNANSWERED,
+                    "add",
+                    "The summary does not answer this question, and the document does.",
+                    question=question.text,
+                    expected=question.answer,
+                    evidence=question.evidence,
+                )
+            )
+        elif verdicts.get(n) == CONTRADICTED:
+            answer = next(one.answers[n] for one in panel if one.verdict(n) == CONTRADICTED)
+            findings.append(
+                Finding(
+                    Coverage.name,
+                    CONTRADICTED,
+                    "correct",
+                    "The summary answers this question otherwise than the document does.",
+                    sentence=_sentence(case, answer),
+                    question=question.text,
+                    found=answer.answer,
+                    expected=question.answer,
+                    evidence=question.evidence,
+                )
+            )
+    return findings
+
+
+def _sentence(case: Case, answer: SummaryAnswer) -> str:
+    """The first sentence that an answer rests on."""
+    known = {statement.id: statement.sentence for statement in case.statements}
+    return next((known[number] for number in answer.sentences if number in known), "")
+
+
+def _held(case: Case, panel: Sequence[_Answered], verdicts: dict[int, str]) -> tuple[str, ...]:
+    """The sentences that answer questions, in their order."""
+    numbers = {
+        number
+        for one in panel
+        for n, answer in one.answers.items()
+        if verdicts.get(n) == ANSWERED == one.verdict(n)
+        for number in answer.sentences
+    }
+    return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
+
+
+def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], verdicts: dict[int, str]) -> dict[str, object]:
+    answers = [one.answers[n] for one in panel if n in one.answers and one.verdict(n) == verdicts.get(n)]
+    return {
+        "id": question.id,
+        "question": question.text,
+        "kind": question.kind,
+        "expected": question.answer,
+        "verdict": verdicts.get(n, "unjudged"),
+        "found": answers[0].answer if answers else "",
+        "sentences": list(answers[0].sentences) if answers else [],
+    }
+
+
+def _bin(position: float) -> str:
+    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
+    return f"{lowest}-{lowest + 100 // _BINS}%"
+
+
+def _shares(verdicts: dict[int, str], groups: Sequence[str]) -> dict[str, dict[str, float | int]]:
+    """Per group the share of the judged questions that are answered, and how many were judged."""
+    members: dict[str, list[bool]] = defaultdict(list)
+    for n, verdict in sorted(verdicts.items(), key=lambda item: groups[item[0]]):
+        members[groups[n]].append(verdict in {ANSWERED, CONTRADICTED})
+    return {group: {"score": sum(found) / len(found), "judged": len(found)} for group, found in members.items()}

@@ -1,0 +1,158 @@
+"""Building a document's pack: questions asked stretch by stretch, then ranked so that no part of it goes unasked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from math import ceil, sqrt
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.examiner import Examiner
+from redraft.agents.together import together
+from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
+from redraft.errors import JudgingError, RejectedRequest, ReplyError
+from redraft.events import Noted, Observer
+from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
+from redraft.text.chunks import chunk
+from redraft.text.cleaning import one_line
+from redraft.text.words import count_words
+
+# As many as in the paper for a document that fits the window.
+_FEWEST, _MOST_IN_WINDOW = 6, 12
+_WORDS_A_QUESTION = 50
+# A longer document is read in stretches short enough that none of it is skimmed over.
+_STRETCH_TOKENS = 4096
+# More are asked for than are kept, so that there is something to choose from.
+_SPARE = 1.5
+_MOST_RANKED = 120
+_LONGEST_TEXT = 500
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A question with where its answer stands, and which stretch it is from."""
+
+    asked: DocumentQuestion
+    evidence: Evidence
+    stretch: int
+
+
+async def build_pack(examiner: Examiner, desk: EvidenceDesk, limit: int, observer: Observer) -> Pack:
+    """Ask about the whole document; at most `limit` questions, however long it is."""
+    stretches = stretches_of(desk)
+    wanted = questions_wanted(desk, limit)
+    each = wanted if len(stretches) == 1 else min(_MOST_IN_WINDOW, ceil(_SPARE * wanted / len(stretches)) + 1)
+    asked = await together(_ask(examiner, desk, stretch, each, len(stretches), observer) for stretch in stretches)
+    found = _trimmed(asked)
+    if not found:
+        raise JudgingError(
+            "not one question about the document came back",
+            place=desk.document.title,
+            hint="try another --judge, or --prompts simple",
+        )
+    order = list(range(len(found)))
+    if len(stretches) > 1:
+        candidates = [
+            Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)
+        ]
+        order = [number - 1 for number in await examiner.rank(candidates, "questions ranked")]
+    chosen = chosen_in(order, [f.stretch for f in found], wanted)
+    questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
+    hashes = {prompt.name: examiner.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
+    return Pack(pack_id(desk.document.id, questions), desk.document.id, examiner.model.identity, hashes, questions)
+
+
+def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
+    """The same for the same questions about the same document."""
+    material = [document, *([q.text, q.kind, q.answer, q.evidence.text] for q in questions)]
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def pack_key(examiner: Examiner, desk: EvidenceDesk, limit: int) -> str:
+    """The same for the same document, judge, prompts and limits: a pack is built once for each."""
+    hashes = [examiner.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
+    material = [examiner.model.identity, examiner.temperature, *hashes, limit, desk.room, desk.tokenizer.name]
+    return content_id(json.dumps(material))[:32]
+
+
+def stretches_of(desk: EvidenceDesk) -> Sequence[Chunk]:
+    """The document whole where it fits into a prompt, else in stretches."""
+    fits = desk.document_tokens <= desk.room
+    return chunk(desk.document, desk.tokenizer, desk.room if fits else min(desk.room, _STRETCH_TOKENS))
+
+
+def questions_wanted(desk: EvidenceDesk, limit: int) -> int:
+    """6 to 12 for what fits into the window; beyond that as many more as the root of the length."""
+    fitting = max(_FEWEST, min(_MOST_IN_WINDOW, count_words(desk.document.text) // _WORDS_A_QUESTION))
+    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / desk.room)))))
+
+
+async def _ask(
+    examiner: Examiner, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int, observer: Observer
+) -> list[_Found]:
+    """The questions about one stretch; a stretch that the judge declines is named, and does not stop the others."""
+    label = f"questions on stretch {stretch.index + 1}/{stretches}"
+    if not count_words(desk.text(stretch.span)):
+        return []
+    try:
+        asked = await examiner.ask_document(desk.text(stretch.span), count, label)
+    except (ReplyError, RejectedRequest) as error:
+        observer(Noted(f"no questions on stretch {stretch.index + 1} of {stretches}: {error.message}"))
+        return []
+    return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked]
+
+
+def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:
+    """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
+    quoted = desk.quoted(asked.quote, [within])
+    if quoted.span is not None:
+        return quoted
+    near = [
+        span for span in desk.evidence(f"{asked.question} {asked.answer}", wide=True) if span.start in range(*within)
+    ]
+    return desk.place(near[0] if near else within)
+
+
+def _trimmed(asked: Sequence[Sequence[_Found]]) -> list[_Found]:
+    """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ..."""
+    seen: set[str] = set()
+    kept: list[_Found] = []
+    for found in (one for row in zip_longest(*asked) for one in row if one is not None):
+        key = one_line(found.asked.question).casefold()
+        if key not in seen and len(kept) < _MOST_RANKED:
+            seen.add(key)
+            kept.append(found)
+    return sorted(kept, key=lambda found: found.stretch)
+
+
+def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[int]:
+    """The `wanted` best in `order`, with at least one from every part where there is room for that.
+
+    Where there are more parts than room, neighbouring parts stand for each other.
+    """
+    count = max(parts, default=0) + 1
+    groups = [part * min(wanted, count) // count for part in parts]
+    chosen: set[int] = set()
+    represented: set[int] = set()
+    for n in order:
+        if groups[n] not in represented and len(chosen) < wanted:
+            represented.add(groups[n])
+            chosen.add(n)
+    for n in order:
+        if len(chosen) < wanted:
+            chosen.add(n)
+    return [n for n in order if n in chosen]
+
+
+def _question(number: int, found: _Found, desk: EvidenceDesk) -> PackQuestion:
+    span = found.evidence.span
+    return PackQuestion(
+        id=number,
+        text=one_line(found.asked.question, _LONGEST_TEXT),
+        kind=found.asked.kind,
+        answer=one_line(found.asked.answer, _LONGEST_TEXT),
+        evidence=found.evidence,
+        position=span.start / len(desk.document.text) if span else 0.0,
+    )

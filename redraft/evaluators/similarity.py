@@ -1,0 +1,108 @@
+"""How alike two short answers are, from 0 to 1."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.tokenizers import DefaultTokenizer
+
+from redraft.errors import UsageError
+from redraft.text.embeddings import Encoder
+
+Similarity = Callable[[str, str], float]
+"""Symmetric; 1 for an answer and itself; 0 where either says nothing."""
+SimilarityName = Literal["exact", "rouge1", "cosine"]
+
+# Thai, Lao, Burmese, Khmer, Japanese and Chinese: there every character counts as a word.
+_UNSPACED = (
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+_UNIT = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ARTICLES = frozenset({"a", "an", "the"})
+_DECIMALS = 6
+
+
+def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
+    """The measure called `name`; `cosine` needs an encoder."""
+    if name == "exact":
+        return exact
+    if name == "rouge1":
+        return rouge1
+    if encoder is None:
+        raise UsageError(
+            "the similarity cosine needs an embedding model",
+            hint='pip install "redraft[embeddings]" and name a model of sentence-transformers, or choose rouge1',
+        )
+    return _cosine(encoder)
+
+
+def exact(one: str, other: str) -> float:
+    """Exact or partial match.
+
+    Case, articles, punctuation, whitespace, and commas between thousands do not count. The result is 1 where nothing
+    else differs, and otherwise the Jaccard similarity of the two sets of words: the share of those in both among those
+    in either. Order and repetition do not count. An answer that is an article ("A", of the blood groups) keeps it.
+    """
+    words, others = _plain_words(one), _plain_words(other)
+    if not words or not others:
+        return 0.0
+    return len(words & others) / len(words | others)
+
+
+def rouge1(one: str, other: str) -> float:
+    """The F1 of ROUGE-1 with stemming, as the package rouge-score has it, but in any script."""
+    return float(_ROUGE.score(one, other)["rouge1"].fmeasure)
+
+
+def _cosine(encoder: Encoder) -> Similarity:
+    def cosine(one: str, other: str) -> float:
+        if not words(one) or not words(other):
+            return 0.0
+        first, second = encoder.encode([one, other])
+        # Rounded, so that an answer and itself are exactly alike.
+        return round(min(1.0, max(0.0, float(np.dot(first, second)))), _DECIMALS)
+
+    return cosine
+
+
+def words(text: str) -> list[str]:
+    """The words of `text` in lower case, and where a script puts no spaces between words, its characters.
+
+    Everything else parts words, the apostrophe too: "didn't" is "didn" and "t", as in ROUGE.
+    """
+    folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    parts = "".join(each if unicodedata.category(each)[0] in "LMN" else " " for each in folded).split()
+    return [unit for part in parts if _has_letter(part) for unit in _UNIT.findall(part)]
+
+
+def _has_letter(part: str) -> bool:
+    """Whether there is more than marks, which belong to a letter: one may also be left over from an emoji."""
+    return any(each.isalnum() for each in part)
+
+
+def _plain_words(text: str) -> set[str]:
+    found = set(words(_THOUSANDS.sub("", text)))
+    return found - _ARTICLES or found
+
+
+class _RougeTokenizer:
+    """What rouge-score's own tokenizer makes of ASCII text, and words where that one sees nothing.
+
+    Its own knows a to z and 0 to 9 only: two answers in Russian or Chinese would have nothing in common.
+    """
+
+    def __init__(self) -> None:
+        self._ascii = DefaultTokenizer(use_stemmer=True)
+
+    def tokenize(self, text: str) -> list[str]:
+        """The words of `text`, the English ones stemmed."""
+        return [token for word in words(text) for token in (self._ascii.tokenize(word) if word.isascii() else [word])]
+
+
+_ROUGE = RougeScorer(["rouge1"], tokenizer=_RougeTokenizer())

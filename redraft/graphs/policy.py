@@ -1,0 +1,150 @@
+"""The decisions of the refinement, as pure functions: what to mend next, whether a revision is taken, when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from redraft.domain import Evaluation, Finding
+from redraft.graphs.reviewing import REVIEW
+from redraft.settings import PolicyName
+
+Scores = Mapping[str, float | None]
+"""The scores of a draft by metric; None where it could not be scored."""
+Goals = Mapping[str, float]
+
+# Metrics of whether what is said is so, and of whether what matters is said; other metrics come after both.
+TRUTH = ("consistency", "faithfulness")
+CONTENT = ("coverage", "keyfact_recall")
+# A person mends a page a few points at a time, and so does a model: with more, the last of them are passed over.
+_FINDINGS_AT_ONCE = 6
+_STALLS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Aim:
+    """What the next revision is for: the metrics it shall raise, by mending these findings."""
+
+    metrics: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """Whether a revision is taken, and why."""
+
+    accepted: bool
+    reason: str
+
+
+def unmet(scores: Scores, goals: Goals) -> list[str]:
+    """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
+    return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
+
+
+def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+    """Mend what is said before more is said (the paper's conclusion, V-B)."""
+    return sorted(missed, key=lambda metric: (*TRUTH, *CONTENT, metric).index(metric))[:1]
+
+
+def _paper(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+    """Coverage, else consistency (Algorithm 2)."""
+    return sorted(missed, key=lambda metric: (*CONTENT, *TRUTH, metric).index(metric))[:1]
+
+
+def _weakest_first(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+    """The metric that is furthest from its goal, in proportion to the goal."""
+    return sorted(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))[:1]
+
+
+def _all(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+    """Everything that is missed."""
+    return list(missed)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A way of going about it. A policy that follows takes every revision, and all findings at once."""
+
+    order: Callable[[Sequence[str], Scores, Goals], list[str]]
+    follows: bool = False
+
+
+POLICIES: dict[PolicyName, Policy] = {
+    "consistency-first": Policy(_consistency_first),
+    "paper": Policy(_paper, follows=True),
+    "weakest-first": Policy(_weakest_first),
+    "all": Policy(_all),
+}
+
+
+def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: Sequence[str]) -> Aim | None:
+    """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
+
+    A metric that offers nothing more to try gives its turn to the next that misses its goal; to the letter of the
+    paper it does not.
+    """
+    scores = scores_of(judged)
+    missed = unmet(scores, goals)
+    while missed:
+        metrics = policy.order(missed, scores, goals)
+        offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
+        findings = [finding for of_one in offered for finding in of_one]
+        if findings:
+            chosen = findings if policy.follows else _in_turn(offered)[:_FINDINGS_AT_ONCE]
+            return Aim(tuple(metrics), tuple(chosen))
+        if policy.follows:
+            return None
+        missed = [metric for metric in missed if metric not in metrics]
+    return None
+
+
+def _in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
+    """One finding of each metric, then the next of each."""
+    longest = max((len(of_one) for of_one in offered), default=0)
+    return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]
+
+
+def scores_of(judged: Mapping[str, Evaluation]) -> dict[str, float | None]:
+    """The scores by metric."""
+    return {metric: evaluation.score for metric, evaluation in judged.items()}
+
+
+def rule(
+    policy: Policy, aims: Sequence[str], goals: Goals, before: Scores, start: Scores, after: Scores, tolerance: float
+) -> Ruling:
+    """Take a revision only if it gains on what it was made for, and no goal's metric falls by more than the tolerance.
+
+    A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
+    up to a large one.
+    """
+    if policy.follows:
+        return Ruling(True, "the policy takes every revision")
+    unscored = [metric for metric in goals if after.get(metric) is None and before.get(metric) is not None]
+    if unscored:
+        return Ruling(False, f"{unscored[0]} could not be judged")
+    for metric in goals:
+        floor = max((score for one in (before, start) if (score := one.get(metric)) is not None), default=0.0)
+        fall = floor - (after.get(metric) or 0.0)
+        if fall > tolerance + 1e-9:
+            return Ruling(False, f"{metric} fell by {fall:.3f}")
+    if REVIEW in aims:
+        return Ruling(True, "asked for by a person")
+    gains = {metric: (after.get(metric) or 0.0) - (before.get(metric) or 0.0) for metric in aims}
+    gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
+    if sum(gains.values()) > 1e-9 and gained:
+        return Ruling(True, ", ".join(gained))
+    return Ruling(False, f"no gain on {' and '.join(aims)}")
+
+
+def reason_to_stop(
+    policy: Policy, scores: Scores, goals: Goals, *, rounds_left: int, refused_in_a_row: int, next_aim: Aim | None
+) -> str | None:
+    """Why the refinement ends here; None when it goes on."""
+    if not unmet(scores, goals):
+        return "goals_met"
+    if rounds_left <= 0:
+        return "rounds"
+    if refused_in_a_row >= _STALLS and not policy.follows:
+        return "no_progress"
+    return "nothing_to_fix" if next_aim is None else None

@@ -1,0 +1,92 @@
+"""The names and numbers in a sentence: what makes it false when it is wrong, however well all else reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, is_number
+
+DetailKind = Literal["name", "number"]
+
+# Between the words of one name ("Mr. Philip Dunne", "Lomax & Dunne"), and of one date or number ("3 March, 1924").
+_WITHIN_NAME = re.compile(r"\.? |-| & |\.(?=\w)|['’]s? |['’]")
+_WITHIN_NUMBER = re.compile(r",? |-|, |\.? ")
+_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z])\. ?$")
+_OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
+_COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
+# Too loose in meaning to be asked for: "one of them", "at first", "a second later".
+_LOOSE = frozenset("one first second half quarter once twice dozen".split())
+# A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
+_CAPITALS_IN_TITLE = 0.7
+_SHORTEST_TITLE = 4
+
+
+class Detail(NamedTuple):
+    """A name or number: its kind, where it stands, and which of the sentence's words it takes up."""
+
+    kind: DetailKind
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def details(text: str, of: Sequence[Word]) -> list[Detail]:
+    """The names and numbers among the words `of` the sentence `text`, in order. A date is a number."""
+    kinds = _kinds(text, of)
+    found: list[Detail] = []
+    at = 0
+    while at < len(of):
+        kind = kinds[at]
+        if kind is None:
+            at += 1
+            continue
+        last = at
+        while last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
+            last += 1
+        if kind == "number" or last > at or not _opens_as_common_word(text, of[at]):
+            found.append(Detail(kind, of[at].start, of[last].end, at, last))
+        at = last + 1
+    return found
+
+
+def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
+    """What each word may be part of."""
+    capitals = sum(text[word.start].isupper() for word in of)
+    title = len(of) >= _SHORTEST_TITLE and capitals > _CAPITALS_IN_TITLE * len(of)
+    kinds: list[DetailKind | None] = []
+    for at, word in enumerate(of):
+        surface = text[word.start : word.end]
+        capital = surface[0].isupper() and not title
+        if is_number(word.key) and surface.lower() not in _LOOSE:
+            kinds.append("number")
+        elif surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at)):
+            kinds.append("number")
+        elif capital and carries(word.key) and surface not in ("I", "O"):
+            kinds.append("name")
+        else:
+            kinds.append(None)
+    return kinds
+
+
+def _beside_figure(of: Sequence[Word], at: int) -> bool:
+    return any(0 <= near < len(of) and of[near].key[0].isdigit() for near in (at - 1, at + 1))
+
+
+def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
+    if following.start <= word.start:
+        return True
+    between = text[word.end : following.start]
+    if kind == "number":
+        return bool(_WITHIN_NUMBER.fullmatch(between))
+    if between.startswith(".") and not _TITLE.search(text[word.start : following.start]):
+        return False
+    return bool(_WITHIN_NAME.fullmatch(between))
+
+
+def _opens_as_common_word(text: str, word: Word) -> bool:
+    """Whether a lone word has its capital from the beginning of a sentence, and looks like no name."""
+    surface = text[word.start : word.end]
+    return bool(_OPENS.search(text[: word.start]) and _COMMON_ENDING.search(surface) and not surface.endswith("'s"))

@@ -1,0 +1,141 @@
+"""The words of a text under keys by which two texts can be compared, however they are spelt, inflected or tokenised."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+# Scripts that put no spaces between words: there every letter is a word of its own.
+_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(
+    rf"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?![^\W\d_])|\d+(?:[.,]\d+)*"
+    rf"|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
+)
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)$")
+_CONTRACTION = re.compile(r"^(.*?)['’](s|t|ll|re|ve|d|m)$")
+_SHORT_FORMS = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am"}
+_BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+_WHOLE = {"cannot": ("can", "not"), "n't": ("not",), "n’t": ("not",)}
+
+_NUMERALS = {
+    word: str(value)
+    for value, word in enumerate(
+        "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+        " seventeen eighteen nineteen".split()
+    )
+} | {
+    word: str(value)
+    for value, word in zip(
+        range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True
+    )
+}
+_MAGNITUDES = frozenset("hundred thousand million billion trillion dozen".split())
+_ORDINALS = frozenset(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice".split()
+)
+_NEGATIONS = frozenset("not never no none nobody nothing neither nor without nowhere".split())
+# Words that say how often or how many, and so carry the sense of a sentence, though stop word lists have them.
+_TELLING = _NEGATIONS | _NUMERALS.keys()
+_LITTLE = frozenset("say says said mr mrs ms dr u upon onto unto shall till ago though".split())
+_STOPPED = ENGLISH_STOP_WORDS | _LITTLE
+
+MONTHS = frozenset(
+    "january february march april may june july august september october november december".split()
+)
+DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+
+
+class Word(NamedTuple):
+    """A word of a text: its key, and where it stands."""
+
+    key: str
+    start: int
+    end: int
+
+
+def words(text: str) -> list[Word]:
+    """The words of `text`. A word that stands for two, as "didn't", gives both; a possessive ending gives none."""
+    found: list[Word] = []
+    for match in _WORD.finditer(text):
+        start, end = match.span()
+        ending = start > 0 and text[start - 1] in "'’"
+        for key in _keys(match.group(), ending):
+            found.append(Word(key, start, end))
+    return found
+
+
+def keys(text: str) -> list[str]:
+    """The keys of the words of `text`."""
+    return [word.key for word in words(text)]
+
+
+def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
+    """Every two neighbouring keys."""
+    return zip(of, of[1:], strict=False)
+
+
+@lru_cache(maxsize=100_000)
+def _keys(token: str, ending: bool) -> tuple[str, ...]:
+    """The keys of one token; `ending` where an apostrophe stands before it, as texts cut up by machines have it."""
+    token = token if token.isascii() else unicodedata.normalize("NFKC", token)
+    token = token.casefold()
+    if token in _WHOLE:
+        return _WHOLE[token]
+    if ending and (token == "s" or token in _SHORT_FORMS):
+        return (_SHORT_FORMS[token],) if token in _SHORT_FORMS else ()
+    if short := _CONTRACTION.match(token):
+        base, tail = short.groups()
+        if tail == "t" and base.endswith("n"):
+            base = base[:-1]
+            return ((_BEFORE_NOT.get(base, base)),"not") if base else ("not",)
+        if tail in _SHORT_FORMS:
+            return (_key(base), _SHORT_FORMS[tail])
+        if tail == "s":
+            return (_key(base),)
+    return (_key(token),)
+
+
+def _key(token: str) -> str:
+    if token[0].isdigit():
+        bare = _ORDINAL.sub(r"\1", token)
+        return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", bare) else bare
+    return _NUMERALS.get(token) or _stem(token)
+
+
+def _stem(token: str) -> str:
+    """The token without the commonest endings of English nouns and verbs, wherever enough of it is left."""
+    if len(token) < 4 or token in _STOPPED or not token.isascii():
+        return token
+    if token.endswith("ies") and len(token) > 4:
+        token = token[:-3] + "y"
+    elif token.endswith("s") and not token.endswith(("ss", "us", "is")):
+        token = token[:-1]
+    for ending in ("ing", "ed"):
+        base = token.removesuffix(ending)
+        if base != token and len(base) > 2 and any(vowel in base for vowel in "aeiouy"):
+            doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
+            token = base[:-1] if doubled else base
+            break
+    if token.endswith("ied") and len(token) > 4:
+        return token[:-3] + "y"
+    return token[:-1] if token.endswith("e") and len(token) > 4 else token
+
+
+def is_number(key: str) -> bool:
+    """Whether it says how many, how much, in which order or in which year."""
+    return key[0].isdigit() or key in _MAGNITUDES or key in _ORDINALS
+
+
+def is_negation(key: str) -> bool:
+    """Whether it turns what is said into its opposite."""
+    return key in _NEGATIONS
+
+
+def carries(key: str) -> bool:
+    """Whether it says something by itself, as names, numbers, negations and most words do, and articles do not."""
+    return key in _TELLING or key not in _STOPPED

@@ -1,0 +1,144 @@
+"""What is decided before the first call: a document measured and cut, a plan, prompts, and the record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+from redraft.domain import Chunk, Document, content_id
+from redraft.errors import DocumentError, PromptError, RunError
+from redraft.evaluators.catalog import check_names
+from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.models.base import Model
+from redraft.models.opening import resolve, tokenizer_of
+from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.prompts.catalog import JUDGING
+from redraft.prompts.drafting import STRATEGIES
+from redraft.prompts.revising import REVISE
+from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.store.runs import Run, new_run_id
+from redraft.store.store import Store
+from redraft.text.chunks import chunk
+from redraft.text.documents import load
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.words import count_words
+
+# A summary may be given that is shorter than makes sense as a limit.
+_LEAST_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document with all that is decided before the first call."""
+
+    document: Document
+    settings: Settings
+    chunks: Sequence[Chunk]
+    tokenizer: Tokenizer
+    book: PromptBook
+    plan: Plan
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is done with a draft: how it is judged, what it is refined for, and the draft itself where it is given."""
+
+    judging: Judging | None = None
+    refinement: Refinement | None = None
+    given: str | None = None
+    parent: str | None = None
+
+
+def prepare(
+    source: str | Document, settings: Settings, model: Model | None = None, given: str | None = None
+) -> Prepared:
+    """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
+    document = load(source) if isinstance(source, str) else source
+    words = count_words(document.text)
+    if not words:
+        raise DocumentError("there is not one word in the document", place=document.source)
+    if given is None:
+        limit = fitting_words(settings.words, words)
+    else:
+        limit = settings.words or max(_LEAST_LIMIT, count_words(given))
+    settings = settings.model_copy(update={"words": limit})
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    chunks = chunk(document, tokenizer, settings.chunk_budget)
+    book = PromptBook(settings.prompts)
+    plan = Planner(document, chunks, settings, tokenizer).plan(book)
+    return Prepared(document, settings, chunks, tokenizer, book, plan, (warning,) if warning else ())
+
+
+def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given."""
+    document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
+    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement)
+    check_names(order.judging.metrics if order.judging else ())
+    store.documents.add(document)
+    store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
+    run = Run(
+        id=new_run_id(),
+        identity=_identity(settings.identity(document.id, tokenizer, hashes), order),
+        document=document.id,
+        settings=settings,
+        limits=limits,
+        prompt_hashes=hashes,
+        tokenizer=tokenizer,
+        version=version("redraft"),
+        judging=order.judging,
+        refinement=order.refinement,
+        parent=order.parent,
+    )
+    store.runs.add(run)
+    if order.given is not None:
+        store.runs.keep_draft(run.id, order.given, count_words(order.given), "given")
+    return store.runs.get(run.id)
+
+
+def _identity(of_settings: str, order: Order) -> str:
+    """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
+    if order.judging is None:
+        return of_settings
+    material = [
+        of_settings,
+        order.judging.model_dump(mode="json"),
+        order.refinement.model_dump(mode="json") if order.refinement else None,
+        content_id(order.given) if order.given is not None else None,
+    ]
+    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def recall(store: Store, run: Run) -> Prepared:
+    """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
+    document = store.documents.get(run.document)
+    tokenizer = tokenizer_named(run.tokenizer)
+    book = PromptBook(run.settings.prompts)
+    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement)
+    if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
+        raise PromptError(
+            f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
+            hint="put the templates back, or start a new run",
+        )
+    chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
+    if not chunks:
+        raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
+    plan = Planner(document, chunks, run.settings, tokenizer).plan(book)
+    warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
+    warnings = () if tokenizer.name == run.tokenizer else (warning,)
+    return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
+
+
+def prompt_hashes(
+    book: PromptBook, settings: Settings, judging: Judging | None, refinement: Refinement | None
+) -> dict[str, str]:
+    """The hashes of the prompts that a run uses: others may come and go."""
+    prompts = [*STRATEGIES[settings.strategy]]
+    prompts += JUDGING if judging else ()
+    prompts += (REVISE,) if refinement else ()
+    return {prompt.name: book.hash(prompt) for prompt in prompts}

@@ -1,0 +1,240 @@
+"""One stretch of work on a run, from its start or its resumption until it is done or stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph import StateGraph
+from langgraph.types import Command
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.examiner import Examiner
+from redraft.agents.pen import Pen
+from redraft.agents.reviser import Reviser
+from redraft.agents.writer import Writer
+from redraft.errors import BudgetError, IncompleteError, RedraftError
+from redraft.evaluators.catalog import evaluators
+from redraft.evaluators.jury import Jury
+from redraft.events import Noted, Observer, RunStarted, StageStarted
+from redraft.graphs.context import DraftingContext
+from redraft.graphs.direct import direct_graph
+from redraft.graphs.hierarchical import hierarchical_graph
+from redraft.graphs.incremental import incremental_graph
+from redraft.graphs.partial import best_so_far
+from redraft.graphs.refine import RefiningContext, refining_graph
+from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.preparing import Prepared
+from redraft.results import Result, read_result
+from redraft.settings import Judging
+from redraft.staff import Hired, Staff, at_work
+from redraft.store.connection import BUSY_SECONDS, store_error
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.embeddings import load_encoder
+from redraft.text.passages import Passages
+from redraft.text.words import count_words
+
+_GRAPHS: dict[str, Callable[[], StateGraph[Any, DraftingContext, Any, Any]]] = {
+    "hierarchical": hierarchical_graph,
+    "incremental": incremental_graph,
+    "direct": direct_graph,
+}
+# A node a chunk, and twice that with compression; LangGraph's own limit is for graphs that loop by mistake.
+_STEPS_A_CHUNK = 3
+_STEPS_A_ROUND = 8
+# What a prompt that revises says beside the document, the summary and the points, in tokens.
+_REVISION_TOKENS = 2000
+
+Reviewer = Callable[[ReviewRequest], Awaitable[ReviewAnswer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A run at work. `reviewer` is the person who looks at findings, where the run asks for one."""
+
+    store: Store
+    run: Run
+    prepared: Prepared
+    hired: Sequence[Hired]
+    observer: Observer
+    reviewer: Reviewer | None = None
+
+    async def go(self) -> Result:
+        """Work until there is nothing left to do; whatever ends it sooner is recorded with the run."""
+        run, began = self.run, time.monotonic()
+        self.observer(RunStarted(run.id))
+        for warning in self.prepared.warnings:
+            self.observer(Noted(warning))
+        self.store.runs.set_status(run.id, "running")
+        try:
+            reason = await self._work()
+        except BudgetError as error:
+            kept = self._has_draft() or self._keep_partial(error)
+            self.store.runs.set_status(run.id, "stopped", stop_reason="budget", error=_described(error))
+            if not kept or run.kind == "evaluate":
+                raise
+        except RedraftError as error:
+            self.store.runs.set_status(run.id, "failed", stop_reason=error.code, error=_described(error))
+            raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            self.store.runs.set_status(run.id, "interrupted", stop_reason="cancelled")
+            raise
+        except Exception as error:
+            described = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+            self.store.runs.set_status(run.id, "failed", stop_reason="bug", error=described)
+            raise
+        else:
+            self.store.runs.set_status(run.id, "done", stop_reason=reason)
+        finally:
+            self.store.runs.add_seconds(run.id, time.monotonic() - began)
+        return read_result(self.store, run.id)
+
+    async def _work(self) -> str:
+        """All stages of the run; returns why it ended."""
+        run = self.run
+        async with (
+            at_work(self.hired, run, self.prepared.book, self.store, self.observer) as staff,
+            checkpointer(self.store) as saver,
+        ):
+            draft = await self._first_draft(staff, saver)
+            if run.judging is not None:
+                jury = await asyncio.to_thread(self._jury, staff, run.judging)
+                if run.refinement is not None:
+                    return await self._refine(draft, jury, staff, saver)
+                self.observer(StageStarted("judging", 0))
+                await jury.judge(draft)
+        return "gaps" if self.store.runs.gaps(run.id) else "complete"
+
+    async def _first_draft(self, staff: Staff, saver: AsyncSqliteSaver) -> str:
+        """The draft that is given, or one that is made by the run's strategy."""
+        run, prepared = self.run, self.prepared
+        if run.settings.strategy == "given":
+            return next(draft.id for draft in self.store.runs.drafts(run.id) if draft.node == "given")
+        graph = _GRAPHS[run.settings.strategy]().compile(checkpointer=saver)
+        config = _config(run.id, _STEPS_A_CHUNK * len(prepared.chunks))
+        snapshot = await graph.aget_state(config)
+        begun = snapshot.created_at is not None
+        if begun and not snapshot.next:
+            if not self.store.runs.gaps(run.id):
+                return str(snapshot.values["draft"])
+            # It went to its end, with gaps: it runs again, and only what is missing is asked.
+            await saver.adelete_thread(run.id)
+            begun = False
+        self.observer(StageStarted(run.settings.strategy, prepared.plan.calls))
+        context = DraftingContext(
+            run=run.id,
+            store=self.store,
+            document=prepared.document,
+            chunks=prepared.chunks,
+            plan=prepared.plan,
+            writer=Writer(self._pen(staff), query=run.settings.query),
+            tokenizer=prepared.tokenizer,
+            observer=self.observer,
+            concurrency=run.limits.concurrency,
+        )
+        state = await graph.ainvoke(None if begun else {"run": run.id}, config, context=context, durability="sync")
+        return str(state["draft"])
+
+    async def _refine(self, draft: str, jury: Jury, staff: Staff, saver: AsyncSqliteSaver) -> str:
+        run, prepared = self.run, self.prepared
+        assert run.refinement is not None
+        assert run.settings.words is not None
+        fits = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * self._pen(staff).tokens(run.settings.words)
+        context = RefiningContext(
+            jury=jury,
+            reviser=Reviser(self._pen(staff), query=run.settings.query),
+            refinement=run.refinement,
+            words=run.settings.words,
+            document=prepared.document.text if fits <= run.settings.context_tokens else None,
+        )
+        graph = refining_graph().compile(checkpointer=saver)
+        # Another first draft is another refinement.
+        config = _config(f"{draft}-refine", _STEPS_A_ROUND * run.refinement.rounds)
+        snapshot = await graph.aget_state(config)
+        entry: Any = None if snapshot.created_at is not None else {"run": run.id, "draft": draft}
+        while True:
+            await graph.ainvoke(entry, config, context=context, durability="sync")
+            snapshot = await graph.aget_state(config)
+            if not snapshot.interrupts:
+                return str(snapshot.values["stop"])
+            entry = Command(resume=await self._reviewed(snapshot.interrupts[0].value))
+
+    async def _reviewed(self, request: ReviewRequest) -> ReviewAnswer:
+        if self.reviewer is None:
+            raise IncompleteError(
+                f"the run waits for somebody to review round {request['round']}",
+                hint=f"go on with: redraft resume {self.run.id}",
+            )
+        return await self.reviewer(request)
+
+    def _jury(self, staff: Staff, judging: Judging) -> Jury:
+        run, prepared = self.run, self.prepared
+        encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+        passages = Passages(prepared.document, prepared.tokenizer, encoder)
+        tokens = prepared.plan.document_tokens
+        panel = tuple(
+            Examiner(
+                judge,
+                prepared.book,
+                self.store.judgments,
+                sample=run.settings.sample * judging.repeat + turn,
+                temperature=run.settings.temperature,
+            )
+            for judge in staff.judges
+            for turn in range(judging.repeat)
+        )
+        desk = EvidenceDesk(
+            prepared.document,
+            passages,
+            prepared.tokenizer,
+            run.settings.context_tokens,
+            tokens,
+            judging.embeddings or "tfidf",
+        )
+        return Jury(self.store, desk, panel, evaluators(judging, encoder), judging, self.observer)
+
+    def _pen(self, staff: Staff) -> Pen:
+        settings = self.run.settings
+        return Pen(staff.writer, self.prepared.plan.tokens_per_word, settings.temperature, settings.sample)
+
+    def _has_draft(self) -> bool:
+        return self.store.runs.get(self.run.id).draft is not None
+
+    def _keep_partial(self, error: BudgetError) -> bool:
+        """Keep the best text so far as the run's draft, and say what it covers; False when there is none."""
+        plan = self.prepared.plan
+        partial = best_so_far(self.store.runs.pieces(self.run.id), plan.words)
+        if partial is None:
+            return False
+        note = f"the budget was used up when {partial.covered} of {plan.chunks} chunks were covered: {error.message}"
+        self.store.runs.keep_draft(self.run.id, partial.text, count_words(partial.text), "partial", (note,))
+        return True
+
+
+def _config(thread: str, steps: int) -> RunnableConfig:
+    return {"configurable": {"thread_id": thread}, "recursion_limit": 100 + steps}
+
+
+@asynccontextmanager
+async def checkpointer(store: Store) -> AsyncIterator[AsyncSqliteSaver]:
+    """LangGraph's saver on the store's second file."""
+    try:
+        async with aiosqlite.connect(store.checkpoints_path, timeout=BUSY_SECONDS) as connection:
+            saver = AsyncSqliteSaver(connection)
+            await saver.setup()
+            yield saver
+    except sqlite3.Error as error:
+        raise store_error(error, store.checkpoints_path) from error
+
+
+def _described(error: RedraftError) -> dict[str, str]:
+    return {"code": error.code, "message": str(error), "hint": error.hint}

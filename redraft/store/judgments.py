@@ -1,0 +1,156 @@
+"""What was judged: evaluations of drafts with their findings, rounds of refinement, and verdicts on single items."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+
+from redraft.domain import Evaluation, Evidence, Finding, Round, Span
+from redraft.store.connection import Connection, storable
+from redraft.store.documents import now
+
+# SQLite takes a limited number of parameters in a statement.
+_AT_ONCE = 500
+
+
+class Judgments:
+    """The judgments of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def keep(self, draft: str, evaluation: Evaluation) -> None:
+        """Store what a metric says of a draft, in place of what it said before."""
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
+            cursor = raw.execute(
+                "INSERT INTO evaluations (draft, metric, version, outcome, score, judged, unjudged, reason, held,"
+                " details, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    draft,
+                    evaluation.metric,
+                    evaluation.version,
+                    evaluation.outcome,
+                    evaluation.score,
+                    evaluation.judged,
+                    evaluation.unjudged,
+                    storable(evaluation.reason),
+                    storable(json.dumps(evaluation.held, ensure_ascii=False)),
+                    storable(json.dumps(dict(evaluation.details), ensure_ascii=False)),
+                    now(),
+                ),
+            )
+            rows = [_finding_row(cursor.lastrowid, index, finding) for index, finding in enumerate(evaluation.findings)]
+            raw.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def of(self, draft: str) -> dict[str, Evaluation]:
+        """All that is known of a draft, by metric."""
+        rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
+        return {row["metric"]: self._evaluation(row) for row in rows}
+
+    def _evaluation(self, row: sqlite3.Row) -> Evaluation:
+        found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
+        return Evaluation(
+            metric=row["metric"],
+            version=row["version"],
+            outcome=row["outcome"],
+            score=row["score"],
+            judged=row["judged"],
+            unjudged=row["unjudged"],
+            findings=tuple(_finding(row["metric"], one) for one in found),
+            held=tuple(json.loads(row["held"])),
+            details=json.loads(row["details"]),
+            reason=row["reason"],
+        )
+
+    def keep_round(self, run: str, round_: Round) -> None:
+        """Store a round, in place of what was known of it."""
+        with self._connection.writing() as raw:
+            raw.execute(
+                "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    run,
+                    round_.number,
+                    round_.draft,
+                    round_.base,
+                    json.dumps(round_.aims),
+                    json.dumps(round_.findings),
+                    None if round_.accepted is None else int(round_.accepted),
+                    storable(round_.reason),
+                ),
+            )
+
+    def forget_rounds(self, run: str) -> None:
+        """Forget the rounds of a run that begins again with another first draft."""
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM rounds WHERE run = ?", (run,))
+
+    def rounds(self, run: str) -> list[Round]:
+        """The rounds of a run, in order."""
+        rows = self._connection.rows("SELECT * FROM rounds WHERE run = ? ORDER BY number", (run,))
+        return [
+            Round(
+                number=row["number"],
+                draft=row["draft"],
+                base=row["base"],
+                aims=tuple(json.loads(row["aims"])),
+                findings=tuple(json.loads(row["findings"])),
+                accepted=None if row["accepted"] is None else bool(row["accepted"]),
+                reason=row["reason"],
+            )
+            for row in rows
+        ]
+
+    def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
+        """The verdicts that are known of these items."""
+        known: dict[str, str] = {}
+        for at in range(0, len(keys), _AT_ONCE):
+            some = tuple(keys[at : at + _AT_ONCE])
+            marks = ", ".join("?" * len(some))
+            rows = self._connection.rows(f"SELECT key, verdict FROM verdicts WHERE key IN ({marks})", some)  # noqa: S608
+            known |= {row["key"]: row["verdict"] for row in rows}
+        return known
+
+    def keep_verdicts(self, verdicts: Mapping[str, str]) -> None:
+        """Store verdicts on items, all of them or none. The first verdict on an item stands."""
+        with self._connection.writing() as raw:
+            raw.executemany(
+                "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?)",
+                [(key, storable(verdict), now()) for key, verdict in verdicts.items()],
+            )
+
+
+def _finding_row(evaluation: int | None, index: int, finding: Finding) -> tuple[object, ...]:
+    evidence = finding.evidence
+    span = evidence.span if evidence else None
+    return (
+        evaluation,
+        index,
+        finding.id,
+        finding.kind,
+        finding.task,
+        storable(finding.explanation),
+        storable(finding.sentence),
+        storable(finding.question),
+        storable(finding.found),
+        storable(finding.expected),
+        storable(evidence.text) if evidence else None,
+        span.start if span else None,
+        span.end if span else None,
+    )
+
+
+def _finding(metric: str, row: sqlite3.Row) -> Finding:
+    span = None if row["start"] is None else Span(row["start"], row["end"])
+    return Finding(
+        metric=metric,
+        kind=row["kind"],
+        task=row["task"],
+        explanation=row["explanation"],
+        sentence=row["sentence"],
+        question=row["question"],
+        found=row["found"],
+        expected=row["expected"],
+        evidence=None if row["evidence"] is None else Evidence(row["evidence"], span),
+    )

@@ -1,0 +1,98 @@
+"""The packs of documents: their frozen questions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+
+from redraft.domain import Evidence, Pack, PackQuestion, Span
+from redraft.errors import StoreError
+from redraft.store.connection import Connection, storable
+from redraft.store.documents import now
+
+
+class Packs:
+    """The packs of one database. A pack never changes once it is stored."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def add(self, pack: Pack, key: str) -> None:
+        """Store a pack under what it was made from; one that is there already stays as it is."""
+        with self._connection.writing() as raw:
+            cursor = raw.execute(
+                "INSERT OR IGNORE INTO packs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    pack.id,
+                    pack.document,
+                    key,
+                    pack.model,
+                    json.dumps(dict(pack.prompt_hashes)),
+                    int(pack.imported),
+                    now(),
+                ),
+            )
+            if cursor.rowcount:
+                raw.executemany(
+                    "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    [_question_row(pack.id, question) for question in pack.questions],
+                )
+
+    def find(self, document: str, key: str) -> Pack | None:
+        """The pack of a document that was made from `key`, the first where two processes made one at once."""
+        row = self._connection.row(
+            "SELECT * FROM packs WHERE document = ? AND key = ? ORDER BY created, id LIMIT 1", (document, key)
+        )
+        return self._pack(row) if row else None
+
+    def get(self, key: str) -> Pack:
+        """The pack with this id, or with the only id that begins so."""
+        rows = self._connection.rows("SELECT * FROM packs WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), key))
+        if len(rows) != 1 or not key:
+            what = "no pack" if not rows else "more than one pack"
+            raise StoreError(f"{what} begins with {key!r}", hint="`redraft pack list` lists them")
+        return self._pack(rows[0])
+
+    def imported(self, document: str) -> Pack | None:
+        """The pack that was last imported for a document."""
+        row = self._connection.row(
+            "SELECT * FROM packs WHERE document = ? AND imported ORDER BY created DESC, rowid DESC LIMIT 1", (document,)
+        )
+        return self._pack(row) if row else None
+
+    def all(self) -> list[tuple[Pack, str]]:
+        """All packs with the moment they were stored, newest first."""
+        rows = self._connection.rows("SELECT * FROM packs ORDER BY created DESC, rowid DESC")
+        return [(self._pack(row), row["created"]) for row in rows]
+
+    def _pack(self, row: sqlite3.Row) -> Pack:
+        questions = self._connection.rows("SELECT * FROM questions WHERE pack = ? ORDER BY rank", (row["id"],))
+        return Pack(
+            id=row["id"],
+            document=row["document"],
+            model=row["model"],
+            prompt_hashes=json.loads(row["prompt_hashes"]),
+            questions=tuple(_question(found) for found in questions),
+            imported=bool(row["imported"]),
+        )
+
+
+def _question_row(pack: str, question: PackQuestion) -> tuple[object, ...]:
+    span = question.evidence.span
+    return (
+        pack,
+        question.id,
+        storable(question.text),
+        question.kind,
+        storable(question.answer),
+        storable(question.evidence.text),
+        span.start if span else None,
+        span.end if span else None,
+        question.position,
+    )
+
+
+def _question(row: sqlite3.Row) -> PackQuestion:
+    span = None if row["start"] is None else Span(row["start"], row["end"])
+    evidence = Evidence(row["evidence"], span)
+    return PackQuestion(row["rank"], row["question"], row["kind"], row["answer"], evidence, row["position"])

@@ -1,0 +1,141 @@
+"""Finding the passages of a document that have to do with a question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from redraft.domain import Document, Span
+from redraft.text.embeddings import Encoder
+from redraft.text.sentences import sentences
+from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.vectors import SentenceVectors, Weights
+
+WINDOW = 120
+"""About as many tokens as a passage has at most."""
+LONGEST = 240
+"""A single sentence longer than a window is a passage by itself up to this many tokens, and is cut beyond them."""
+
+# Equal passages must tie whatever the order in which their products were summed up.
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A window of whole consecutive sentences."""
+
+    index: int
+    span: Span
+    tokens: int
+
+
+class Passages:
+    """The passages of one document, which overlap by a sentence, and the search among them.
+
+    They are cut and indexed at the first search, in time linear in the length of the document. Without an encoder the
+    search counts shared terms, the rare ones more; with one it compares meanings.
+    """
+
+    def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
+        self._document = document
+        self._tokenizer = tokenizer
+        self._encoder = encoder
+
+    @property
+    def name(self) -> str:
+        """What the passages of a document and their order depend on; recorded with what was found through them."""
+        by = self._encoder.name if self._encoder else "tf-idf"
+        return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}"
+
+    def nearest(self, query: str, count: int) -> list[Passage]:
+        """The up to `count` passages that are most like `query`, the best first, of equals the earlier first.
+
+        Those that have nothing in common with the query are left out.
+        """
+        if not query.strip() or not self._passages:
+            return []
+        scores = np.round(self._index.similarity_to(query), _DECIMALS)
+        order = np.argsort(-scores, kind="stable")[: max(0, count)]
+        return [self._passages[at] for at in order if scores[at] > 0]
+
+    def text(self, passage: Passage) -> str:
+        """What the passage says."""
+        return self._document.text[passage.span.start : passage.span.end]
+
+    @cached_property
+    def _passages(self) -> list[Passage]:
+        text = self._document.text
+        meter = self._tokenizer.measure(text)
+        starts = sorted({section.span.start for section in self._document.sections})
+        spans = (
+            span
+            for block in _blocks(sentences(text), starts)
+            for window in _windows(block, meter)
+            for span in _within_limit(text, window, meter)
+        )
+        return [Passage(index, span, meter.tokens(*span)) for index, span in enumerate(spans)]
+
+    @cached_property
+    def _index(self) -> SentenceVectors | _Embedded:
+        texts = [self.text(passage) for passage in self._passages]
+        return _Embedded(texts, self._encoder) if self._encoder else SentenceVectors(texts)
+
+
+class _Embedded:
+    """The embeddings of some texts."""
+
+    def __init__(self, texts: Sequence[str], encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._rows = encoder.encode(texts)
+
+    def similarity_to(self, text: str) -> Weights:
+        """The cosine of every text with this one."""
+        return np.asarray(self._rows @ self._encoder.encode([text])[0], dtype=np.float64)
+
+
+def _blocks(found: list[Span], section_starts: list[int]) -> Iterator[list[Span]]:
+    """Sentences that may share a passage: those of one section. A heading without text of its own joins the next."""
+    block: list[Span] = []
+    passed, after_heading = 0, False
+    for sentence in found:
+        opens = passed < len(section_starts) and section_starts[passed] <= sentence.start
+        while passed < len(section_starts) and section_starts[passed] <= sentence.start:
+            passed += 1
+        if opens and block and not after_heading:
+            yield block
+            block = []
+        block.append(sentence)
+        after_heading = opens
+    if block:
+        yield block
+
+
+def _windows(block: list[Span], meter: Meter) -> Iterator[Span]:
+    """As many sentences as fit, and again from the last of these, as long as the one after it fits beside it."""
+    first = 0
+    while first < len(block):
+        after = first + 1
+        while after < len(block) and meter.tokens(block[first].start, block[after].end) <= WINDOW:
+            after += 1
+        yield Span(block[first].start, block[after - 1].end)
+        if after == len(block):
+            return
+        fits = meter.tokens(block[after - 1].start, block[after].end) <= WINDOW
+        first = after - 1 if fits else after
+
+
+def _within_limit(text: str, window: Span, meter: Meter) -> Iterator[Span]:
+    """The window, or where it is one endless sentence, pieces of it that end between words where there are any."""
+    start, end = window
+    while meter.tokens(start, end) > LONGEST:
+        limit = max(meter.reach(start, WINDOW), start + 1)
+        space = max(text.rfind(" ", start, limit), text.rfind("\n", start, limit))
+        piece = text[start : space if space > start else limit].rstrip()
+        yield Span(start, start + len(piece))
+        start += len(piece)
+        while text[start].isspace():
+            start += 1
+    yield Span(start, end)

@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from redraft.domain import Document, Section, Span
+from redraft.text.documents import load, parse
+from redraft.text.embeddings import Embeddings
+from redraft.text.passages import LONGEST, WINDOW, Passage, Passages
+from redraft.text.sentences import sentences
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer
+from tests.text.hostile import EXTREMES, raw_texts
+
+ESTIMATE = EstimatingTokenizer()
+SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
+
+
+def document(text: str, *starts: int) -> Document:
+    ends = [*starts[1:], len(text)]
+    return Document("id", "title", text, tuple(Section("", 1, Span(*span)) for span in zip(starts, ends, strict=False)))
+
+
+def all_of(passages: Passages) -> list[Passage]:
+    return passages._passages
+
+
+def said(text: str, *starts: int) -> list[str]:
+    passages = Passages(document(text, *starts), ESTIMATE)
+    return [passages.text(passage) for passage in all_of(passages)]
+
+
+class Letters:
+    """An encoder for which texts are alike that have the same letters."""
+
+    name = "letters"
+
+    def __init__(self) -> None:
+        self.encoded: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        self.encoded += texts
+        rows = np.array([[text.lower().count(chr(ord("a") + at)) for at in range(26)] for text in texts], np.float32)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        return np.asarray(np.divide(rows, lengths, out=rows, where=lengths > 0), np.float32)
+
+
+@settings(max_examples=150, deadline=None)
+@given(raw_texts)
+def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:
+    passages = Passages(document(text), ESTIMATE)
+    found = all_of(passages)
+    assert [passage.index for passage in found] == list(range(len(found)))
+    assert all(0 < passage.tokens <= LONGEST for passage in found)
+    assert all(a.span.start < b.span.start and a.span.end < b.span.end for a, b in pairwise(found))
+    assert all(passages.text(passage) == passages.text(passage).strip() != "" for passage in found)
+    covered = bytearray(len(text))
+    for passage in found:
+        covered[passage.span.start : passage.span.end] = b"1" * (passage.span.end - passage.span.start)
+    assert not "".join(text[at] for at in range(len(text)) if not covered[at]).strip()
+
+
+def test_passages_overlap_by_a_sentence(tokenizer: Tokenizer) -> None:
+    source = load(str(SAMPLE))
+    found = all_of(Passages(source, tokenizer))
+    spans = sentences(source.text)
+    starts, ends = {span.start for span in spans}, {span.end for span in spans}
+    assert all(passage.span.start in starts and passage.span.end in ends for passage in found)
+    overlaps = [
+        [span for span in spans if b.span.start <= span.start and span.end <= a.span.end] for a, b in pairwise(found)
+    ]
+    assert all(len(shared) <= 1 for shared in overlaps)
+    assert sum(len(shared) == 1 for shared in overlaps) > 0.85 * len(overlaps)
+    assert np.mean([passage.tokens for passage in found]) > 0.7 * WINDOW
+
+
+def test_no_passage_crosses_into_another_section() -> None:
+    source = load(str(SAMPLE))
+    starts = [section.span.start for section in source.sections]
+    assert len(starts) > 5
+    passages = Passages(source, ESTIMATE)
+    for passage in all_of(passages):
+        inside = [at for at in starts if passage.span.start < at < passage.span.end]
+        assert all(not source.text[passage.span.start : at].strip("# \n").count("\n") for at in inside)
+
+
+def test_a_heading_stands_with_what_follows_it() -> None:
+    text = "# One\n\n## Two\n\nIt rained. It stopped.\n\n## Three\n\nThe sun came out."
+    starts = (0, text.index("## Two"), text.index("## Three"))
+    assert said(text, *starts) == [
+        "# One\n\n## Two\n\nIt rained. It stopped.",
+        "## Three\n\nThe sun came out.",
+    ]
+
+
+def test_a_long_sentence_is_a_passage_by_itself() -> None:
+    long = "The keeper said " + "that he knew " * 50 + "the way."
+    assert WINDOW < ESTIMATE.count(long) <= LONGEST
+    assert said(f"It rained. {long} It stopped.") == ["It rained.", long, "It stopped."]
+
+
+def test_an_endless_sentence_is_cut_between_words() -> None:
+    endless = "word " * 2_000 + "end."
+    parts = said(endless)
+    assert len(parts) > 10
+    assert " ".join(parts) == endless
+
+
+def test_the_passage_that_answers_comes_first() -> None:
+    passages = Passages(load(str(SAMPLE)), ESTIMATE)
+    found = passages.nearest("Who drove Hester Vane and Ruth Crane down to Gannet Point behind the mare Duchess?", 3)
+    assert len(found) == 3
+    assert "Tobias Wren drove Hester Vane and Ruth Crane down to Gannet Point" in passages.text(found[0])
+    assert (
+        found
+        == passages.nearest("Who drove Hester Vane and Ruth Crane down to Gannet Point behind the mare Duchess?", 9)[:3]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "query"),
+    [
+        ("Маяк погас ночью.\n\n# x\n\nКапитан потерял корабль.", "Кто потерял корабль?"),
+        ("灯塔在夜里熄灭了。\n\n# x\n\n船长失去了他的船。", "谁失去了船?"),
+        ("해가 졌다.\n\n# x\n\n선장은 배를 잃었다.", "배를"),
+    ],
+)
+def test_any_script_is_searched(text: str, query: str) -> None:
+    at = text.index("# x")
+    passages = Passages(document(text, 0, at), ESTIMATE)
+    assert [passage.span.start for passage in passages.nearest(query, 5)] == [at]
+
+
+def test_what_shares_nothing_is_not_found() -> None:
+    passages = Passages(document("The lamp went out. The keeper slept."), ESTIMATE)
+    assert passages.nearest("schooner", 3) == []
+    assert passages.nearest("Who was it?", 3) == []
+    assert passages.nearest("lamp", 0) == []
+    assert passages.nearest("lamp", -1) == []
+    assert len(passages.nearest("lamp", 3)) == 1
+
+
+@pytest.mark.parametrize("encoder", [None, Letters()])
+def test_equal_passages_come_in_their_order(encoder: Letters | None) -> None:
+    text = "# x\n\nThe lamp went out and the keeper slept.\n\n" * 40
+    starts = [at for at in range(len(text)) if text.startswith("# x", at)]
+    passages = Passages(document(text, *starts), ESTIMATE, encoder)
+    assert [passage.index for passage in passages.nearest("the lamp of the keeper", 40)] == list(range(40))
+
+
+def test_an_encoder_finds_what_shares_no_word() -> None:
+    text = "# a\n\nzzz yyy.\n\n# b\n\nabba cab."
+    encoder = Letters()
+    passages = Passages(document(text, 0, text.index("# b")), ESTIMATE, encoder)
+    assert encoder.encoded == [], "nothing is encoded before it is needed"
+    assert [passage.index for passage in passages.nearest("bacca", 1)] == [1]
+    assert passages.nearest(" ", 1) == []
+    assert encoder.encoded == [*said(text, 0, text.index("# b")), "bacca"]
+
+
+def test_the_name_says_what_the_order_depends_on() -> None:
+    assert Passages(document("x"), ESTIMATE).name == "tf-idf 120-240 estimate"
+    assert Passages(document("x"), ESTIMATE, Letters()).name == "letters 120-240 estimate"
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "...", "?"])
+def test_texts_without_words_have_nothing_to_find(text: str) -> None:
+    assert Passages(document(text), ESTIMATE).nearest("lamp", 3) == []
+    assert len(Passages(document(text), ESTIMATE, Letters()).nearest("lamp", 3)) == 0
+
+
+@pytest.mark.parametrize("name", EXTREMES)
+def test_extremes_are_indexed_and_searched(name: str) -> None:
+    text = EXTREMES[name][:200_000]
+    passages = Passages(document(text), ESTIMATE)
+    passages.nearest(text[:2_000], 3)
+    assert all(passage.tokens <= LONGEST for passage in all_of(passages))
+
+
+@pytest.mark.slow
+def test_a_megabyte_is_indexed_in_seconds() -> None:
+    once = SAMPLE.read_text("utf-8")
+    text = (once * (1_000_000 // len(once) + 1))[:1_000_000]
+    passages = Passages(parse(text.encode(), name="big.md"), ESTIMATE)
+    begun = time.perf_counter()
+    passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
+    indexed = time.perf_counter()
+    for _ in range(10):
+        passages.nearest("Who drove Hester Vane to Gannet Point?", 3)
+    assert indexed - begun < 10
+    assert (time.perf_counter() - indexed) / 10 < 0.1

@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Span
+from redraft.text import quotes
+from redraft.text.quotes import locate
+from redraft.text.sentences import sentences
+from tests.text.hostile import EXTREMES, raw_texts
+
+STORY = (
+    "The keeper lit the lamp at dusk. “Who is there?” she asked — nobody answered…  \n"
+    "Ann's   ledger listed 3.5 tons of salt,\nsold well-dried to Mr. Annable. The *old* mare did not stop."
+)
+ALL = [Span(0, len(STORY))]
+
+
+def found(quote: str, text: str = STORY, within: list[Span] | None = None) -> str | None:
+    span = locate(text, quote, [Span(0, len(text))] if within is None else within)
+    return None if span is None else text[span.start : span.end]
+
+
+def test_a_quote_to_the_letter_is_found() -> None:
+    assert found("lit the lamp at dusk.") == "lit the lamp at dusk."
+    assert found("  lit the lamp\n") == "lit the lamp"
+
+
+@pytest.mark.parametrize(
+    ("quote", "place"),
+    [
+        ("THE KEEPER LIT the lamp", "The keeper lit the lamp"),
+        ('"Who is there?" she asked - nobody answered...', "Who is there?” she asked — nobody answered"),
+        ("'who is there,' she asked", "Who is there?” she asked"),
+        ("Ann’s ledger listed 3.5 tons of salt, sold", "Ann's   ledger listed 3.5 tons of salt,\nsold"),
+        ("“... sold well–dried to Mr. Annable ...”", "sold well-dried to Mr. Annable"),
+        ("the old mare", "The *old* mare"),
+    ],
+)
+def test_case_spaces_and_punctuation_may_differ(quote: str, place: str) -> None:
+    assert found(quote) == place
+
+
+def test_a_paraphrase_stands_for_the_sentence_most_like_it() -> None:
+    assert found("At dusk the keepers lit their lamps") == "The keeper lit the lamp at dusk."
+    assert found("The old mare would not stop for salt") == "The *old* mare did not stop."
+
+
+def test_of_equal_sentences_the_shorter_and_then_the_first_is_taken() -> None:
+    text = "The lamp and the oil and the boat burned. The oil lamp smoked. Smoke of the oil lamp."
+    assert found("An oil lamp", text) == "The oil lamp smoked."
+
+
+@pytest.mark.parametrize("quote", ["", " \n", "The schooner struck the reef", "It was not so", "??", "ann", "amp at"])
+def test_what_does_not_stand_there_is_not_found(quote: str) -> None:
+    text = STORY.replace("Ann's", "Joanne's")
+    assert found(quote, text) is None
+
+
+def test_a_word_is_not_found_within_another() -> None:
+    text = "Joann met Annable, and then she met Ann."
+    assert locate(text, "Ann", []) == Span(text.index("Ann."), text.index("Ann.") + 3)
+    assert locate(text, "ANN", []) == Span(text.index("Ann."), text.index("Ann.") + 3)
+    assert locate(text, "nabl", []) is None
+
+
+def test_scripts_without_spaces_have_no_words_to_split() -> None:
+    assert found("熄灭", "灯塔在夜里熄灭了。") == "熄灭"
+    assert found("灯塔 在夜里，熄灭了", "灯塔在夜里熄灭了。") == "灯塔在夜里熄灭了"
+
+
+def test_the_given_places_come_first_and_then_all_others() -> None:
+    text = "The lamp burned. The oil was gone. The lamp burned. The Oil, was gone."
+    second = text.rindex("The lamp")
+    assert locate(text, "The lamp burned", [Span(second, len(text))]) == Span(second, second + 15)
+    assert locate(text, "the oil was gone", [Span(second, len(text))]) == Span(text.rindex("The Oil"), len(text) - 1)
+    assert locate(text, "The oil was gone", [Span(second, len(text))]) == Span(17, 33), "to the letter comes first"
+    assert locate(text, "The lamp burned", []) == Span(0, 15)
+
+
+def test_a_paraphrase_is_sought_in_the_given_places_only() -> None:
+    assert locate(STORY, "At dusk the keepers lit their lamps", []) is None
+    assert locate(STORY, "At dusk the keepers lit their lamps", [Span(40, len(STORY))]) is None
+
+
+@settings(max_examples=200, deadline=None)
+@given(raw_texts, raw_texts)
+def test_any_quote_gives_a_span_within_the_text_or_none(text: str, quote: str) -> None:
+    span = locate(text, quote, [Span(0, len(text) // 2), Span(len(text) // 3, len(text))])
+    if span is not None:
+        assert 0 <= span.start < span.end <= len(text)
+        assert text[span.start : span.end] == text[span.start : span.end].strip()
+
+
+@settings(max_examples=200, deadline=None)
+@given(raw_texts, st.data())
+def test_a_sentence_of_the_text_is_found_however_it_is_spaced(text: str, data: st.DataObject) -> None:
+    spans = sentences(text)
+    if not spans:
+        return
+    span = data.draw(st.sampled_from(spans))
+    sentence = text[span.start : span.end]
+    place = locate(text, sentence, [span])
+    # Sentences may be parted within a word, and then a part of one is not looked for.
+    if place is None:
+        assert quotes._is_within_word(text, span.start) or quotes._is_within_word(text, span.end)
+        return
+    assert text[place.start : place.end] == sentence or quotes._fold(sentence).text
+    loose = quotes._fold(sentence.replace(" ", "\n  ")).text
+    assert loose == quotes._fold(sentence).text
+
+
+@given(st.characters())
+def test_folding_moves_nothing(character: str) -> None:
+    assert len(character.translate(quotes._LOWER_IN_PLACE).lower()) == 1
+
+
+@pytest.mark.slow
+def test_folding_moves_nothing_in_all_of_unicode() -> None:
+    for code in range(0x110000):
+        assert len(chr(code).translate(quotes._LOWER_IN_PLACE).lower()) == 1
+
+
+@pytest.mark.parametrize("quote", ["(a+)+$" * 1_500, "a" * 10_000, "a " * 5_000, ".*" * 5_000, "\\", "[", "😀" * 9_000])
+@pytest.mark.parametrize("name", ["one letter", "initials", "emoji", "spaces", "Japanese", "one line without spaces"])
+def test_hostile_quotes_cost_no_more_than_reading_the_text(name: str, quote: str) -> None:
+    text = EXTREMES[name][:300_000]
+    begun = time.perf_counter()
+    locate(text, quote, [Span(0, len(text)), Span(10, len(text) // 2)])
+    locate(text, text[5:10_005], [Span(10, len(text) // 2)])
+    assert time.perf_counter() - begun < 5
