@@ -1,4 +1,4 @@
-"""The examiner: asks questions about a text, and answers questions from one. Verdicts on what it knows are remembered."""
+"""The examiner: asks questions about a text, and answers questions from one. A verdict is given once and remembered."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ Result_ = TypeVar("Result_")
 
 
 async def together(tasks: Iterable[Coroutine[Any, Any, Result_]]) -> list[Result_]:
-    """The results of all tasks in their order. When one fails the others go on to their end, and then its error is raised.
+    """The results of all tasks in order. When one fails the others go on to their end, and then its error is raised.
 
     Whoever stops the whole stops each of them.
     """

@@ -159,7 +159,7 @@ def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], verdicts:
         "kind": question.kind,
         "expected": question.answer,
         "verdict": verdicts.get(n, "unjudged"),
-        "found": answers[0].answer if answers else "",
+        "found": answers[0].answer if answers and is_answer(answers[0].answer) else "",
         "sentences": list(answers[0].sentences) if answers else [],
     }
 

