@@ -148,13 +148,12 @@ class Session:
         run, prepared = self.run, self.prepared
         assert run.refinement is not None
         assert run.settings.words is not None
-        fits = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * self._pen(staff).tokens(run.settings.words)
         context = RefiningContext(
             jury=jury,
             reviser=Reviser(self._pen(staff), query=run.settings.query),
             refinement=run.refinement,
             words=run.settings.words,
-            document=prepared.document.text if fits <= run.settings.context_tokens else None,
+            document=fitting_document(prepared),
         )
         graph = refining_graph().compile(checkpointer=saver)
         # Another first draft is another refinement.
@@ -192,14 +191,7 @@ class Session:
             for judge in staff.judges
             for turn in range(judging.repeat)
         )
-        desk = EvidenceDesk(
-            prepared.document,
-            passages,
-            prepared.tokenizer,
-            run.settings.context_tokens,
-            tokens,
-            judging.embeddings or "tfidf",
-        )
+        desk = EvidenceDesk(prepared.document, passages, prepared.tokenizer, run.settings.context_tokens, tokens)
         return Jury(self.store, desk, panel, evaluators(judging, encoder), judging, self.observer)
 
     def _pen(self, staff: Staff) -> Pen:
@@ -218,6 +210,13 @@ class Session:
         note = f"the budget was used up when {partial.covered} of {plan.chunks} chunks were covered: {error.message}"
         self.store.runs.keep_draft(self.run.id, partial.text, count_words(partial.text), "partial", (note,))
         return True
+
+
+def fitting_document(prepared: Prepared) -> str | None:
+    """The document's text where a prompt has room for it beside a summary, its revision and the findings."""
+    summary = (prepared.settings.words or 0) * prepared.plan.tokens_per_word
+    needed = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * summary
+    return prepared.document.text if needed <= prepared.settings.context_tokens else None
 
 
 def _config(thread: str, steps: int) -> RunnableConfig:

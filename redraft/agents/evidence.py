@@ -6,15 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.domain import Document, Evidence, Span
+from redraft.prompts.judging import Statement
 from redraft.text.passages import Passages
 from redraft.text.quotes import locate
 from redraft.text.tokens import Tokenizer
 
-_NEAR = 3
+_NEAR = 2
 _FAR = 12
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
 _LONGEST_QUOTE = 600
+# What is said around a sentence to number it.
+_TAG_TOKENS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +29,11 @@ class EvidenceDesk:
     tokenizer: Tokenizer
     window: int
     document_tokens: int
-    retrieval: str
-    """How passages are found: it decides what is read."""
 
     @property
     def name(self) -> str:
         """What the evidence depends on."""
-        return f"{self.document.id} {self.retrieval} {self.room}"
+        return f"{self.document.id} {self.passages.name} {self.room}"
 
     @property
     def room(self) -> int:
@@ -67,6 +68,19 @@ class EvidenceDesk:
                 batches.append([number])
         return batches
 
+    def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
+        """The sentences of a summary in as many parts as it takes for each to fit into a prompt; mostly that is one."""
+        parts: list[list[Statement]] = [[]]
+        filled = 0
+        for statement in statements:
+            tokens = self.tokenizer.count(statement.sentence) + self.tokenizer.count(statement.before) + _TAG_TOKENS
+            if parts[-1] and filled + tokens > self.room:
+                parts.append([])
+                filled = 0
+            parts[-1].append(statement)
+            filled += tokens
+        return parts
+
     def _tokens(self, spans: Sequence[Span]) -> int:
         return sum(self.tokenizer.count(self.text(span)) for span in spans)
 
@@ -76,10 +90,15 @@ class EvidenceDesk:
 
     def quoted(self, quote: str, within: Sequence[Span]) -> Evidence:
         """The place that a model has quoted; where it cannot be found, nothing is claimed to stand anywhere."""
-        span = locate(self.document.text, quote[: 4 * _LONGEST_QUOTE], within)
+        span = locate(self.document.text, _cut(quote), within)
         return Evidence("") if span is None else self.place(span)
 
     def place(self, span: Span) -> Evidence:
         """The words at a place, the first of them where there are many."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
+
+
+def _cut(quote: str) -> str:
+    """A quote of a sensible length; it ends with a word."""
+    return quote if len(quote) <= 2 * _LONGEST_QUOTE else quote[: 2 * _LONGEST_QUOTE].rpartition(" ")[0]

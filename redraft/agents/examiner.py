@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Entries, account
 from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.together import together
 from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
@@ -27,14 +28,14 @@ Item = TypeVar("Item")
 Verdict = TypeVar("Verdict", bound=BaseModel)
 
 # What one entry of a reply may need. A batch is as large as lets all of its entries fit into the room for a reply.
-_QUESTION_TOKENS = 120
-_ANSWER_TOKENS = 90
-_COMPARISON_TOKENS = 60
-_NUMBER_TOKENS = 6
-_REPLY_TOKENS = 2400
+QUESTION_TOKENS = 90
+ANSWER_TOKENS = 80
+COMPARISON_TOKENS = 60
+NUMBER_TOKENS = 6
+REPLY_TOKENS = 3000
 _REPLY_FRAME = 60
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
-_QUESTIONS_NEAR = 12
+QUESTIONS_NEAR = 20
 _LONGEST_ANSWER = 600
 
 
@@ -65,14 +66,14 @@ class Examiner:
     async def ask_document(self, excerpt: str, count: int, label: str) -> list[judging.DocumentQuestion]:
         """At most `count` questions about a stretch of the document, the most important first; none on a bad reply."""
         given = judging.AskDocumentGiven(excerpt=excerpt, count=count)
-        reply = await self._ask(judging.ASK_DOCUMENT, given, count * _QUESTION_TOKENS, label)
-        return reply.value.questions[:count]
+        reply = await self._ask(judging.ASK_DOCUMENT, given, count * QUESTION_TOKENS, label)
+        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:count]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
         given = judging.RankGiven(candidates=list(candidates))
         try:
-            reply = await self._ask(judging.RANK_QUESTIONS, given, len(candidates) * _NUMBER_TOKENS, label)
+            reply = await self._ask(judging.RANK_QUESTIONS, given, len(candidates) * NUMBER_TOKENS, label)
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -87,7 +88,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
             given = judging.AskSummaryGiven(sentences=asked, at_most=at_most)
-            room = len(numbers) * at_most * _QUESTION_TOKENS
+            room = len(numbers) * at_most * QUESTION_TOKENS
             reply = await self._ask(judging.ASK_SUMMARY, given, room, _label("questions about", numbers), again)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
 
@@ -95,30 +96,47 @@ class Examiner:
             judging.ASK_SUMMARY,
             judging.SentenceQuestions,
             [[document, at_most, one.before, one.sentence] for one in statements],
-            lambda numbers: account(_batches(numbers, at_most * _QUESTION_TOKENS), ask),
+            lambda numbers: account(_batches(numbers, at_most * QUESTION_TOKENS), ask),
         )
 
     async def answers_from_summary(
+        self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceDesk
+    ) -> Account[judging.SummaryAnswer]:
+        """The answers that a summary gives to questions, UNANSWERABLE among them.
+
+        A summary too long for one prompt is read in parts, and the first part that answers a question does.
+        """
+        parts = desk.parts(statements)
+        accounts = await together(self._answers_from(part, questions) for part in parts)
+        verdicts: dict[int, judging.SummaryAnswer] = {}
+        for n in range(len(questions)):
+            said = [one.verdicts[n] for one in accounts if n in one.verdicts]
+            answer = next((one for one in said if is_answer(one.answer)), None)
+            if answer or len(said) == len(accounts):
+                verdicts[n] = answer or said[0]
+        return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
+
+    async def _answers_from(
         self, statements: Sequence[Statement], questions: Sequence[str]
     ) -> Account[judging.SummaryAnswer]:
-        """The answers that a summary gives to questions, UNANSWERABLE among them."""
-
         async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SummaryAnswer]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
-            given = judging.AnswerFromSummaryGiven(sentences=list(statements), questions=asked)
-            room = len(numbers) * _ANSWER_TOKENS
+            # What a sentence points back to is among the others here.
+            sentences = [statement.model_copy(update={"before": ""}) for statement in statements]
+            given = judging.AnswerFromSummaryGiven(sentences=sentences, questions=asked)
+            room = len(numbers) * ANSWER_TOKENS
             reply = await self._ask(judging.ANSWER_FROM_SUMMARY, given, room, _label("answers", numbers), again)
             answers = reply.value.answers
             return Entries([(one.id - 1, one if one.answer.strip() else None) for one in answers], reply.repaired)
 
-        return await account(_batches(range(len(questions)), _ANSWER_TOKENS), ask)
+        return await account(_batches(range(len(questions)), ANSWER_TOKENS), ask)
 
     async def compare(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
 
         async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.Comparison]:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * _COMPARISON_TOKENS
+            room = len(numbers) * COMPARISON_TOKENS
             reply = await self._ask(judging.COMPARE_ANSWERS, given, room, _label("compared", numbers), again)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired)
 
@@ -126,7 +144,7 @@ class Examiner:
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(_batches(numbers, _COMPARISON_TOKENS), ask),
+            lambda numbers: account(_batches(numbers, COMPARISON_TOKENS), ask),
         )
 
     async def answers_from_document(self, questions: Sequence[str], desk: EvidenceDesk) -> Account[Remembered]:
@@ -160,10 +178,10 @@ class Examiner:
             asked = [Asked(id=n + 1, question=questions[n]) for n in some]
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = _label("read more for" if wide else "looked up", some)
-            reply = await self._ask(judging.ANSWER_FROM_DOCUMENT, given, len(some) * _ANSWER_TOKENS, label, again)
+            reply = await self._ask(judging.ANSWER_FROM_DOCUMENT, given, len(some) * ANSWER_TOKENS, label, again)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
-        most = _REPLY_TOKENS // _ANSWER_TOKENS if wide else _QUESTIONS_NEAR
+        most = REPLY_TOKENS // ANSWER_TOKENS if wide else QUESTIONS_NEAR
         return await account(desk.batches(found, most), ask)
 
     async def _remembered(
@@ -198,10 +216,12 @@ class Examiner:
 
 def is_answer(text: str) -> bool:
     """Whether a reply's answer is one, and not the word that there is none."""
-    return text.strip(" .!\"'`*()[]").casefold().partition(" ")[0].rstrip(".,:;") not in _NO_ANSWER
+    words = text.strip(_MARKS).casefold()
+    return words.partition(" ")[0].rstrip(_MARKS) != UNANSWERABLE.casefold() and words not in _NO_ANSWER
 
 
-_NO_ANSWER = {UNANSWERABLE.casefold(), ""}
+_MARKS = " .,:;!\"'`*()[]"
+_NO_ANSWER = {"", "no answer", "not answerable", "n/a"}
 
 
 def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Any]) -> Remembered | None:
@@ -218,7 +238,7 @@ def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Seque
 
 
 def _batches(numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
-    size = max(1, _REPLY_TOKENS // tokens)
+    size = max(1, REPLY_TOKENS // tokens)
     return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 
 

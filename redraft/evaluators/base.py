@@ -17,7 +17,7 @@ from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
 # How many sentences stand before one that points back.
-_BEFORE = 2
+_BEFORE = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,8 +61,7 @@ class Consistency:
         if not case.statements:
             return self._without("not_applicable", "the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        at_most = max(_A_SENTENCE, ceil(_FEWEST / len(examined)))
-        at_most = max(1, min(at_most, self.claims // len(examined)))
+        at_most = questions_each(len(examined), self.claims)
         asked = await case.panel[0].questions_about(examined, at_most, case.desk.document.id)
         claims = _claims(examined, asked, at_most, self.top_k)
         passed_over = len(asked.open(range(len(examined))))
@@ -107,6 +106,11 @@ class Consistency:
         return Evaluation(self.name, self.version, outcome, reason=reason, unjudged=unjudged)
 
 
+def questions_each(sentences: int, claims: int) -> int:
+    """How many questions to ask about each sentence at most, so that they come to no more than `claims`."""
+    return max(1, min(max(_A_SENTENCE, ceil(_FEWEST / sentences)), claims // sentences))
+
+
 def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
     """All the statements, or as many as may be, evenly spread from the first to the last."""
     if len(statements) <= most:
@@ -122,6 +126,7 @@ def _claims(
         _Claim(examined[n], question)
         for n in sorted(asked.verdicts)
         for question in asked.verdicts[n].questions[:at_most]
+        if question.question.strip() and is_answer(question.answer)
     ]
     if top_k is None:
         return claims

@@ -71,7 +71,7 @@ async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -
     if not case.statements:
         # Nobody need be asked what an empty summary says.
         return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
-    answered = await judge.answers_from_summary(case.statements, [question.text for question in questions])
+    answered = await judge.answers_from_summary(case.statements, [question.text for question in questions], case.desk)
     ballot = {
         n: ANSWERED if is_answer(answer.answer) else UNANSWERED for n, answer in sorted(answered.verdicts.items())
     }

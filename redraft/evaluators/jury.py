@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import Examiner
@@ -45,12 +45,14 @@ class Jury:
 
     async def judge(self, draft: str) -> dict[str, Evaluation]:
         """Judge a stored draft by every metric at once, and store what they say."""
-        pack = await self.pack() if any(evaluator.needs_pack for evaluator in self.evaluators) else None
-        case = Case(statements_of(self.text(draft)), pack, self.panel, self.desk)
+        case = Case(statements_of(self.text(draft)), None, self.panel, self.desk)
         await together(self._judge(evaluator, case, draft) for evaluator in self.evaluators)
         return self.judged(draft)
 
     async def _judge(self, evaluator: Evaluator, case: Case, draft: str) -> None:
+        """Judge by one metric. Those that need no pack do not wait for it."""
+        if evaluator.needs_pack:
+            case = replace(case, pack=await self.pack())
         self.store.judgments.keep(draft, await evaluator.evaluate(case))
 
     def judged(self, draft: str) -> dict[str, Evaluation]:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from math import ceil, sqrt
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import Examiner
+from redraft.agents.examiner import QUESTION_TOKENS, Examiner
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import JudgingError, RejectedRequest, ReplyError
@@ -27,7 +27,9 @@ _STRETCH_TOKENS = 4096
 # More are asked for than are kept, so that there is something to choose from.
 _SPARE = 1.5
 _MOST_RANKED = 120
+_RANKED_TOKENS = 100
 _LONGEST_TEXT = 500
+_PROMPT_TOKENS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +45,9 @@ async def build_pack(examiner: Examiner, desk: EvidenceDesk, limit: int, observe
     """Ask about the whole document; at most `limit` questions, however long it is."""
     stretches = stretches_of(desk)
     wanted = questions_wanted(desk, limit)
-    each = wanted if len(stretches) == 1 else min(_MOST_IN_WINDOW, ceil(_SPARE * wanted / len(stretches)) + 1)
+    each = questions_each(wanted, len(stretches))
     asked = await together(_ask(examiner, desk, stretch, each, len(stretches), observer) for stretch in stretches)
-    found = _trimmed(asked)
+    found = _trimmed(asked, min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
     if not found:
         raise JudgingError(
             "not one question about the document came back",
@@ -79,14 +81,25 @@ def pack_key(examiner: Examiner, desk: EvidenceDesk, limit: int) -> str:
 
 def stretches_of(desk: EvidenceDesk) -> Sequence[Chunk]:
     """The document whole where it fits into a prompt, else in stretches."""
-    fits = desk.document_tokens <= desk.room
-    return chunk(desk.document, desk.tokenizer, desk.room if fits else min(desk.room, _STRETCH_TOKENS))
+    room = _room(desk)
+    fits = desk.document_tokens <= room
+    return chunk(desk.document, desk.tokenizer, room if fits else min(room, _STRETCH_TOKENS))
 
 
 def questions_wanted(desk: EvidenceDesk, limit: int) -> int:
     """6 to 12 for what fits into the window; beyond that as many more as the root of the length."""
     fitting = max(_FEWEST, min(_MOST_IN_WINDOW, count_words(desk.document.text) // _WORDS_A_QUESTION))
-    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / desk.room)))))
+    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / _room(desk))))))
+
+
+def _room(desk: EvidenceDesk) -> int:
+    """The tokens of the document that a prompt has room for beside what it says and the questions that come back."""
+    return max(desk.room, desk.window - _MOST_IN_WINDOW * QUESTION_TOKENS - _PROMPT_TOKENS)
+
+
+def questions_each(wanted: int, stretches: int) -> int:
+    """How many questions to ask for about each stretch."""
+    return wanted if stretches == 1 else min(_MOST_IN_WINDOW, ceil(_SPARE * wanted / stretches) + 1)
 
 
 async def _ask(
@@ -115,13 +128,13 @@ def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evid
     return desk.place(near[0] if near else within)
 
 
-def _trimmed(asked: Sequence[Sequence[_Found]]) -> list[_Found]:
+def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
     """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ..."""
     seen: set[str] = set()
     kept: list[_Found] = []
     for found in (one for row in zip_longest(*asked) for one in row if one is not None):
         key = one_line(found.asked.question).casefold()
-        if key not in seen and len(kept) < _MOST_RANKED:
+        if key not in seen and len(kept) < most:
             seen.add(key)
             kept.append(found)
     return sorted(kept, key=lambda found: found.stretch)

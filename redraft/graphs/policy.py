@@ -17,7 +17,7 @@ Goals = Mapping[str, float]
 TRUTH = ("consistency", "faithfulness")
 CONTENT = ("coverage", "keyfact_recall")
 # A person mends a page a few points at a time, and so does a model: with more, the last of them are passed over.
-_FINDINGS_AT_ONCE = 6
+FINDINGS_AT_ONCE = 6
 _STALLS = 2
 
 
@@ -91,7 +91,7 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
         findings = [finding for of_one in offered for finding in of_one]
         if findings:
-            chosen = findings if policy.follows else _in_turn(offered)[:_FINDINGS_AT_ONCE]
+            chosen = findings if policy.follows else _in_turn(offered)[:FINDINGS_AT_ONCE]
             return Aim(tuple(metrics), tuple(chosen))
         if policy.follows:
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator
 
 from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, lenient
 
@@ -59,9 +59,9 @@ class AskDocumentGiven(GivenModel):
 class DocumentQuestion(BaseModel):
     """A question with its answer, and the words of the excerpt that hold it."""
 
-    question: str = Field(min_length=1)
+    question: str
     kind: QuestionKind
-    answer: str = Field(min_length=1)
+    answer: str
     quote: str
 
 
@@ -134,9 +134,9 @@ class AskSummaryGiven(GivenModel):
 class SummaryQuestion(BaseModel):
     """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
 
-    question: str = Field(min_length=1)
+    question: str
     kind: QuestionKind
-    answer: str = Field(min_length=1)
+    answer: str
     importance: Importance
 
 

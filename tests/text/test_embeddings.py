@@ -135,7 +135,9 @@ def test_a_name_may_be_fetched(model: CountingModel) -> None:
     assert model.options["local_files_only"] is False
 
 
-@pytest.mark.parametrize("path", ["./models/mine", "/no/such/folder", "~/no-such-folder", "~nobody/x", "a/b/c", "a b", "\0", "x/" * 9_000])
+@pytest.mark.parametrize(
+    "path", ["./models/mine", "/no/such/folder", "~/no-such-folder", "~nobody/x", "a/b/c", "a b", "\0", "x/" * 9_000]
+)
 def test_a_path_to_nothing_is_never_taken_for_a_name(path: str, model: CountingModel) -> None:
     with pytest.raises(UsageError, match="no such folder"):
         load_encoder(path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, details
@@ -10,7 +9,7 @@ from redraft.models.extractive.finding import Found, look_up
 from redraft.models.extractive.forms import Claim, read_claim, read_question
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.source import Match, Source, Tiling, match
-from redraft.models.extractive.wording import Word, carries, is_negation
+from redraft.models.extractive.wording import carries, is_negation, is_number, listed, pairs
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     UNANSWERABLE,
@@ -21,11 +20,14 @@ from redraft.prompts.judging import (
 
 # Two sentences of which one has this share of the other's words, in order, speak of the same thing.
 _SAME = 0.6
-# With a smaller share of a claim borne out, the passages do not speak of it.
-_LEAST_BORNE_OUT = 0.2
-_DENIAL = "None of it"
-_HELPERS = frozenset("do does did be is are was were have has had will would can could".split())
+# With a smaller share of a part borne out, the passages do not say it.
+_LEAST_BORNE_OUT = 0.4
+_DENIAL = "Not so"
+# What a negation brings with it, as in "he saw" and "he did not see".
+_HELPERS = listed("do does did be is are was were have has had will would can could may might must should")
 _LONGEST_TURN = 3
+# A name or number stands in the place of another when this much else, at most, is different there.
+_LOOSE_WORDS = 2
 
 
 @answers(ANSWER_FROM_DOCUMENT)
@@ -44,8 +46,8 @@ def answer_from_document(given: AnswerFromDocumentGiven) -> DocumentAnswers:
     return DocumentAnswers(answers=answered)
 
 
-class _Beside(NamedTuple):
-    """A claim beside the place of the passages that is most like it."""
+class _Laid(NamedTuple):
+    """A claim laid beside the places of the passages that are most like it."""
 
     claim: Claim
     keys: list[str]
@@ -55,60 +57,62 @@ class _Beside(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """Whether both speak of the same thing, so that a difference is a contradiction."""
+        """Whether a sentence of the passages speaks of the same thing, so that a difference is a contradiction."""
         return self.match.shared >= _SAME * len(self.keys)
+
+    @property
+    def line(self) -> int:
+        """The line that says most about the claim."""
+        return self.match.line if self.same else self.tiling.line
 
 
 def _check(source: Source, claim: Claim) -> Found | None:
+    """What the passages have in the place of the words asked about; None where they do not speak of it."""
     keys = [word.key for word in claim.words]
     if (line := source.find(keys)) is not None:
-        return Found(_own_words(claim), [line])
+        return Found(claim.asked, [line])
     places = source.places(keys)
     tiling, beside = source.tile(keys, places), match(source, keys, places)
     if tiling is None or beside is None:
         return None
-    laid = _Beside(claim, keys, source, tiling, beside)
-    return _check_marked(laid) if claim.kind else _check_statement(laid)
-
-
-def _own_words(claim: Claim) -> str:
-    """What a claim says where the document says the same."""
-    if claim.kind is None:
-        return claim.text
-    return ", ".join(_cut(claim, first, end) for first, end in claim.marked)
-
-
-def _cut(claim: Claim, first: int, end: int) -> str:
-    return claim.text[claim.words[first].start : claim.words[end - 1].end]
-
-
-def _check_statement(laid: _Beside) -> Found | None:
+    laid = _Laid(claim, keys, source, tiling, beside)
     if laid.same and _is_denied(laid):
-        return Found(_DENIAL, [laid.match.line])
-    borne_out = laid.tiling.borne_out
-    if len(borne_out) < _LEAST_BORNE_OUT * len(laid.keys):
-        return None
+        return Found(_DENIAL, [laid.line])
+    others: list[str] = []
+    for detail in details(claim.text, claim.words):
+        if claim.first <= detail.first < claim.end:
+            if other := _instead(laid, detail):
+                others.append(other)
+            elif not _is_there(laid, detail):
+                return None
+    return Found(", ".join(others), [laid.line]) if others else _borne_out(laid)
+
+
+def _borne_out(laid: _Laid) -> Found | None:
+    """The words asked about that the passages have between the same neighbours."""
+    claim = laid.claim
     pieces: list[list[int]] = []
-    for at in borne_out:
+    held = [at for at in laid.tiling.borne_out if claim.first <= at < claim.end]
+    if len(held) < _LEAST_BORNE_OUT * (claim.end - claim.first):
+        return None
+    for at in held:
         if pieces and pieces[-1][1] == at:
             pieces[-1][1] = at + 1
         else:
             pieces.append([at, at + 1])
-    answer = " … ".join(_cut(laid.claim, first, end) for first, end in pieces)
-    return Found(answer, [laid.match.line if laid.same else laid.tiling.line])
+    return Found(" … ".join(claim.cut(first, end) for first, end in pieces), [laid.line])
 
 
-def _is_denied(laid: _Beside) -> bool:
+def _is_denied(laid: _Laid) -> bool:
     """Whether one of the two says "not" where the other, in the same words, does not."""
     there = laid.source.lines[laid.match.line].keys
-    for step, first, end, other_first, other_end in laid.match.steps:
-        if step == "equal" or max(end - first, other_end - other_first) > _LONGEST_TURN:
+    for step, first, end, other_first, other_end in laid.match.steps[:-1]:
+        short = max(end - first, other_end - other_first) <= _LONGEST_TURN
+        if step == "equal" or not short or not laid.claim.first <= first < laid.claim.end:
             continue
         here, beyond = laid.keys[first:end], there[other_first:other_end]
-        if any(map(is_negation, here)) == any(map(is_negation, beyond)):
-            continue
-        inside = other_first > 0 and (first > 0 or end < len(laid.keys))
-        if inside and not any(_says_more(key) for key in (*here, *beyond)):
+        turned = any(map(is_negation, here)) != any(map(is_negation, beyond))
+        if turned and not any(_says_more(key) for key in (*here, *beyond)):
             return True
     return False
 
@@ -117,44 +121,32 @@ def _says_more(key: str) -> bool:
     return carries(key) and not is_negation(key) and key not in _HELPERS
 
 
-def _check_marked(laid: _Beside) -> Found | None:
-    """What the passages have in the place of the marked details: the ones that differ, where some do."""
-    others: list[str] = []
+def _instead(laid: _Laid, marked: Detail) -> str:
+    """The detail of the same kind that the passages have exactly where the claim has this one, if it is another."""
+    if not laid.same:
+        return ""
     line = laid.source.lines[laid.match.line]
-    for first, end in laid.claim.marked:
-        if laid.same and (other := _instead(laid, first, end, line.words)):
-            others.append(other)
-        elif not _is_there(laid, first, end):
-            return None
-    return Found(", ".join(others) or _own_words(laid.claim), [laid.match.line])
-
-
-def _instead(laid: _Beside, first: int, end: int, there: Sequence[Word]) -> str:
-    """The detail of the same kind that the passages have exactly where the claim has the marked one."""
-    for step, step_first, step_end, other_first, other_end in laid.match.steps:
-        if step != "replace" or step_end <= first or step_first >= end:
+    text = laid.source.text_of(laid.match.line)
+    for step, first, end, other_first, other_end in laid.match.steps:
+        own = laid.keys[max(first, marked.first) : min(end, marked.last + 1)]
+        widest = marked.last - marked.first + 1 + _LOOSE_WORDS
+        if step != "replace" or not own or max(end - first, other_end - other_first) > widest:
             continue
-        text = laid.source.texts[laid.source.lines[laid.match.line].text]
-        for detail in _details_of(text, laid.source.lines[laid.match.line].start, laid.source.lines[laid.match.line].end, there):
-            overlaps = detail.first < other_end and detail.last >= other_first
-            own = {word.key for word in there[detail.first : detail.last + 1]}
-            if overlaps and detail.kind == laid.claim.kind and not own & set(laid.keys[first:end]):
+        for detail in details(text, line.own_words):
+            its = line.keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
+            if detail.kind == marked.kind and its and not set(own) & set(its):
                 return text[detail.start : detail.end]
     return ""
 
 
-def _details_of(text: str, start: int, end: int, of: Sequence[Word]) -> list[Detail]:
-    shifted = [Word(word.key, word.start - start, word.end - start) for word in of]
-    return [
-        detail._replace(start=detail.start + start, end=detail.end + start)
-        for detail in details(text[start:end], shifted)
-    ]
-
-
-def _is_there(laid: _Beside, first: int, end: int) -> bool:
-    """Whether the passages have the marked detail: a name anywhere, a number where they speak of the same thing."""
-    marked = laid.keys[first:end]
-    if laid.claim.kind == "name":
-        return any(key in laid.source for key in marked)
+def _is_there(laid: _Laid, detail: Detail) -> bool:
+    """Whether the passages have a name at all, or a number where they speak of the same thing or beside the same word."""
+    keys = laid.keys[detail.first : detail.last + 1]
+    if detail.kind == "name":
+        return any(key in laid.source for key in keys)
     near = {key for line in laid.source.lines[laid.tiling.line : laid.tiling.line + 2] for key in line.keys}
-    return all(key in near for key in marked)
+    return near.issuperset(keys) or any(
+        laid.source.has_pair(*pair)
+        for pair in pairs(laid.keys[max(0, detail.first - 1) : detail.last + 2])
+        if all(map(carries, pair)) and not all(map(is_number, pair))
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from itertools import pairwise
 
-from redraft.models.extractive.details import Detail, DetailKind, details
-from redraft.models.extractive.forms import ask_for_marked, ask_for_part
+from redraft.models.extractive.details import Detail, details
+from redraft.models.extractive.forms import Claim, ask_whether
 from redraft.models.extractive.registry import answers
-from redraft.models.extractive.wording import DAYS, MONTHS, carries, words
+from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, words
 from redraft.prompts.judging import (
     ASK_SUMMARY,
     AskSummaryGiven,
@@ -23,43 +25,66 @@ _FEWEST_WORDS = 2
 _HEADING_MARK = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|[-=*_]{3,}\s*$)")
 _ITEM_MARK = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
 _ASKS = re.compile(r"\?[\"'”’»)\]*_]*\s*$")
-_OF_STATEMENT, _OF_NAMES, _OF_NUMBERS = 5, 4, 3
+# How long a part of a sentence is that a question asks about: about a clause.
+_WORDS_PER_QUESTION = 10
+_REACH = 3
+_PLAIN, _MOST = 3, 5
 
 
 @answers(ASK_SUMMARY)
 def ask_summary(given: AskSummaryGiven) -> SummaryQuestions:
-    """For each sentence whether it is so, and whether its names and its numbers are the right ones."""
+    """Whether each sentence is true, part by part, so that all that it says is asked about just once."""
     return SummaryQuestions(
         sentences=[
-            SentenceQuestions(id=statement.id, questions=_questions(statement.sentence)[: max(0, given.at_most)])
+            SentenceQuestions(id=statement.id, questions=_questions(statement.sentence, given.at_most))
             for statement in given.sentences
         ]
     )
 
 
-def _questions(sentence: str) -> list[SummaryQuestion]:
+def _questions(sentence: str, at_most: int) -> list[SummaryQuestion]:
     text = " ".join(sentence.split())
     found = words(text)
-    if not _claims(text, [word.key for word in found]):
+    if at_most < 1 or not _claims(text, [word.key for word in found]):
         return []
-    asked = [SummaryQuestion(question=ask_for_part(text), kind="what", answer=text, importance=_OF_STATEMENT)]
-    of_kind: dict[DetailKind, list[Detail]] = {"name": [], "number": []}
-    for detail in details(text, found):
-        of_kind[detail.kind].append(detail)
-    for marked in filter(None, of_kind.values()):
-        answer = ", ".join(text[detail.start : detail.end] for detail in marked)
-        kind, importance = _weigh(marked, answer)
-        asked.append(
-            SummaryQuestion(question=ask_for_marked(text, marked), kind=kind, answer=answer, importance=importance)
-        )
+    known = details(text, found)
+    count = min(at_most, max(1, round(len(found) / _WORDS_PER_QUESTION)))
+    ends = [_cut_near(text, found, known, len(found) * part // count) for part in range(1, count)]
+    bounds = [0, *sorted(set(ends)), len(found)]
+    asked: list[SummaryQuestion] = []
+    for first, end in pairwise(bounds):
+        claim = Claim(text, found, first, end)
+        kind, importance = _weigh([detail for detail in known if first <= detail.first < end], found)
+        asked.append(SummaryQuestion(question=ask_whether(claim), kind=kind, answer=claim.asked, importance=importance))
     return asked
 
 
-def _weigh(marked: list[Detail], answer: str) -> tuple[Kind, int]:
-    if marked[0].kind == "name":
-        return "who", _OF_NAMES
-    dated = any(word.key in MONTHS | DAYS for word in words(answer))
-    return ("when" if dated else "how"), _OF_NUMBERS
+def _cut_near(text: str, of: Sequence[Word], known: Sequence[Detail], ideal: int) -> int:
+    """Where a part of a sentence best ends: behind a mark or before a little word, and never within a name."""
+    barred = {at for detail in known for at in range(detail.first + 1, detail.last + 1)}
+    free = [
+        at
+        for at in range(max(1, ideal - _REACH), min(len(of), ideal + _REACH + 1))
+        if at not in barred and of[at].start > of[at - 1].start
+    ]
+
+    def strain(at: int) -> int:
+        between = text[of[at - 1].end : of[at].start]
+        turn = carries(of[at - 1].key) and not carries(of[at].key)
+        return abs(at - ideal) - (_REACH if between.strip() else 0) - turn
+
+    return min(free, key=strain, default=ideal)
+
+
+def _weigh(known: Sequence[Detail], of: Sequence[Word]) -> tuple[Kind, int]:
+    """What a part of a sentence is about, and how much hangs on it: names and numbers are easily wrong."""
+    importance = min(_MOST, _PLAIN + len(known))
+    numbers = {of[at].key for detail in known if detail.kind == "number" for at in range(detail.first, detail.last + 1)}
+    if numbers & (MONTHS | DAYS):
+        return "when", importance
+    if any(detail.kind == "name" for detail in known):
+        return "who", importance
+    return ("how" if numbers else "what"), importance
 
 
 def _claims(text: str, keys: list[str]) -> bool:

@@ -6,18 +6,18 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, is_number
+from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, is_number, listed
 
 DetailKind = Literal["name", "number"]
 
 # Between the words of one name ("Mr. Philip Dunne", "Lomax & Dunne"), and of one date or number ("3 March, 1924").
 _WITHIN_NAME = re.compile(r"\.? |-| & |\.(?=\w)|['’]s? |['’]")
-_WITHIN_NUMBER = re.compile(r",? |-|, |\.? ")
+_WITHIN_NUMBER = re.compile(r"[.,:/-]? ?| - ")
 _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z])\. ?$")
 _OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
 _COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
 # Too loose in meaning to be asked for: "one of them", "at first", "a second later".
-_LOOSE = frozenset("one first second half quarter once twice dozen".split())
+_LOOSE = listed("one first second half quarter once twice dozen")
 # A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
 _CAPITALS_IN_TITLE = 0.7
 _SHORTEST_TITLE = 4
@@ -60,9 +60,8 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
     for at, word in enumerate(of):
         surface = text[word.start : word.end]
         capital = surface[0].isupper() and not title
-        if is_number(word.key) and surface.lower() not in _LOOSE:
-            kinds.append("number")
-        elif surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at)):
+        dated = surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at))
+        if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
             kinds.append("number")
         elif capital and carries(word.key) and surface not in ("I", "O"):
             kinds.append("name")

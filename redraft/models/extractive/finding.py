@@ -16,7 +16,9 @@ from redraft.models.extractive.wording import Word, carries, is_number, words
 _SUPPORT = 0.5
 _LONGEST_FILLER = 12
 _REASON = re.compile(r"\b(?:because|since|so that|in order to|for fear|owing to|due to|as a result of)\b[^.;!?]*", re.I)
-_TIME_OR_PLACE = re.compile(r"\b(?:on|in|at|after|before|during|by|until|when|while|near|to|from|into)\b[^,.;:!?]*", re.I)
+_TIME_OR_PLACE = re.compile(
+    r"\b(?:on|in|at|after|before|during|by|until|when|while|near|to|from|into)\b[^,.;:!?]*", re.I
+)
 
 
 class Found(NamedTuple):
@@ -41,7 +43,7 @@ def look_up(source: Source, sought: Sought) -> Found | None:
         shared = sum(step.size for step in steps)
         if best is not None and (support, shared) <= best[:2]:
             continue
-        if answer := _answer(source, sought, number, [tuple(step) for step in steps]):
+        if answer := _answer(source, sought, number, steps):
             best = (support, shared, Found(answer, lines))
     return best[2] if best else None
 
@@ -54,16 +56,15 @@ def _support(source: Source, telling: set[str], number: int) -> tuple[float, lis
     return len(own | before) / len(telling), lines
 
 
-def _answer(source: Source, sought: Sought, number: int, blocks: list[tuple[int, int, int]]) -> str:
+def _answer(source: Source, sought: Sought, number: int, blocks: Sequence[tuple[int, int, int]]) -> str:
     line = source.lines[number]
-    text = source.texts[line.text][line.start : line.end]
-    of = [Word(word.key, word.start - line.start, word.end - line.start) for word in line.words]
+    text, of = source.text_of(number), line.own_words
     if sought.gap is not None and (filler := _filler(text, of, sought, blocks)):
         return filler
     return _by_kind(text, of, sought)
 
 
-def _filler(text: str, of: Sequence[Word], sought: Sought, blocks: list[tuple[int, int, int]]) -> str:
+def _filler(text: str, of: Sequence[Word], sought: Sought, blocks: Sequence[tuple[int, int, int]]) -> str:
     """What stands between the words before the gap and those after it."""
     gap = sought.gap or 0
     first, end = 0, len(of)

@@ -7,7 +7,6 @@ nothing that the document says word for word is ever taken for something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, DetailKind
@@ -16,19 +15,15 @@ from redraft.prompts.judging import Kind
 
 GAP = "____"
 
-_STATEMENT = "Which part of this is true: “{}”?"
-_BRACKETS = {
-    "name": ("Which name belongs in the brackets: “{}”?", "Which names belong in the brackets: “{}”?"),
-    "number": ("Which number belongs in the brackets: “{}”?", "Which numbers belong in the brackets: “{}”?"),
-}
+_WHOLE = "Which part of this is true: “{}”?"
+_PART = "What should stand in the brackets: “{}”?"
 _CLOZE = {"name": "Which name fills the gap: “{}”?", "number": "Which number fills the gap: “{}”?"}
 
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
-_ASKS_FOR_PART = re.compile(r"Which part of this is true: “")
-_ASKS_FOR_BRACKETS = re.compile(r"Which (name|number)s? belongs? in the brackets: “")
+_ASKS_FOR_WHOLE = re.compile(r"Which part of this is true: “")
+_ASKS_FOR_PART = re.compile(r"What should stand in the brackets: “([^\[\]]*)\[([^\[\]]+)\]([^\[\]]*)”", re.DOTALL)
 _ASKS_FOR_GAP = re.compile(r"_{2,}")
 _SAYS_NUMBER = re.compile(r"\b(?:number|figure|year|date|how many|how much|how old)\b", re.IGNORECASE)
-_BRACKETED = re.compile(r"\[([^\[\]]*)\]")
 _OPENING = re.compile(
     r"\W*(?P<asks>who(?:m|se)?|what|when|where|why|how many|how much|how long|how old|how|which)\b"
     r"(?P<frame> (?:was|is) it that)?(?P<helper> (?:did|does|do)\b)?",
@@ -37,13 +32,23 @@ _OPENING = re.compile(
 
 
 class Claim(NamedTuple):
-    """A sentence whose truth is asked for, or one with some of its names or numbers marked."""
+    """A sentence, and which of its words, [`first`, `end`), are asked about."""
 
     text: str
     words: list[Word]
-    kind: DetailKind | None
-    marked: list[tuple[int, int]]
-    """Which words the marks enclose, as [first, end)."""
+    first: int
+    end: int
+
+    def cut(self, first: int, end: int) -> str:
+        """The words [`first`, `end`) as they stand in the sentence; all of it with the marks at its end."""
+        if (first, end) == (0, len(self.words)):
+            return self.text
+        return self.text[self.words[first].start : self.words[end - 1].end]
+
+    @property
+    def asked(self) -> str:
+        """The part asked about."""
+        return self.cut(self.first, self.end)
 
 
 class Sought(NamedTuple):
@@ -56,19 +61,13 @@ class Sought(NamedTuple):
     wants: DetailKind | None
 
 
-def ask_for_part(sentence: str) -> str:
-    """The question what of `sentence` is true."""
-    return _STATEMENT.format(sentence)
-
-
-def ask_for_marked(sentence: str, marked: Sequence[Detail]) -> str:
-    """The question whether the names, or the numbers, of `sentence` are right."""
-    pieces, end = [], 0
-    for detail in marked:
-        pieces += [_unbracketed(sentence[end : detail.start]), "[", sentence[detail.start : detail.end], "]"]
-        end = detail.end
-    marked_text = "".join([*pieces, _unbracketed(sentence[end:])])
-    return _BRACKETS[marked[0].kind][len(marked) > 1].format(marked_text)
+def ask_whether(claim: Claim) -> str:
+    """The question whether a part of a sentence, or all of it, is as the sentence has it."""
+    if claim.asked == claim.text:
+        return _WHOLE.format(claim.text)
+    start, end = claim.words[claim.first].start, claim.words[claim.end - 1].end
+    before, within, behind = map(_unbracketed, (claim.text[:start], claim.text[start:end], claim.text[end:]))
+    return _PART.format(f"{before}[{within}]{behind}")
 
 
 def ask_for_gap(sentence: str, detail: Detail) -> str:
@@ -77,18 +76,16 @@ def ask_for_gap(sentence: str, detail: Detail) -> str:
 
 
 def read_claim(question: str) -> Claim | None:
-    """The claim that a question of this module quotes; None for any other question."""
-    quoted = _QUOTED.search(question)
-    if quoted is None:
-        return None
-    text = quoted.group(1)
-    if _ASKS_FOR_PART.match(question):
-        return Claim(text, words(text), None, [])
-    if asks := _ASKS_FOR_BRACKETS.match(question):
+    """The claim that a question of this module asks about; None for any other question."""
+    if part := _ASKS_FOR_PART.match(question):
+        text = "".join(part.groups())
         found = words(text)
-        spans = [mark.span(1) for mark in _BRACKETED.finditer(text)]
-        kind: DetailKind = "name" if asks.group(1) == "name" else "number"
-        return Claim(text, found, kind, [span for span in (_within(found, *span) for span in spans) if span])
+        start, end = len(part.group(1)), len(part.group(1)) + len(part.group(2))
+        inside = [at for at, word in enumerate(found) if start <= word.start and word.end <= end]
+        return Claim(text, found, inside[0], inside[-1] + 1) if inside else None
+    if _ASKS_FOR_WHOLE.match(question) and (quoted := _QUOTED.search(question)):
+        found = words(quoted.group(1))
+        return Claim(quoted.group(1), found, 0, len(found)) if found else None
     return None
 
 
@@ -120,8 +117,3 @@ def _kind(asks: str) -> Kind:
 
 def _unbracketed(text: str) -> str:
     return text.replace("[", "(").replace("]", ")")
-
-
-def _within(of: Sequence[Word], start: int, end: int) -> tuple[int, int] | None:
-    inside = [at for at, word in enumerate(of) if word.start >= start and word.end <= end]
-    return (inside[0], inside[-1] + 1) if inside else None

@@ -6,13 +6,18 @@ import asyncio
 
 from pydantic import BaseModel
 
-import redraft.models.extractive.drafting  # noqa: F401  (binds the handlers)
+import redraft.models.extractive.asking
+import redraft.models.extractive.checking
+import redraft.models.extractive.claims
+import redraft.models.extractive.covering
+import redraft.models.extractive.drafting
+import redraft.models.extractive.revising  # noqa: F401  (binds the handlers)
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling
 from redraft.models.extractive.registry import handler_for
 from redraft.prompts.contract import Given_, Value_
 
-VERSION = 1
+VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 _CHARACTERS_PER_TOKEN = 4

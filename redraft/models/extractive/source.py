@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
@@ -30,6 +30,11 @@ class Line(NamedTuple):
     def keys(self) -> list[str]:
         """The keys of its words."""
         return [word.key for word in self.words]
+
+    @property
+    def own_words(self) -> list[Word]:
+        """Its words, as they stand in the line itself."""
+        return [Word(word.key, word.start - self.start, word.end - self.start) for word in self.words]
 
 
 class Run(NamedTuple):
@@ -80,6 +85,10 @@ class Source:
     def __contains__(self, key: object) -> bool:
         return key in self._known
 
+    def has_pair(self, first: str, second: str) -> bool:
+        """Whether the two stand next to each other in a line."""
+        return (first, second) in self._by_term
+
     def text_of(self, line: int) -> str:
         """The line to the letter."""
         found = self.lines[line]
@@ -99,7 +108,7 @@ class Source:
 
     def places(self, sought: Sequence[str]) -> list[int]:
         """The lines that share most with `sought`, best first."""
-        votes: Counter[int] = Counter()
+        votes: dict[int, float] = defaultdict(float)
         for term in _terms(sought):
             if holders := self._by_term.get(term):
                 weight = math.log(1 + len(self.lines) / len(holders)) * (1 if isinstance(term, str) else _PAIR_WEIGHT)
@@ -151,18 +160,14 @@ def _agreement(sought: Sequence[str], first: int, there: Sequence[str], at: int)
 
 def _interior(runs: Sequence[Run], length: int) -> list[int]:
     """The words that have the same neighbours there as here; the first and last of all have only one to have."""
-    return [
-        at
-        for run in runs
-        for at in range(run.first + (run.first > 0), run.end - (run.end < length))
-    ]
+    return [at for run in runs for at in range(run.first + (run.first > 0), run.end - (run.end < length))]
 
 
 class Match(NamedTuple):
     """A line laid beside what is sought, word by word; `steps` as `difflib` gives them."""
 
     line: int
-    steps: list[tuple[str, int, int, int, int]]
+    steps: Sequence[tuple[str, int, int, int, int]]
     shared: int
 
 
@@ -173,5 +178,5 @@ def match(source: Source, sought: Sequence[str], places: Iterable[int]) -> Match
         steps = SequenceMatcher(None, sought, source.lines[number].keys, autojunk=False).get_opcodes()
         shared = sum(end - first for step, first, end, _, _ in steps if step == "equal")
         if best is None or shared > best.shared:
-            best = Match(number, [tuple(step) for step in steps], shared)
+            best = Match(number, steps, shared)
     return best

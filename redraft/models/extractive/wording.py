@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from typing import NamedTuple
 
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
@@ -13,41 +14,49 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 # Scripts that put no spaces between words: there every letter is a word of its own.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
-    rf"\d+(?:[.,]\d+)*(?:st|nd|rd|th)?(?![^\W\d_])|\d+(?:[.,]\d+)*"
-    rf"|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
+    rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
 )
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)$")
-_CONTRACTION = re.compile(r"^(.*?)['’](s|t|ll|re|ve|d|m)$")
-_SHORT_FORMS = {"ll": "will", "re": "are", "ve": "have", "d": "would", "m": "am"}
+_CONTRACTION = re.compile(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
+_TAILS: Mapping[str, tuple[str, ...]] = {
+    "s": (),
+    "ll": ("will",),
+    "re": ("are",),
+    "ve": ("have",),
+    "d": ("would",),
+    "m": ("am",),
+}
 _BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _WHOLE = {"cannot": ("can", "not"), "n't": ("not",), "n’t": ("not",)}
 
-_NUMERALS = {
-    word: str(value)
-    for value, word in enumerate(
+
+def listed(text: str) -> frozenset[str]:
+    """The words of a list."""
+    return frozenset(text.split())
+
+
+def _numerals() -> Mapping[str, str]:
+    small = (
         "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
-        " seventeen eighteen nineteen".split()
+        " seventeen eighteen nineteen"
     )
-} | {
-    word: str(value)
-    for value, word in zip(
-        range(20, 100, 10), "twenty thirty forty fifty sixty seventy eighty ninety".split(), strict=True
-    )
-}
-_MAGNITUDES = frozenset("hundred thousand million billion trillion dozen".split())
-_ORDINALS = frozenset(
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice".split()
+    tens = "twenty thirty forty fifty sixty seventy eighty ninety"
+    values = {word: str(value) for value, word in enumerate(small.split())}
+    return values | {word: str(value) for value, word in zip(range(20, 100, 10), tens.split(), strict=True)}
+
+
+_NUMERALS = _numerals()
+_MAGNITUDES = listed("hundred thousand million billion trillion dozen")
+_ORDINALS = listed(
+    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice"
 )
-_NEGATIONS = frozenset("not never no none nobody nothing neither nor without nowhere".split())
+_NEGATIONS = listed("not never no none nobody nothing neither nor without nowhere")
 # Words that say how often or how many, and so carry the sense of a sentence, though stop word lists have them.
 _TELLING = _NEGATIONS | _NUMERALS.keys()
-_LITTLE = frozenset("say says said mr mrs ms dr u upon onto unto shall till ago though".split())
-_STOPPED = ENGLISH_STOP_WORDS | _LITTLE
+_STOPPED = ENGLISH_STOP_WORDS | listed("say says said mr mrs ms dr u does did upon onto unto shall till ago though")
 
-MONTHS = frozenset(
-    "january february march april may june july august september october november december".split()
-)
-DAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday".split())
+MONTHS = listed("january february march april may june july august september october november december")
+DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
 
 
 class Word(NamedTuple):
@@ -64,8 +73,7 @@ def words(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         start, end = match.span()
         ending = start > 0 and text[start - 1] in "'’"
-        for key in _keys(match.group(), ending):
-            found.append(Word(key, start, end))
+        found.extend(Word(key, start, end) for key in _keys(match.group(), ending))
     return found
 
 
@@ -76,7 +84,7 @@ def keys(text: str) -> list[str]:
 
 def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
     """Every two neighbouring keys."""
-    return zip(of, of[1:], strict=False)
+    return pairwise(of)
 
 
 @lru_cache(maxsize=100_000)
@@ -86,24 +94,21 @@ def _keys(token: str, ending: bool) -> tuple[str, ...]:
     token = token.casefold()
     if token in _WHOLE:
         return _WHOLE[token]
-    if ending and (token == "s" or token in _SHORT_FORMS):
-        return (_SHORT_FORMS[token],) if token in _SHORT_FORMS else ()
+    if ending and token in _TAILS:
+        return _TAILS[token]
     if short := _CONTRACTION.match(token):
         base, tail = short.groups()
-        if tail == "t" and base.endswith("n"):
+        if tail in _TAILS:
+            return (_key(base), *_TAILS[tail])
+        if base.endswith("n"):
             base = base[:-1]
-            return ((_BEFORE_NOT.get(base, base)),"not") if base else ("not",)
-        if tail in _SHORT_FORMS:
-            return (_key(base), _SHORT_FORMS[tail])
-        if tail == "s":
-            return (_key(base),)
+            return (_key(_BEFORE_NOT.get(base, base)), "not")
     return (_key(token),)
 
 
 def _key(token: str) -> str:
     if token[0].isdigit():
-        bare = _ORDINAL.sub(r"\1", token)
-        return bare.replace(",", "") if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", bare) else bare
+        return _ORDINAL.sub(r"\1", token)
     return _NUMERALS.get(token) or _stem(token)
 
 

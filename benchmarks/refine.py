@@ -1,0 +1,156 @@
+"""What four rounds of refinement do to the first 250 words of a text, and what judging a second draft costs.
+
+    python -m benchmarks.refine [--words 250] [--rounds 4] [--stories 25]
+
+Without any language model: the extractive model judges and revises. It reads the sample book, and the stories of
+squality/dev.jsonl under $REDRAFT_DATA (by default ../shared/data) where they are there. Token counts are those of the
+ledger, where a request of the extractive model counts a token for every four characters that it is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sqlite3
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from statistics import fmean
+
+from benchmarks.common import SAMPLE, stories, table
+from redraft import Document, Judging, Refinement, Result, Settings, Store, evaluate, load, refine, summarize
+from redraft.text.documents import parse
+from redraft.text.sentences import sentences
+from redraft.text.words import count_words
+
+METRICS = ("coverage", "consistency")
+
+
+def documents(most: int) -> list[Document]:
+    """The sample book, then the stories."""
+    found = [parse(story["document"].encode(), name=f"story {n}.txt") for n, story in enumerate(stories()[:most])]
+    return [load(str(SAMPLE)), *found]
+
+
+def lead(text: str, words: int) -> str:
+    """The beginning of a text as it stands, up to the last whole sentence within so many words."""
+    end = 0
+    for span in sentences(text):
+        if count_words(text[: span.end]) > words:
+            break
+        end = span.end
+    return text[:end]
+
+
+async def refined(document: Document, words: int, rounds: int, store: Store) -> Result:
+    goals = dict.fromkeys(METRICS, 1.0)
+    settings = Settings(words=words)
+    return await refine(
+        document, lead(document.text, words), Refinement(goals=goals, rounds=rounds), settings, store=store
+    )
+
+
+async def gains(words: int, rounds: int, most: int) -> None:
+    print(f"{rounds} rounds from the first {words} words, goals of 1.0 for both metrics, policy consistency-first\n")
+    rows: list[tuple[object, ...]] = [("", "words", "coverage", "after", "consistency", "after", "taken", "stop")]
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        for document in documents(most):
+            results.append(await refined(document, words, rounds, store))
+            rows.append(_row(results[-1]))
+    table(rows)
+    print()
+    before = {metric: fmean(result.initial_scores[metric] or 0.0 for result in results) for metric in METRICS}
+    after = {metric: fmean(result.scores[metric] or 0.0 for result in results) for metric in METRICS}
+    for metric in METRICS:
+        print(f"mean {metric}: {before[metric]:.3f} -> {after[metric]:.3f} ({after[metric] - before[metric]:+.3f})")
+    print(f"coverage gained {100 * (after['coverage'] / before['coverage'] - 1):+.0f} % relative")
+    worse = [
+        result.title
+        for result in results
+        if any((result.scores[metric] or 0.0) < (result.initial_scores[metric] or 0.0) for metric in METRICS)
+    ]
+    print(f"runs that returned a draft with a lower score than the one they began with: {len(worse)} {worse or ''}")
+    print(f"longest result: {max(result.draft.words for result in results if result.draft)} words\n")
+
+
+def _row(result: Result) -> tuple[object, ...]:
+    assert result.draft is not None
+    scores = [one[metric] for metric in METRICS for one in (result.initial_scores, result.scores)]
+    taken = sum(bool(made.accepted) for made in result.rounds[1:])
+    made = f"{taken} of {len(result.rounds) - 1}"
+    return (result.title[:28], result.draft.words, *scores, made, result.run.stop_reason)
+
+
+async def costs(words: int) -> None:
+    """Every figure is from a database of its own, so that nothing is known beforehand."""
+    print("prompt tokens of judging a draft of the sample book, by the ledger\n")
+    document = load(str(SAMPLE))
+    rows: list[tuple[object, ...]] = [("", "first draft", "with the pack", "second draft", "share")]
+    for name, first, second in await _pairs(document, words):
+        with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+            one, other = [await evaluate(document, text, store=store) for text in (first, second)]
+            pack = _tokens(store, one.run.id, ("ask_document", "rank_questions"))
+        all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
+        share = f"{100 * all_of_other / all_of_one:.1f} %"
+        rows.append((name, all_of_one - pack, all_of_one, all_of_other, share))
+    table(rows)
+    print()
+
+
+async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
+    """A draft and the one that is judged after it."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        result = await refined(document, words, 1, store)
+        drafts = [store.runs.draft(made.draft).text for made in result.rounds]
+        long = (await summarize(document, Settings(words=1200), store=store)).summary or ""
+        other = (await summarize(document, Settings(words=words), store=store)).summary or ""
+    sixty = [long[span.start : span.end] for span in sentences(long)][:60]
+    changed = [*sixty]
+    # Two sentences of the document that are not in the summary take the places of two that are.
+    fresh = [document.text[span.start : span.end] for span in sentences(document.text)]
+    spare = [text for text in fresh if text not in sixty and 12 <= len(text.split()) <= 30]
+    changed[20], changed[40] = spare[100], spare[300]
+    await _judged_again(document, sixty, changed)
+    return [
+        (f"the first {words} words, then their first revision", drafts[0], drafts[1]),
+        (f"two of {len(sixty)} sentences changed", " ".join(sixty), " ".join(changed)),
+        ("another summary altogether", drafts[0], other),
+    ]
+
+
+async def _judged_again(document: Document, sixty: list[str], changed: list[str]) -> None:
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        judging = Judging(metrics=("consistency",))
+        runs = [
+            (await evaluate(document, " ".join(text), store=store, judging=judging)).run.id for text in (sixty, changed)
+        ]
+        asked = [_sentences_asked(store, run) for run in runs]
+    print(f"sentences asked about: {asked[0]} of {len(sixty)} for the first draft, {asked[1]} after two were changed\n")
+
+
+def _sentences_asked(store: Store, run: str) -> int:
+    with closing(sqlite3.connect(store.path)) as database:
+        query = "SELECT t.text FROM calls c JOIN texts t ON t.id = c.reply WHERE c.run = ? AND c.prompt = 'ask_summary'"
+        return sum(len(json.loads(reply)["sentences"]) for (reply,) in database.execute(query, (run,)))
+
+
+def _tokens(store: Store, run: str, prompts: tuple[str, ...]) -> int:
+    with closing(sqlite3.connect(store.path)) as database:
+        rows = database.execute("SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt", (run,))
+        return sum(tokens for prompt, tokens in rows if prompt in prompts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--words", type=int, default=250)
+    parser.add_argument("--rounds", type=int, default=4)
+    parser.add_argument("--stories", type=int, default=25)
+    options = parser.parse_args()
+    asyncio.run(gains(options.words, options.rounds, options.stories))
+    asyncio.run(costs(options.words))
+
+
+if __name__ == "__main__":
+    main()

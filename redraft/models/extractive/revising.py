@@ -1,0 +1,209 @@
+"""Revising a summary, point by point, with sentences of the document, within a number of words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from redraft.models.extractive.details import Detail, details
+from redraft.models.extractive.forms import read_claim
+from redraft.models.extractive.lexicon import CONNECTIVE, PRONOUN
+from redraft.models.extractive.prose import finish, plain
+from redraft.models.extractive.registry import answers
+from redraft.models.extractive.source import Source
+from redraft.models.extractive.wording import carries, keys, words
+from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.text.ranking import rank
+from redraft.text.sentences import sentences
+from redraft.text.vectors import SentenceVectors
+from redraft.text.words import count_words
+
+# A sentence that points back to another is brought in only where no other serves nearly as well.
+_ADRIFT = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A sentence of the draft: what stands before it, itself, what it was, and whether it may be dropped."""
+
+    gap: str
+    text: str
+    was: str
+    fixed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    units: tuple[_Unit, ...]
+    tail: str
+
+    @property
+    def text(self) -> str:
+        return "".join(unit.gap + unit.text for unit in self.units).lstrip() + self.tail
+
+    def where(self, sentence: str) -> int | None:
+        """Which unit a sentence is, or was."""
+        sought = keys(sentence)
+        for at, unit in enumerate(self.units):
+            if sought in (keys(unit.text), keys(unit.was)):
+                return at
+        return None
+
+    def holds(self, sentence: str) -> bool:
+        sought = keys(sentence)
+        return any(keys(unit.text) == sought for unit in self.units)
+
+    def put(self, at: int, unit: _Unit) -> _Draft:
+        return replace(self, units=(*self.units[:at], unit, *self.units[at + 1 :]))
+
+    def insert(self, at: int, text: str) -> _Draft:
+        """Add a sentence, in the paragraph of the one before it."""
+        unit = _Unit(" " if at else "", text, text, True)
+        units = [*self.units[:at], unit, *self.units[at:]]
+        if at == 0 and len(units) > 1:
+            units[1] = replace(units[1], gap=units[1].gap or " ")
+        return replace(self, units=tuple(units))
+
+    def drop(self, at: int) -> _Draft:
+        """Take a sentence out; where it began a paragraph, the next one does."""
+        units = list(self.units)
+        gone = units.pop(at)
+        if at < len(units) and "\n" in gone.gap and "\n" not in units[at].gap:
+            units[at] = replace(units[at], gap=gone.gap)
+        return replace(self, units=tuple(units))
+
+
+@answers(REVISE)
+def revise(given: ReviseGiven) -> str:
+    """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
+    draft = _read(given.summary, given.keep)
+    source = Source([given.document]) if given.document else None
+    for point in given.points:
+        changed = _applied(draft, point, source)
+        fitting = _fitted(changed, given.words)
+        if fitting is not None and fitting.units:
+            draft = fitting
+    return draft.text if count_words(draft.text) <= given.words else _fitted_or_cut(draft, given.words)
+
+
+def _read(summary: str, keep: Sequence[str]) -> _Draft:
+    kept = {tuple(keys(sentence)) for sentence in keep}
+    units, end = [], 0
+    for span in sentences(summary):
+        text = summary[span.start : span.end]
+        units.append(_Unit(summary[end : span.start], text, text, tuple(keys(text)) in kept))
+        end = span.end
+    return _Draft(tuple(units), summary[end:])
+
+
+def _applied(draft: _Draft, point: Point, source: Source | None) -> _Draft:
+    if point.task == "correct":
+        return _corrected(draft, point)
+    sentence = _needed(point)
+    if not sentence or draft.holds(sentence):
+        return draft
+    return draft.insert(_place(draft, sentence, source), sentence)
+
+
+def _corrected(draft: _Draft, point: Point) -> _Draft:
+    at = draft.where(point.sentence)
+    if at is None:
+        return draft
+    unit = draft.units[at]
+    if unit.fixed and unit.text == unit.was:  # it has to stay, or is what a point before has brought in
+        return draft
+    if mended := _mended(unit.text, point):
+        return draft.put(at, replace(unit, text=mended, fixed=True))
+    sentence = _needed(point)
+    if not sentence or draft.holds(sentence):
+        return draft.drop(at) if not unit.fixed else draft
+    return draft.put(at, replace(unit, text=sentence, fixed=True))
+
+
+def _mended(text: str, point: Point) -> str:
+    """The sentence with the document's name or number in the place of its own; nothing where that cannot be done."""
+    found = words(point.answer)
+    right = details(point.answer, found)
+    if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
+        return ""
+    supported = set(keys(point.evidence))
+    wrong = [
+        detail for detail, its_keys in _marked(text, point) if detail.kind == right[0].kind and not its_keys & supported
+    ]
+    if len(wrong) != 1:
+        return ""
+    answer = point.answer[right[0].start : right[0].end]
+    return text[: wrong[0].start] + answer + text[wrong[0].end :]
+
+
+def _marked(text: str, point: Point) -> Iterator[tuple[Detail, set[str]]]:
+    """The details of a sentence that a point can be about, with their words."""
+    claim = read_claim(point.question)
+    asked = (
+        {word.key for first, end in claim.marked for word in claim.words[first:end]} if claim else None
+    )
+    found = words(text)
+    for detail in details(text, found):
+        own = {word.key for word in found[detail.first : detail.last + 1]}
+        if asked is None or own <= asked:
+            yield detail, own
+
+
+def _needed(point: Point) -> str:
+    """The sentence of the evidence that says most of what the point asks for."""
+    wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
+    answer = {key for key in keys(point.answer) if carries(key)}
+    best, most = "", -1.0
+    for span in sentences(point.evidence):
+        text = finish(plain(point.evidence[span.start : span.end]))
+        own = set(keys(text))
+        leans = PRONOUN.match(text) or CONNECTIVE.match(text)
+        worth = (len(own & wanted) + len(own & answer)) * (_ADRIFT if leans else 1.0)
+        if own and worth > most:
+            best, most = text, worth
+    return best
+
+
+def _place(draft: _Draft, sentence: str, source: Source | None) -> int:
+    """Where a sentence belongs: where the document has it, or behind the one that is most like it."""
+    if source and (own := source.find(keys(sentence))) is not None:
+        before = [at for at, unit in enumerate(draft.units) if _line(source, unit.text) <= own]
+        return before[-1] + 1 if before else 0
+    likeness = SentenceVectors([unit.text for unit in draft.units]).similarity_to(sentence)
+    return int(np.argmax(likeness)) + 1 if likeness.any() else len(draft.units)
+
+
+def _line(source: Source, text: str) -> int:
+    """The line of the document that a sentence of the draft is most like."""
+    sought = keys(text)
+    found = source.find(sought)
+    if found is not None:
+        return found
+    places = source.places(sought)
+    return places[0] if places else len(source.lines)
+
+
+def _fitted(draft: _Draft, limit: int) -> _Draft | None:
+    """The draft without as many of its least central sentences as are too many; None where too much is to stay."""
+    if (over := count_words(draft.text) - limit) <= 0:
+        return draft
+    ranks = rank(SentenceVectors([unit.text for unit in draft.units]))
+    loose = sorted((float(ranks[at]), at) for at, unit in enumerate(draft.units) if not unit.fixed)
+    dropped: list[int] = []
+    for _, at in loose:
+        if over <= 0:
+            break
+        dropped.append(at)
+        over -= count_words(draft.units[at].text)
+    for at in sorted(dropped, reverse=True):
+        draft = draft.drop(at)
+    return draft if count_words(draft.text) <= limit else None
+
+
+def _fitted_or_cut(draft: _Draft, limit: int) -> str:
+    """The draft within the limit at all costs: what was to stay goes last, from the end."""
+    loose = _Draft(tuple(replace(unit, fixed=False) for unit in draft.units), draft.tail)
+    fitting = _fitted(draft, limit) or _fitted(loose, limit) or draft
+    return fitting.text

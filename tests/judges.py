@@ -1,0 +1,340 @@
+"""A judge and a writer that go by rules, over any wire: they know only what stands in the prompt as it was sent.
+
+Their world is an island of keepers. A keeper has a number and a name, and a text either tells it or does not.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
+from redraft.domain import Document, Usage
+from redraft.errors import ModelError, UnreadableReply
+from redraft.models.base import Request
+from redraft.models.reading import NoValueError, read_value
+from redraft.models.testing import FunctionModel, Line
+from redraft.prompts.book import PromptBook
+from redraft.prompts.catalog import PROMPTS
+from redraft.results import Result
+from redraft.text.documents import parse
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+
+KEY = "sk-test-0123456789abcdef"
+UNANSWERABLE = "UNANSWERABLE"
+_KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
+_SHAPES = {prompt.returns.__name__: name for name, prompt in PROMPTS.items() if prompt.returns is not str}
+_ITEM = r'<{tag} n="(\d+)">\n(.*?)\n</{tag}>'
+
+Json = dict[str, Any]
+Said = str | Json | Answer | Fault | ModelError
+
+
+def island(keepers: int = 12) -> Document:
+    """A document that tells of each keeper once."""
+    lines = (
+        f"The keeper number {n} is called Tom{n} and lives at station {7 * n} by the cold sea for {n + 3} years."
+        for n in range(1, keepers + 1)
+    )
+    return parse(("# The Keepers\n\n" + "\n\n".join(lines)).encode(), name="keepers.md")
+
+
+def told(*numbers: int, wrong: Mapping[int, str] | None = None) -> str:
+    """A summary that tells of some keepers, of the `wrong` ones by a name that is not theirs."""
+    names = {n: f"Tom{n}" for n in numbers} | dict(wrong or {})
+    return " ".join(f"The keeper number {n} is called {name}." for n, name in sorted(names.items()))
+
+
+def keepers_in(text: str) -> dict[int, str]:
+    """The keepers that a text tells of."""
+    return {int(number): name for number, name in _KEEPER.findall(text)}
+
+
+def asked_of(question: str) -> int:
+    """The keeper that a question is about."""
+    found = re.search(r"\d+", question)
+    assert found is not None
+    return int(found.group())
+
+
+def named(number: int) -> str:
+    """The question about a keeper."""
+    return f"What is keeper number {number} called?"
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What a judge or a writer is handed: which prompt it is, and its text."""
+
+    prompt: str
+    text: str
+    again: bool = False
+    """Whether an earlier reply is complained of."""
+    wanted: int = 0
+    """The room for the reply, in tokens."""
+
+    def items(self, tag: str) -> dict[int, dict[str, str]]:
+        """The numbered items within fences, each as its lines by name; a line without a name is the item's `text`."""
+        found = re.findall(_ITEM.format(tag=tag), self.text, re.DOTALL)
+        return {int(number): _fields(body) for number, body in found}
+
+    def within(self, tag: str) -> str:
+        """What stands in a fence without numbers."""
+        found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
+        return found.group(1) if found else ""
+
+    @property
+    def numbers(self) -> list[int]:
+        """The numbers of what is to be judged."""
+        return next(list(found) for tag in ("question", "pair", "sentence") if (found := self.items(tag)))
+
+    def limit(self, pattern: str) -> int:
+        """A number that the prompt states."""
+        found = re.search(pattern, self.text)
+        assert found is not None
+        return int(found.group(1))
+
+
+def _fields(body: str) -> dict[str, str]:
+    fields: dict[str, str] = {"text": body}
+    for line in body.split("\n"):
+        name, colon, text = line.partition(": ")
+        if colon and name.isidentifier():
+            fields[name] = text
+    return fields
+
+
+Script = Callable[[Sheet], Said]
+
+
+class Keepers:
+    """Judges without a fault, and mends what it is told to. Others inherit from it, and do something worse."""
+
+    def __call__(self, sheet: Sheet) -> Said:
+        said: Said = getattr(self, sheet.prompt)(sheet)
+        return said
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        found = list(re.finditer(r"The keeper number (\d+) is called (\w+) and lives", sheet.within("excerpt")))
+        asked = [
+            {"question": named(int(one[1])), "kind": "who", "answer": one[2], "quote": one.group()} for one in found
+        ]
+        return {"questions": asked[: sheet.limit(r"Write (\d+) questions")]}
+
+    def rank_questions(self, sheet: Sheet) -> Said:
+        return {"order": sheet.numbers}
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        sentences = {n: keepers_in(item["sentence"]) for n, item in sheet.items("sentence").items()}
+        answers = []
+        for n, item in sheet.items("question").items():
+            number = asked_of(item["text"])
+            places = [place for place, told_there in sentences.items() if number in told_there]
+            answer = sentences[places[0]][number] if places else UNANSWERABLE
+            answers.append({"id": n, "answer": answer, "sentences": places[:1]})
+        return {"answers": answers}
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        return {
+            "comparisons": [
+                {"id": n, "reason": "names", "verdict": "agrees" if one["document"] == one["summary"] else "contradicts"}
+                for n, one in sheet.items("pair").items()
+            ]
+        }
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        return {
+            "sentences": [
+                {
+                    "id": n,
+                    "questions": [
+                        {"question": named(number), "kind": "who", "answer": name, "importance": 3}
+                        for number, name in keepers_in(item["sentence"]).items()
+                    ],
+                }
+                for n, item in sheet.items("sentence").items()
+            ]
+        }
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        known = keepers_in(" ".join(item["text"] for item in sheet.items("passage").values()))
+        return {
+            "answers": [
+                {"id": n, "answer": known.get(number, UNANSWERABLE), "quote": f"keeper number {number} is called"}
+                for n, item in sheet.items("question").items()
+                for number in [asked_of(item["text"])]
+            ]
+        }
+
+    def revise(self, sheet: Sheet) -> Said:
+        text = sheet.within("summary")
+        for point in sheet.items("point").values():
+            text = self.mended(text, point)
+        return text
+
+    def mended(self, text: str, point: dict[str, str]) -> str:
+        """The summary when one point is dealt with."""
+        if point["task"] == "change":
+            return f"{text} {point['instruction']}"
+        number = asked_of(point["question"])
+        right = f"The keeper number {number} is called {point['answer']}."
+        return text.replace(point["sentence"], right) if point["task"] == "correct" else f"{text} {right}"
+
+
+class Lazy(Keepers):
+    """Mends the first point only."""
+
+    def revise(self, sheet: Sheet) -> Said:
+        return self.mended(sheet.within("summary"), sheet.items("point")[1])
+
+
+@dataclass
+class Saying(Keepers):
+    """Judges without a fault, and replies to whoever asks for a revision with what is put into its mouth."""
+
+    revision: Said | Callable[[Sheet], Said]
+
+    def revise(self, sheet: Sheet) -> Said:
+        return self.revision(sheet) if callable(self.revision) else self.revision
+
+
+def seen_on(wire: Seen) -> Sheet:
+    """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
+    body, text = wire.body, text_of(wire.messages[0])
+    schema = (body.get("response_format") or {}).get("json_schema") or {}
+    tools = body.get("tools") or [{}]
+    shape = schema.get("name") or tools[0].get("function", {}).get("name") or ""
+    plain = re.search(r'"title": "(\w+)", "type": "object"}$', text)
+    shape = shape or (plain.group(1) if plain else "")
+    room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
+    return Sheet(_SHAPES.get(shape, "revise"), text, len(wire.messages) > 1, room)
+
+
+def served(script: Script) -> Callable[[Seen], str | Answer | Fault]:
+    """The script as a server's."""
+
+    def serve(wire: Seen) -> str | Answer | Fault:
+        said = script(seen_on(wire))
+        assert not isinstance(said, ModelError)
+        return json.dumps(said) if isinstance(said, dict) else said
+
+    return serve
+
+
+def function_model(script: Script, identity: str = "function") -> FunctionModel:
+    """The script as a model without a wire."""
+    book = PromptBook()
+
+    def answer(request: Request[Any, Any]) -> Line:
+        sheet = Sheet(
+            request.prompt.name,
+            book.render(request.prompt, request.given),
+            request.complaint is not None,
+            request.sampling.max_tokens or 0,
+        )
+        said = script(sheet)
+        if isinstance(said, ModelError):
+            return said
+        shape = request.prompt.returns
+        text = said if isinstance(said, str) else json.dumps(said)
+        if not issubclass(shape, BaseModel):
+            return text
+        try:
+            value: Line = read_value(text, shape)
+        except NoValueError as error:
+            return UnreadableReply(str(error), text=text, usage=Usage())
+        return value
+
+    return FunctionModel(answer, identity)
+
+
+class Court:
+    """A store, and judgments and refinements on it. Every sheet that reached the judge or the writer is kept."""
+
+    def __init__(
+        self, folder: Path, script: Script | None = None, *, document: Document | None = None, url: str = ""
+    ) -> None:
+        self.store = Store(folder / "redraft.db")
+        self.document = document or island()
+        self.sheets: list[Sheet] = []
+        self.script: Script = script or Keepers()
+        self.url = url
+        self.model = None if url else function_model(self.hear)
+
+    def hear(self, sheet: Sheet) -> Said:
+        """What the script says, once the sheet is noted."""
+        self.sheets.append(sheet)
+        return self.script(sheet)
+
+    def asked(self, *prompts: str) -> list[Sheet]:
+        """The sheets of some prompts, in order."""
+        return [sheet for sheet in self.sheets if sheet.prompt in prompts]
+
+    def items(self, prompt: str) -> int:
+        """How many items one prompt has been asked about."""
+        return sum(len(sheet.numbers) for sheet in self.asked(prompt))
+
+    def forget(self) -> None:
+        """Count from here."""
+        self.sheets.clear()
+
+    def settings(self, **settings: Any) -> Settings:
+        """Words enough, at the server where there is one."""
+        place = {"model": "openai:m", "base_url": self.url} if self.url else {}
+        return Settings(**{"words": 400, **place, **settings})
+
+    async def evaluate(
+        self, summary: str, *, document: Document | None = None, judges: Sequence[Any] = (), **options: Any
+    ) -> Result:
+        """Judge a summary; the options are those of the judging."""
+        settings = self.settings(**options.pop("settings", {}))
+        return await evaluate(
+            document or self.document,
+            summary,
+            settings,
+            store=self.store,
+            judging=Judging(**options),
+            model=self.model,
+            judges=judges,
+        )
+
+    async def refine(
+        self,
+        summary: str,
+        *,
+        reviewer: Any = None,
+        limits: Limits | None = None,
+        judging: Judging | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> Result:
+        """Refine a summary; the options are those of the refinement."""
+        goals = {"goals": {"coverage": 0.9, "consistency": 1.0}}
+        return await refine(
+            self.document,
+            summary,
+            Refinement(**goals | options),
+            self.settings(**settings or {}),
+            store=self.store,
+            judging=judging,
+            limits=limits,
+            model=self.model,
+            reviewer=reviewer,
+        )
+
+    async def resume(self, run: str, **options: Any) -> Result:
+        """Go on with a run."""
+        return await resume(run, store=self.store, model=self.model, **options)
+
+
+def at_server(folder: Path, server: ChatServer, script: Script | None = None, **options: Any) -> Court:
+    """A court whose judge and writer sit behind a server that is running. They need `OPENAI_API_KEY`."""
+    court = Court(folder, script, url=server.base_url, **options)
+    server.turn_to(served(court.hear))
+    return court
