@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from redraft.domain import Document
 from redraft.errors import RunError
-from redraft.evaluators.catalog import METRICS
 from redraft.events import Observer, unobserved
 from redraft.models.base import Model
 from redraft.models.opening import resolve
@@ -16,8 +16,8 @@ from redraft.models.prices import PriceTable
 from redraft.preparing import Order, prepare, recall, record
 from redraft.results import Result, read_result
 from redraft.session import Reviewer, Session
-from redraft.settings import Judging, Limits, Refinement, Settings
-from redraft.staff import hire
+from redraft.settings import Judging, Limits, MetricName, Refinement, Settings
+from redraft.staff import hire, located
 from redraft.store.store import Store
 
 
@@ -42,13 +42,15 @@ class Means:
         with self.store.claim(run.id):
             return await Session(self.store, run, prepared, hired, self.observer, self.reviewer).go()
 
-    def judging(self, judging: Judging | None, refinement: Refinement | None) -> Judging:
+    def judging(self, judging: Judging | None, refinement: Refinement | None, settings: Settings) -> Judging:
         """How drafts are judged: by the metrics of the goals too, and by the judges that were handed over."""
         judging = judging or Judging()
         if self.judges:
             judging = judging.model_copy(update={"judges": tuple(judge.identity for judge in self.judges)})
+        else:
+            judging = located(judging, settings)
         goals = refinement.goals if refinement else {}
-        metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or tuple(METRICS)
+        metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or get_args(MetricName)
         return judging.model_copy(update={"metrics": metrics})
 
 
@@ -71,8 +73,9 @@ async def summarize(
     `model` takes the place of the one that the settings name, and `judges` of those that the judging names.
     """
     means = Means(store, limits, prices, model, judges, reviewer, observer)
-    wanted = means.judging(judging, refinement) if judging or refinement else None
-    return await means.begin(source, settings or Settings(), Order(wanted, refinement))
+    settings = settings or Settings()
+    wanted = means.judging(judging, refinement, settings) if judging or refinement else None
+    return await means.begin(source, settings, Order(wanted, refinement))
 
 
 async def resume(

@@ -76,6 +76,12 @@ class JudgingError(RedraftError):
     code = "judging"
 
 
+class PackError(RedraftError):
+    """A pack that is not there, or a file that holds none, or one of another document."""
+
+    code = "pack"
+
+
 class StoreError(RedraftError):
     """The database cannot be read or written."""
 

@@ -10,7 +10,6 @@ from importlib.metadata import version
 
 from redraft.domain import Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError
-from redraft.evaluators.catalog import check_names
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.models.opening import resolve, tokenizer_of
@@ -63,10 +62,10 @@ def prepare(
     words = count_words(document.text)
     if not words:
         raise DocumentError("there is not one word in the document", place=document.source)
-    if given is None:
-        limit = fitting_words(settings.words, words)
+    if settings.strategy == "given":
+        limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
     else:
-        limit = settings.words or max(_LEAST_LIMIT, count_words(given))
+        limit = fitting_words(settings.words, words)
     settings = settings.model_copy(update={"words": limit})
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     chunks = chunk(document, tokenizer, settings.chunk_budget)
@@ -79,7 +78,6 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement)
-    check_names(order.judging.metrics if order.judging else ())
     store.documents.add(document)
     store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(

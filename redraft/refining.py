@@ -32,7 +32,8 @@ async def evaluate(
 ) -> Result:
     """Judge a summary of a document by every metric that the judging names, or by all of them."""
     means = Means(store, limits, prices, model, judges, None, observer)
-    return await means.begin(source, _given(settings), Order(means.judging(judging, None), given=summary))
+    settings = _given(settings)
+    return await means.begin(source, settings, Order(means.judging(judging, None, settings), given=summary))
 
 
 async def refine(
@@ -52,8 +53,9 @@ async def refine(
 ) -> Result:
     """Refine a summary until it meets its goals, or as far as it goes. Its limit is `words`, or else its own length."""
     means = Means(store, limits, prices, model, judges, reviewer, observer)
-    order = Order(means.judging(judging, refinement), refinement, given=summary)
-    return await means.begin(source, _given(settings), order)
+    settings = _given(settings)
+    order = Order(means.judging(judging, refinement, settings), refinement, given=summary)
+    return await means.begin(source, settings, order)
 
 
 async def fork(
@@ -81,8 +83,9 @@ async def fork(
         raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
     means = Means(store, limits, prices, model, judges, reviewer, observer)
     judging = run.judging.model_copy(update={"metrics": ()}) if run.judging else None
-    order = Order(means.judging(judging, refinement), refinement, store.runs.draft(draft).text, run.id)
-    return await means.begin(store.documents.get(run.document), _given(run.settings), order)
+    settings = _given(run.settings)
+    order = Order(means.judging(judging, refinement, settings), refinement, store.runs.draft(draft).text, run.id)
+    return await means.begin(store.documents.get(run.document), settings, order)
 
 
 def _given(settings: Settings | None) -> Settings:

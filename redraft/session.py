@@ -105,6 +105,8 @@ class Session:
             at_work(self.hired, run, self.prepared.book, self.store, self.observer) as staff,
             checkpointer(self.store) as saver,
         ):
+            if run.kind == "pack":
+                return await self._build_pack(staff)
             draft = await self._first_draft(staff, saver)
             if run.judging is not None:
                 jury = await asyncio.to_thread(self._jury, staff, run.judging)
@@ -113,6 +115,15 @@ class Session:
                 self.observer(StageStarted("judging", 0))
                 await jury.judge(draft)
         return "gaps" if self.store.runs.gaps(run.id) else "complete"
+
+    async def _build_pack(self, staff: Staff) -> str:
+        """The document's questions and nothing else; the run's judging names the pack that it came to."""
+        run = self.run
+        assert run.judging is not None
+        self.observer(StageStarted("questions about the document", 0))
+        pack = await (await asyncio.to_thread(self._jury, staff, run.judging)).pack()
+        self.store.runs.set_judging(run.id, run.judging.model_copy(update={"pack": pack.id}))
+        return "complete"
 
     async def _first_draft(self, staff: Staff, saver: AsyncSqliteSaver) -> str:
         """The draft that is given, or one that is made by the run's strategy."""

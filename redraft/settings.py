@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Strategy = Literal["hierarchical", "incremental", "direct", "given"]
 """`given`: the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine"]
+MetricName = Literal["coverage", "consistency"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
@@ -53,9 +54,12 @@ class Judging(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    metrics: tuple[str, ...] = ()
+    metrics: tuple[MetricName, ...] = ()
+    """None named is all of them."""
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
+    base_url: str | None = None
+    """Where the judges are; without one, where the writer is."""
     repeat: int = Field(default=1, ge=1, le=50)
     """How often each judge answers."""
     questions: int = Field(default=40, ge=1, le=1000)
@@ -78,7 +82,7 @@ class Refinement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    goals: dict[str, Annotated[float, Field(ge=0, le=1)]]
+    goals: dict[MetricName, Annotated[float, Field(ge=0, le=1)]]
     policy: PolicyName = "consistency-first"
     rounds: int = Field(default=4, ge=1, le=100)
     tolerance: float = Field(default=0.02, ge=0, le=1)

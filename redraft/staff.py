@@ -52,10 +52,17 @@ def hire(
     if judges and tuple(judge.identity for judge in judges) != names:
         raise UsageError(f"the run's judges are {', '.join(names)}, and others were given")
     for at, name in enumerate(names):
-        named = settings.model_copy(update={"model": name})
+        named = settings.model_copy(update={"model": name, "base_url": judging.base_url if judging else None})
         given = judges[at] if judges else None
         hired.append(_at_price(named if given else resolve(named), limits, table, given))
     return hired
+
+
+def located(judging: Judging, settings: Settings) -> Judging:
+    """The judging with the judges' address filled in, so that it is on record; names that mean nothing are refused."""
+    address = judging.base_url or settings.base_url
+    resolved = [resolve(settings.model_copy(update={"model": name, "base_url": address})) for name in judging.judges]
+    return judging.model_copy(update={"base_url": next((one.base_url for one in resolved if one.base_url), None)})
 
 
 def _at_price(settings: Settings, limits: Limits, table: PriceTable, model: Model | None) -> Hired:

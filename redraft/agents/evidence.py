@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,12 +11,17 @@ from redraft.prompts.judging import Statement
 from redraft.text.passages import Passages
 from redraft.text.quotes import locate
 from redraft.text.tokens import Tokenizer
+from redraft.text.words import count_words
 
 _NEAR = 2
 _FAR = 12
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
 _LONGEST_QUOTE = 600
+# A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
+_QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
+_GAP = re.compile(r"_{2,}|…|\.\.\.")
+_UNMARKED = str.maketrans("", "", "[]")
 # What is said around a sentence to number it.
 _TAG_TOKENS = 16
 
@@ -44,7 +50,17 @@ class EvidenceDesk:
         """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places."""
         if wide and self.document_tokens <= self.room:
             return [Span(0, len(self.document.text))]
-        return [passage.span for passage in self.passages.nearest(question, _FAR if wide else _NEAR)]
+        near = [passage.span for passage in self.passages.nearest(question, _FAR if wide else _NEAR)]
+        return list(dict.fromkeys([*self._named(question), *near]))
+
+    def _named(self, question: str) -> list[Span]:
+        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over."""
+        quotes = ("".join(found.groups(default="")) for found in _QUOTED.finditer(question))
+        pieces = (max(_GAP.split(quote), key=len) for quote in quotes)
+        places = (
+            locate(self.document.text, piece.translate(_UNMARKED), []) for piece in pieces if count_words(piece) > 1
+        )
+        return [passage.span for place in places if place for passage in self.passages.holding(place)]
 
     def together(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""

@@ -11,7 +11,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def option(*names: str, **settings: Any) -> Callable[[F], F]:
-    """A click option with its environment variable, and its default in the help where it has one."""
+    """A click option with its environment variable, and its default in the help where it has one.
+
+    What may be given several times is separated by blanks in the environment.
+    """
     long = next(name for name in names if name.startswith("--"))
     variable = "REDRAFT_" + long.split("/")[0].removeprefix("--").replace("-", "_").upper()
     shown = settings.get("default") is not None and not settings.get("is_flag")
@@ -33,20 +36,31 @@ db = option("--db", metavar="FILE", help="The database; its default is in your d
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 quiet = option("--quiet", "-q", is_flag=True, help="No narration and no progress on stderr.")
 output = click.option("--output", "-o", metavar="FILE", help="Write the summary to a file instead of stdout.")
+show_all = click.option("--all", "show_all", is_flag=True, help="Show every finding, however many there are.")
+dry_run = click.option(
+    "--dry-run", is_flag=True, help="Show the plan: calls, tokens, money, at most. Nothing is asked and nothing stored."
+)
 prices = option("--prices", metavar="FILE", help="TOML file with prices of models; goes before the built-in table.")
 
-settings_options = together(
+length_options = together(
+    option("--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; 600 for a long document."),
+    option("--query", metavar="TEXT", help="Summarize what answers this question."),
+)
+
+drafting_options = together(
     option(
         "--strategy",
         type=click.Choice(["hierarchical", "incremental", "direct"]),
         default="hierarchical",
         help="How the summary is drafted.",
     ),
-    option("--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; 600 for a long document."),
-    option("--query", metavar="TEXT", help="Summarize what answers this question."),
+    length_options,
+    option("--chunk-tokens", type=click.IntRange(min=16), metavar="N", default=2048, help="Most tokens of a chunk."),
+)
+
+model_options = together(
     option("--model", metavar="NAME", default="extractive", help="extractive (built in), or openai:NAME."),
     option("--base-url", metavar="URL", help="OpenAI-compatible server; default OPENAI_BASE_URL."),
-    option("--chunk-tokens", type=click.IntRange(min=16), metavar="N", default=2048, help="Most tokens of a chunk."),
     option(
         "--context-tokens",
         type=click.IntRange(min=64),
@@ -59,6 +73,82 @@ settings_options = together(
     ),
     option("--prompts", metavar="SET|DIR", default="standard", help="standard, simple (weak models), or a directory."),
     option("--sample", type=click.IntRange(min=0), metavar="N", default=0, help="Another number, another draw."),
+)
+
+asking_options = together(
+    option(
+        "--judge",
+        multiple=True,
+        metavar="NAME",
+        help="Model that judges, in place of --model; several decide by majority. The first asks the questions.",
+    ),
+    option("--judge-base-url", metavar="URL", help="OpenAI-compatible server of the judges, where it is another."),
+    option(
+        "--questions",
+        type=click.IntRange(1, 1000),
+        metavar="N",
+        help="Most questions about the document.  [default: 40]",
+    ),
+)
+
+verdict_options = together(
+    option("--repeat", type=click.IntRange(1, 50), metavar="K", help="Let each judge judge K times.  [default: 1]"),
+    option(
+        "--claims",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Most questions about one summary.  [default: 120]",
+    ),
+    option(
+        "--top-k", type=click.IntRange(min=1), metavar="K", help="Judge by the K most important questions of each kind."
+    ),
+    option(
+        "--similarity",
+        type=click.Choice(["exact", "rouge1", "cosine"]),
+        help="How answers are compared; cosine needs --embeddings.  [default: rouge1]",
+    ),
+    option(
+        "--threshold",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="X",
+        help="Answers no more alike than this differ.  [default: 0.6]",
+    ),
+    option(
+        "--embeddings", metavar="MODEL", help="A sentence-transformers model, by name or path, to find passages by too."
+    ),
+    option("--pack", metavar="ID", help="Judge by this pack, not by the document's own: see `redraft pack list`."),
+)
+
+judging_options = together(asking_options, verdict_options)
+
+metric_option = option(
+    "--metric", multiple=True, metavar="NAME", help="coverage or consistency; may be repeated.  [default: all]"
+)
+
+refining_options = together(
+    option(
+        "--goal",
+        multiple=True,
+        metavar="METRIC=VALUE",
+        help="Least score that satisfies, such as coverage=0.8; may be repeated.",
+    ),
+    option("--rounds", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"),
+    option(
+        "--policy",
+        type=click.Choice(["consistency-first", "paper", "weakest-first", "all"]),
+        help="What is mended first.  [default: consistency-first]",
+    ),
+    option(
+        "--tolerance",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="How far another goal's metric may fall in a revision that is taken.  [default: 0.02]",
+    ),
+    option(
+        "--review/--no-review",
+        default=None,
+        help="Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
+    ),
 )
 
 limit_options = together(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 import click
@@ -94,20 +94,28 @@ class Tally:
         return (time.monotonic() - self.began) / asked * (self.planned - self.done)
 
 
+@dataclass(frozen=True, slots=True)
+class Display:
+    """An observer that shows what it sees, and a context in which it keeps out of the way."""
+
+    observe: Observer
+    paused: Callable[[], AbstractContextManager[None]] = nullcontext
+
+
 @contextmanager
-def open_progress(*, quiet: bool) -> Iterator[Observer]:
-    """An observer that shows what it sees."""
+def open_progress(*, quiet: bool) -> Iterator[Display]:
+    """The display that suits where stderr goes."""
     if quiet:
-        yield unobserved
+        yield Display(unobserved)
     elif sys.stderr.isatty():
-        with _live() as observer:
-            yield observer
+        with _live() as display:
+            yield display
     else:
-        yield _plain()
+        yield Display(_plain())
 
 
 @contextmanager
-def _live() -> Iterator[Observer]:
+def _live() -> Iterator[Display]:
     tally = Tally()
     console = Console(stderr=True, highlight=False)
     columns = (
@@ -127,7 +135,15 @@ def _live() -> Iterator[Observer]:
             total = max(tally.planned, tally.done) or None
             bar.update(task, description=tally.where(), completed=tally.done, total=total, line=line)
 
-        yield observe
+        @contextmanager
+        def paused() -> Iterator[None]:
+            bar.stop()
+            try:
+                yield
+            finally:
+                bar.start()
+
+        yield Display(observe, paused)
 
 
 def _plain() -> Observer:
@@ -139,7 +155,8 @@ def _plain() -> Observer:
         tally.take(event)
         if isinstance(event, StageStarted):
             calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
-            click.echo(f"{event.name}: {calls} planned (run {tally.run})", err=True)
+            planned = f": {calls} planned" if event.planned else ""
+            click.echo(f"{event.name}{planned} (run {tally.run})", err=True)
         elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
             click.echo(f"note: {event.message}", err=True)
         elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:

@@ -1,128 +1,125 @@
-"""How plans, results and lists of runs look."""
+"""How results look: what a run came to, what it took, and tables."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from redraft.domain import Piece, Totals, Usage
-from redraft.models.opening import reasoning_reserve
-from redraft.models.prices import Price
-from redraft.preparing import Prepared
+from redraft.domain import Piece, Totals
 from redraft.results import Result
 from redraft.settings import EXTRACTIVE
+from redraft.text.cleaning import one_line
+
+_TITLE = 60
+_STOPS = {
+    "goals_met": "every goal is met",
+    "rounds": "no more rounds are allowed",
+    "no_progress": "two revisions in a row were refused",
+    "nothing_to_fix": "there is nothing left to try",
+    "budget": "the budget is used up",
+    "cancelled": "it was stopped",
+}
 
 
-def plan(prepared: Prepared, price: Price | None, concurrency: int, *, as_json: bool) -> None:
-    """Print a plan to stdout."""
-    if as_json:
-        click.echo(json.dumps(_plan_json(prepared, price), ensure_ascii=False, indent=2))
-        return
-    it, settings = prepared.plan, prepared.settings
-    for warning in prepared.warnings:
-        _say(f"note: {warning}")
-    reasoning = _reasoning(prepared)
-    tokens = f"at most {it.prompt_tokens:,} in, {it.completion_tokens:,} out"
-    rows = [
-        ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
-        ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
-        ("strategy", f"{it.strategy}, at most {it.words} words"),
-        ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
-        *_levels(prepared),
-        ("calls", f"{it.calls:,}, up to {concurrency} at once"),
-        ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
-        ("cost", _cost_line(prepared, price)),
-    ]
-    for name, value in rows:
-        click.echo(f"{name:<10} {value}")
-    click.echo("\nReplies that must be asked for again come on top.")
-
-
-def _plan_json(prepared: Prepared, price: Price | None) -> dict[str, object]:
-    it = prepared.plan
-    return {
-        "source": {
-            "id": prepared.document.id,
-            "title": prepared.document.title,
-            "tokens": it.document_tokens,
-            "words": it.document_words,
-            "chunks": it.chunks,
-        },
-        "model": prepared.settings.model,
-        "tokenizer": prepared.tokenizer.name,
-        **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
-        "reasoning_tokens": _reasoning(prepared),
-        "cost_usd": _cost(prepared, price, _reasoning(prepared)),
-        "warnings": list(prepared.warnings),
-    }
-
-
-def _reasoning(prepared: Prepared) -> int:
-    return prepared.plan.calls * reasoning_reserve(prepared.settings)
-
-
-def _cost(prepared: Prepared, price: Price | None, reasoning: int) -> float | None:
-    it = prepared.plan
-    return None if price is None else price.of(Usage(it.prompt_tokens, it.completion_tokens + reasoning))
-
-
-def _cost_line(prepared: Prepared, price: Price | None) -> str:
-    reasoning = _reasoning(prepared)
-    most, plain = _cost(prepared, price, reasoning), _cost(prepared, price, 0)
-    if most is None:
-        return "unknown (give the model's price with --prices)"
-    if not most:
-        return "none"
-    return f"at most ${most:.4f}" + (f", of which ${plain:.4f} without any reasoning" if reasoning else "")
-
-
-def _levels(prepared: Prepared) -> list[tuple[str, str]]:
-    levels = prepared.plan.levels
-    if prepared.plan.strategy != "hierarchical":
-        return []
-    return [
-        (f"level {number}", f"{_count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
-        for number, level in enumerate(levels)
-    ]
-
-
-def _count(number: int, what: str) -> str:
+def count(number: int, what: str) -> str:
+    """A number of things: 1 summary, 2 summaries."""
     if number == 1:
         return f"1 {what}"
     return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Narration goes to stderr."""
     click.echo(line, err=True)
 
 
 def closing(result: Result, output: str | None) -> None:
-    """Say on stderr what was done, by whom, for how much, and what is missing."""
-    _say("")
+    """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
+    say("")
     if output and result.summary is not None:
-        _say(f"written to {output}")
+        say(f"written to {output}")
+    for line in (*_by_whom(result), *_outcome(result), *_missing(result)):
+        say(line)
+
+
+def _by_whom(result: Result) -> Iterator[str]:
+    judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
-        _say("model: extractive (built in, no LLM): every sentence is taken from the document")
+        chosen = result.run.kind == "summarize"
+        yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
+    if judging and judging.judges:
+        yield f"judged by {', '.join(judging.judges)}"
     words = result.draft.words if result.draft else 0
-    _say(f"run {result.run.id}: {words} words of {result.title} · {usage(result.usage)}")
+    what = "" if result.run.kind == "pack" else f"{count(words, 'word')} of "
+    yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
+
+
+def _outcome(result: Result) -> Iterator[str]:
+    """The scores, how they came about, and where to see more of it."""
+    yield from score_lines(result.scores, result.initial_scores, result.goals)
+    if result.rounds:
+        taken = sum(bool(made.accepted) for made in result.rounds[1:])
+        revisions = count(len(result.rounds) - 1, "revision")
+        yield f"{revisions}, {taken or 'none'} of them taken; {why_stopped(result)}"
+    if result.run.judging and result.draft:
+        yield f"more about it: redraft trace {result.run.id}"
+
+
+def _missing(result: Result) -> Iterator[str]:
     for piece in result.flawed:
-        _say(f"note: level {piece.level}, summary {piece.index + 1} is not valid and was kept: {piece.flaw}")
+        yield f"note: level {piece.level}, summary {piece.index + 1} is not valid and was kept: {piece.flaw}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        _say(f"left out: chunk {chunks} of {result.chunks}; `redraft resume {result.run.id}` tries again")
+        yield f"left out: chunk {chunks} of {result.chunks}; `redraft resume {result.run.id}` tries again"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
-            _say(f"note: {note}")
+            yield f"note: {note}"
         hint = (result.run.error or {}).get("hint", "")
-        _say(f"{hint}: redraft resume {result.run.id}")
+        yield f"{hint}: redraft resume {result.run.id}"
+
+
+def score_lines(
+    scores: Mapping[str, float | None], before: Mapping[str, float | None], goals: Mapping[str, Mapping[str, object]]
+) -> list[str]:
+    """A line for each metric: the score, what it was before where that is known, and the goal."""
+    lines = []
+    width = max((len(metric) for metric in scores), default=0)
+    for metric, value in scores.items():
+        line = f"{metric:<{width}}  "
+        line += f"{score(before[metric])} -> {score(value)}" if metric in before else score(value)
+        if goal := goals.get(metric):
+            line += f"  goal {goal['at_least']:g}: {'met' if goal['met'] else 'missed'}"
+        lines.append(line)
+    return lines
+
+
+def score(value: float | None) -> str:
+    """A score; a dash where there is none. It is rounded down, so that none looks like a goal that it misses."""
+    return "-" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def scores(values: Mapping[str, float | None]) -> str:
+    """Scores in few letters, for lists."""
+    return " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+
+
+def why_stopped(result: Result) -> str:
+    """Why a run goes no further, or how it stands."""
+    run = result.run
+    if result.status in {"running", "killed"}:
+        return "it is at work" if result.status == "running" else f"it was killed: redraft resume {run.id}"
+    reason = _STOPS.get(run.stop_reason or "", "")
+    if result.status == "interrupted":
+        return f"it was interrupted: redraft resume {run.id}"
+    if result.status == "failed":
+        return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
+    return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped there by you"
 
 
 def usage(totals: Totals) -> str:
     """One line on what a run used."""
-    parts = [_count(totals.calls, "call")]
+    parts = [count(totals.calls, "call")]
     if totals.cached:
         parts.append(f"{totals.cached:,} from the cache")
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")

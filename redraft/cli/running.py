@@ -15,15 +15,16 @@ from typing import Any
 import click
 
 from redraft.cli import render
-from redraft.cli.progress import open_progress
+from redraft.cli.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
-from redraft.events import Event, Observer, RunStarted
+from redraft.events import Event, RunStarted
 from redraft.results import Result
 
 _SHORT = 3
+_STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
-def work(task: Callable[[Observer], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
+def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
     """Run to the end, or to a stop that tells how to go on."""
     run = ""
 
@@ -33,10 +34,10 @@ def work(task: Callable[[Observer], Coroutine[Any, Any, Result]], *, quiet: bool
             nonlocal run
             if isinstance(event, RunStarted):
                 run = event.run
-            progress(event)
+            progress.observe(event)
 
         try:
-            return asyncio.run(_until_stopped(task(observe)))
+            return asyncio.run(_until_stopped(task(Display(observe, progress.paused))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
                 raise InterruptedRunError(run) from None
@@ -66,16 +67,26 @@ async def _until_stopped(task: Coroutine[Any, Any, Result]) -> Result:
 
 
 def finish(result: Result, *, output: str | None, as_json: bool, quiet: bool) -> int:
-    """Print what came out; returns the exit code."""
+    """Print the summary that came out; returns the exit code."""
     if output and result.summary is not None:
-        _write(Path(output).expanduser(), result.summary + "\n")
+        write(Path(output).expanduser(), result.summary + "\n", _STORED)
     if as_json:
-        click.echo(json.dumps(result.to_json(), ensure_ascii=False, indent=2))
+        echo_json(result.to_json())
     elif not output:
         click.echo(result.summary or "")
     if not quiet:
         render.closing(result, output)
+    return exit_code(result)
+
+
+def exit_code(result: Result) -> int:
+    """Done, or short of what was asked."""
     return 0 if result.complete else _SHORT
+
+
+def echo_json(content: object) -> None:
+    """Print what programs read."""
+    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def check_output(output: str | None) -> None:
@@ -85,11 +96,11 @@ def check_output(output: str | None) -> None:
     path = Path(output).expanduser()
     if path.is_dir() or not path.parent.is_dir():
         what = "it is a directory" if path.is_dir() else "its directory does not exist"
-        raise UsageError(f"the summary cannot be written: {what}", place=output)
+        raise UsageError(f"it cannot be written: {what}", place=output)
 
 
-def _write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
+def write(path: Path, text: str, hint: str) -> None:
+    """Write a file whole or not at all; the hint says what to do when it cannot be written."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
         try:
@@ -103,9 +114,9 @@ def _write(path: Path, text: str) -> None:
             raise
     except OSError as error:
         raise RedraftError(
-            f"the summary cannot be written: {error.strerror}",
+            f"it cannot be written: {error.strerror}",
             place=str(path),
-            hint="it is stored with the run: see `redraft runs` and `redraft show`",
+            hint=hint,
         ) from error
 
 

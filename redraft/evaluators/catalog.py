@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.similarity import similarity
-from redraft.settings import Judging
+from redraft.settings import Judging, MetricName
 from redraft.text.embeddings import Encoder
 
 
@@ -26,18 +25,12 @@ def _consistency(judging: Judging, encoder: Encoder | None) -> Evaluator:
     )
 
 
-METRICS: dict[str, Callable[[Judging, Encoder | None], Evaluator]] = {
+_METRICS: dict[MetricName, Callable[[Judging, Encoder | None], Evaluator]] = {
     "coverage": _coverage,
     "consistency": _consistency,
 }
 
 
-def check_names(names: Sequence[str]) -> None:
-    """Refuse a metric that there is not."""
-    if unknown := [name for name in names if name not in METRICS]:
-        raise UsageError(f"there is no metric {unknown[0]!r}", hint=f"the metrics are: {', '.join(METRICS)}")
-
-
 def evaluators(judging: Judging, encoder: Encoder | None) -> tuple[Evaluator, ...]:
     """The metrics that a draft is to be judged by."""
-    return tuple(METRICS[name](judging, encoder) for name in judging.metrics)
+    return tuple(_METRICS[name](judging, encoder) for name in judging.metrics)

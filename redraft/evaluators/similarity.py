@@ -5,18 +5,21 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable
-from typing import Literal
+from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-from rouge_score.rouge_scorer import RougeScorer
-from rouge_score.tokenizers import DefaultTokenizer
 
 from redraft.errors import UsageError
+from redraft.settings import SimilarityName
 from redraft.text.embeddings import Encoder
+
+if TYPE_CHECKING:
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import DefaultTokenizer
 
 Similarity = Callable[[str, str], float]
 """Symmetric; 1 for an answer and itself; 0 where either says nothing."""
-SimilarityName = Literal["exact", "rouge1", "cosine"]
 
 # Thai, Lao, Burmese, Khmer, Japanese and Chinese: there every character counts as a word.
 _UNSPACED = (
@@ -57,7 +60,7 @@ def exact(one: str, other: str) -> float:
 
 def rouge1(one: str, other: str) -> float:
     """The F1 of ROUGE-1 with stemming, as the package rouge-score has it, but in any script."""
-    return float(_ROUGE.score(one, other)["rouge1"].fmeasure)
+    return float(_rouge().score(one, other)["rouge1"].fmeasure)
 
 
 def _cosine(encoder: Encoder) -> Similarity:
@@ -97,12 +100,20 @@ class _RougeTokenizer:
     Its own knows a to z and 0 to 9 only: two answers in Russian or Chinese would have nothing in common.
     """
 
-    def __init__(self) -> None:
-        self._ascii = DefaultTokenizer(use_stemmer=True)
+    def __init__(self, of_ascii: DefaultTokenizer) -> None:
+        self._of_ascii = of_ascii
 
     def tokenize(self, text: str) -> list[str]:
         """The words of `text`, the English ones stemmed."""
-        return [token for word in words(text) for token in (self._ascii.tokenize(word) if word.isascii() else [word])]
+        return [
+            token for word in words(text) for token in (self._of_ascii.tokenize(word) if word.isascii() else [word])
+        ]
 
 
-_ROUGE = RougeScorer(["rouge1"], tokenizer=_RougeTokenizer())
+@cache
+def _rouge() -> RougeScorer:
+    # It brings NLTK and all of SciPy's statistics, and only judging by ROUGE needs it.
+    from rouge_score.rouge_scorer import RougeScorer
+    from rouge_score.tokenizers import DefaultTokenizer
+
+    return RougeScorer(["rouge1"], tokenizer=_RougeTokenizer(DefaultTokenizer(use_stemmer=True)))

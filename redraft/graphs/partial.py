@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.domain import Piece
+from redraft.models.extractive.drafting import merge
 from redraft.prompts.drafting import MergeGiven
 from redraft.text.words import count_words
 
@@ -35,8 +36,5 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
     texts = [piece.text for piece in sorted(cover, key=lambda one: one.first_chunk)]
     text = "\n\n".join(texts)
     if count_words(text) > words:
-        # scikit-learn takes a second to import, and few runs end early.
-        from redraft.models.extractive.drafting import merge
-
         text = merge(MergeGiven(summaries=texts, words=words))
     return Partial(text, len(taken))

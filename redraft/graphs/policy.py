@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from redraft.domain import Evaluation, Finding
 from redraft.graphs.reviewing import REVIEW
-from redraft.settings import PolicyName
+from redraft.settings import MetricName, PolicyName
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None where it could not be scored."""
-Goals = Mapping[str, float]
+Goals = Mapping[MetricName, float]
 
 # Metrics of whether what is said is so, and of whether what matters is said; other metrics come after both.
 TRUTH = ("consistency", "faithfulness")

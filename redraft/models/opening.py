@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from redraft.errors import UsageError
 from redraft.models.base import Model
+from redraft.models.extractive.model import ExtractiveModel
 from redraft.models.prices import FREE, Price, PriceTable
 from redraft.prompts.book import PromptBook
 from redraft.settings import EXTRACTIVE, Settings
@@ -59,8 +60,6 @@ def reasoning_reserve(settings: Settings) -> int:
 async def open_model(settings: Settings, book: PromptBook, *, seconds: float) -> AsyncIterator[Model]:
     """The model that the settings name, open as long as the context lasts."""
     if settings.model == EXTRACTIVE:
-        from redraft.models.extractive.model import ExtractiveModel
-
         yield ExtractiveModel()
         return
     from redraft.models.openai import open_openai

@@ -69,6 +69,10 @@ class Documents:
         sections = tuple(Section(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"]))
         return Document(key, row["title"], self.text(key), sections, row["source"], row["encoding"])
 
+    def has(self, key: str) -> bool:
+        """Whether there is a document with this id."""
+        return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
+
     def title(self, key: str) -> str:
         """The title alone, without loading the text."""
         row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))

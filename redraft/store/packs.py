@@ -38,6 +38,11 @@ class Packs:
                     [_question_row(pack.id, question) for question in pack.questions],
                 )
 
+    def prefer(self, key: str) -> None:
+        """Judge the document of this pack by it from now on, whichever packs there are besides."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE packs SET imported = 1, created = ? WHERE id = ?", (now(), key))
+
     def find(self, document: str, key: str) -> Pack | None:
         """The pack of a document that was made from `key`, the first where two processes made one at once."""
         row = self._connection.row(

@@ -48,7 +48,10 @@ class Run:
         """What the run was started for."""
         if self.refinement is not None:
             return "refine"
-        return "summarize" if self.judging is None else "evaluate"
+        if self.judging is None:
+            return "summarize"
+        # A run that judges by no metric only builds the document's pack.
+        return "evaluate" if self.judging.metrics else "pack"
 
 
 def new_run_id() -> str:
@@ -114,6 +117,11 @@ class Runs:
         """Record new limits for a run that goes on."""
         with self._connection.writing() as raw:
             raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
+
+    def set_judging(self, key: str, judging: Judging) -> None:
+        """Record which pack a run has built."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""

@@ -66,8 +66,20 @@ _NO_PROSE = re.compile(
 
 def load(source: str) -> Document:
     """Read the document at `source`, a path, or `-` for standard input."""
+    data, name, markdown = _read(source)
+    return parse(data, name=name, markdown=markdown)
+
+
+def read_text(source: str) -> str:
+    """The text at `source`, read as a document is, without the space around it; here it may be empty."""
+    data, name, _ = _read(source)
+    return clean(_decode(data, name)[0]).strip()
+
+
+def _read(source: str) -> tuple[bytes, str, bool]:
+    """The bytes at `source`, what they are called, and whether they may be Markdown."""
     if source == STDIN:
-        return parse(sys.stdin.buffer.read(), name="stdin")
+        return sys.stdin.buffer.read(), "stdin", True
     path = Path(source).expanduser()
     if path.suffix.lower() not in _SUFFIXES:
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint="convert it to .txt or .md first")
@@ -77,7 +89,7 @@ def load(source: str) -> Document:
         raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
     except OSError as error:
         raise DocumentError(error.strerror or str(error), place=source, hint="check the path") from error
-    return parse(data, name=path.name, markdown=path.suffix.lower() not in {".txt", ".text"})
+    return data, path.name, path.suffix.lower() not in {".txt", ".text"}
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:

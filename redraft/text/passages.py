@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,6 +61,18 @@ class Passages:
         scores = np.round(self._index.similarity_to(query), _DECIMALS)
         order = np.argsort(-scores, kind="stable")[: max(0, count)]
         return [self._passages[at] for at in order if scores[at] > 0]
+
+    def holding(self, span: Span) -> list[Passage]:
+        """The fewest passages that together hold a place of the document."""
+        first = max(0, bisect_right(self._passages, span.start, key=lambda passage: passage.span.start) - 1)
+        held = []
+        for passage in self._passages[first:]:
+            if passage.span.start >= span.end:
+                break
+            held.append(passage)
+            if passage.span.end >= span.end:
+                break
+        return held
 
     def text(self, passage: Passage) -> str:
         """What the passage says."""

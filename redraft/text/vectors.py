@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, TfidfVectorizer
 
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -24,8 +23,18 @@ _CONTRACTION = re.compile(r"['’](?:t|ll|ve|re|d|m)$")
 _FEWEST_TERMS_CONTAINED = 3
 
 
+@cache
+def stop_words() -> frozenset[str]:
+    """English words that say nothing of what a sentence is about."""
+    # scikit-learn takes a second to import, and most commands look at no sentence.
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
 def terms(text: str) -> Iterator[str]:
     """What `text` is about: its words in lower case without stop words, plural and possessive endings taken off."""
+    stopped = stop_words()
     for found in _TERM.finditer(text.lower()):
         term = found.group()
         if _IS_UNSPACED.match(term):
@@ -33,7 +42,7 @@ def terms(text: str) -> Iterator[str]:
             yield from (term[at : at + 2] for at in range(len(term) - 1))
         elif not _CONTRACTION.search(term):
             term = _POSSESSIVE.sub("", term)
-            if term not in ENGLISH_STOP_WORDS:
+            if term not in stopped:
                 yield _singular(term)
 
 
@@ -49,6 +58,9 @@ class SentenceVectors:
     """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector."""
 
     def __init__(self, texts: Sequence[str]) -> None:
+        from scipy import sparse
+        from sklearn.feature_extraction.text import TfidfVectorizer
+
         found = [list(terms(text)) for text in texts]
         self._vectorizer: Any = None
         if any(found):

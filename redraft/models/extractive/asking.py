@@ -120,7 +120,7 @@ def _questions(sentence: _Told) -> Iterator[DocumentQuestion]:
     """The questions that can be asked about a sentence, the most natural first."""
     text, quote = sentence.text, sentence.quote
     found = words(text)
-    named = details(text, found)
+    named = [detail for detail in details(text, found) if detail.sure]
     begins_with_name = bool(named) and named[0].kind == "name" and named[0].start == 0
     for parted in filter(None, (reason_in(text), time_in(text))):
         clause = opened_as_clause(parted.rest, name=begins_with_name or text[0] != parted.rest[0])

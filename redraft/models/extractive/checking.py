@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, details
@@ -22,12 +23,13 @@ from redraft.prompts.judging import (
 _SAME = 0.6
 # With a smaller share of a part borne out, the passages do not say it.
 _LEAST_BORNE_OUT = 0.4
+# A sentence is copied when this share of it stands in the passages in runs of at least so many words.
+_COPIED = 0.25
+_SHORTEST_COPY = 3
 _DENIAL = "Not so"
 # What a negation brings with it, as in "he saw" and "he did not see".
 _HELPERS = listed("do does did be is are was were have has had will would can could may might must should")
 _LONGEST_TURN = 3
-# A name or number stands in the place of another when this much else, at most, is different there.
-_LOOSE_WORDS = 2
 
 
 @answers(ANSWER_FROM_DOCUMENT)
@@ -54,6 +56,8 @@ class _Laid(NamedTuple):
     source: Source
     tiling: Tiling
     match: Match
+    near: frozenset[str]
+    """Which of its telling words the passages have close together."""
 
     @property
     def same(self) -> bool:
@@ -75,7 +79,7 @@ def _check(source: Source, claim: Claim) -> Found | None:
     tiling, beside = source.tile(keys, places), match(source, keys, places)
     if tiling is None or beside is None:
         return None
-    laid = _Laid(claim, keys, source, tiling, beside)
+    laid = _Laid(claim, keys, source, tiling, beside, source.surroundings(keys, places))
     if laid.same and _is_denied(laid):
         return Found(_DENIAL, [laid.line])
     others: list[str] = []
@@ -83,24 +87,44 @@ def _check(source: Source, claim: Claim) -> Found | None:
         if claim.first <= detail.first < claim.end:
             if other := _instead(laid, detail):
                 others.append(other)
-            elif not _is_there(laid, detail):
+            elif detail.sure and not _is_there(laid, detail):
                 return None
     return Found(", ".join(others), [laid.line]) if others else _borne_out(laid)
 
 
 def _borne_out(laid: _Laid) -> Found | None:
-    """The words asked about that the passages have between the same neighbours."""
+    """The words asked about that the passages bear out.
+
+    A writer who copies goes wrong where one copied piece is joined to another, so of a copied sentence those words
+    count that have the same neighbours in the passages. One who puts things in words of their own has other neighbours
+    everywhere: there those count that are found close together.
+    """
     claim = laid.claim
-    pieces: list[list[int]] = []
-    held = [at for at in laid.tiling.borne_out if claim.first <= at < claim.end]
-    if len(held) < _LEAST_BORNE_OUT * (claim.end - claim.first):
+    held = set(laid.tiling.borne_out)
+    if laid.tiling.copied(_SHORTEST_COPY) < _COPIED * len(laid.keys):
+        held |= _with_little_words(laid.keys, laid.near)
+    asked = [at for at in sorted(held) if claim.first <= at < claim.end]
+    if len(asked) < _LEAST_BORNE_OUT * (claim.end - claim.first):
         return None
-    for at in held:
+    pieces: list[list[int]] = []
+    for at in asked:
         if pieces and pieces[-1][1] == at:
             pieces[-1][1] = at + 1
         else:
             pieces.append([at, at + 1])
     return Found(" … ".join(claim.cut(first, end) for first, end in pieces), [laid.line])
+
+
+def _with_little_words(keys: Sequence[str], known: frozenset[str]) -> set[int]:
+    """Where the `known` words stand, each with the articles and the like before it."""
+    held: set[int] = set()
+    first = 0
+    for at, key in enumerate(keys):
+        if carries(key):
+            if key in known:
+                held.update(range(first, at + 1))
+            first = at + 1
+    return held
 
 
 def _is_denied(laid: _Laid) -> bool:
@@ -129,23 +153,46 @@ def _instead(laid: _Laid, marked: Detail) -> str:
     text = laid.source.text_of(laid.match.line)
     for step, first, end, other_first, other_end in laid.match.steps:
         own = laid.keys[max(first, marked.first) : min(end, marked.last + 1)]
-        widest = marked.last - marked.first + 1 + _LOOSE_WORDS
-        if step != "replace" or not own or max(end - first, other_end - other_first) > widest:
+        if step != "replace" or not own or _tell(laid.keys[first:end], own):
             continue
         for detail in details(text, line.own_words):
             its = line.keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
-            if detail.kind == marked.kind and its and not set(own) & set(its):
+            alone = not _tell(line.keys[other_first:other_end], its)
+            if detail.kind == marked.kind and its and alone and not _alike(own, its):
                 return text[detail.start : detail.end]
     return ""
 
 
+def _tell(keys: Sequence[str], apart_from: Sequence[str]) -> bool:
+    """Whether there is more than little words among `keys`, as where "Harry Kane" stands for "the English striker"."""
+    return any(carries(key) for key in keys if key not in apart_from)
+
+
+def _alike(own: Sequence[str], its: Sequence[str]) -> bool:
+    """Whether two names or numbers may be one, as "West Brom" and "West Bromwich Albion" are."""
+    return any(
+        here == there
+        or (
+            here.isalpha()
+            and there.isalpha()
+            and min(len(here), len(there)) > 2
+            and here[: len(there)] == there[: len(here)]
+        )
+        for here in own
+        for there in its
+    )
+
+
 def _is_there(laid: _Laid, detail: Detail) -> bool:
-    """Whether the passages have a name at all, or a number where they speak of the same thing or beside the same word."""
+    """Whether the passages have a name or number where they speak of the same thing, or a number beside the same word.
+
+    In a sentence that the passages have much the same, a name may come from elsewhere, to stand for a pronoun.
+    """
     keys = laid.keys[detail.first : detail.last + 1]
     if detail.kind == "name":
-        return any(key in laid.source for key in keys)
-    near = {key for line in laid.source.lines[laid.tiling.line : laid.tiling.line + 2] for key in line.keys}
-    return near.issuperset(keys) or any(
+        return any(key in (laid.source if laid.same else laid.near) for key in keys)
+    lines = laid.source.lines[laid.tiling.line : laid.tiling.line + 2]
+    return {word.key for line in lines for word in line.words}.issuperset(keys) or any(
         laid.source.has_pair(*pair)
         for pair in pairs(laid.keys[max(0, detail.first - 1) : detail.last + 2])
         if all(map(carries, pair)) and not all(map(is_number, pair))

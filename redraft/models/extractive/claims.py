@@ -47,7 +47,7 @@ def _questions(sentence: str, at_most: int) -> list[SummaryQuestion]:
     found = words(text)
     if at_most < 1 or not _claims(text, [word.key for word in found]):
         return []
-    known = details(text, found)
+    known = [detail for detail in details(text, found) if detail.sure]
     count = min(at_most, max(1, round(len(found) / _WORDS_PER_QUESTION)))
     ends = [_cut_near(text, found, known, len(found) * part // count) for part in range(1, count)]
     bounds = [0, *sorted(set(ends)), len(found)]

@@ -16,6 +16,8 @@ _WITHIN_NUMBER = re.compile(r"[.,:/-]? ?| - ")
 _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z])\. ?$")
 _OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
 _COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
+_LONGEST_OPENING = 12
+TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
 # Too loose in meaning to be asked for: "one of them", "at first", "a second later".
 _LOOSE = listed("one first second half quarter once twice dozen")
 # A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
@@ -31,6 +33,8 @@ class Detail(NamedTuple):
     end: int
     first: int
     last: int
+    sure: bool
+    """Not so where it is a lone word that may owe its capital to the beginning of a sentence."""
 
 
 def details(text: str, of: Sequence[Word]) -> list[Detail]:
@@ -46,8 +50,11 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
         last = at
         while last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
             last += 1
-        if kind == "number" or last > at or not _opens_as_common_word(text, of[at]):
-            found.append(Detail(kind, of[at].start, of[last].end, at, last))
+        sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
+        if last == at and of[at].key in TITLES:
+            at += 1
+            continue
+        found.append(Detail(kind, of[at].start, of[last].end, at, last, sure))
         at = last + 1
     return found
 
@@ -63,7 +70,7 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
         dated = surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at))
         if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
             kinds.append("number")
-        elif capital and carries(word.key) and surface not in ("I", "O"):
+        elif capital and (carries(word.key) or word.key in TITLES) and surface not in ("I", "O"):
             kinds.append("name")
         else:
             kinds.append(None)
@@ -88,4 +95,6 @@ def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
 def _opens_as_common_word(text: str, word: Word) -> bool:
     """Whether a lone word has its capital from the beginning of a sentence, and looks like no name."""
     surface = text[word.start : word.end]
-    return bool(_OPENS.search(text[: word.start]) and _COMMON_ENDING.search(surface) and not surface.endswith("'s"))
+    before = text[max(0, word.start - _LONGEST_OPENING) : word.start]
+    opens = _OPENS.search(before) and not _TITLE.search(before)
+    return bool(opens and _COMMON_ENDING.search(surface))

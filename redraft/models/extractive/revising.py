@@ -141,9 +141,7 @@ def _mended(text: str, point: Point) -> str:
 def _marked(text: str, point: Point) -> Iterator[tuple[Detail, set[str]]]:
     """The details of a sentence that a point can be about, with their words."""
     claim = read_claim(point.question)
-    asked = (
-        {word.key for first, end in claim.marked for word in claim.words[first:end]} if claim else None
-    )
+    asked = {word.key for word in claim.words[claim.first : claim.end]} if claim else None
     found = words(text)
     for detail in details(text, found):
         own = {word.key for word in found[detail.first : detail.last + 1]}

@@ -16,6 +16,8 @@ _PLACES = 5
 # A pair of neighbours says more than its two words do.
 _PAIR_WEIGHT = 2.0
 _SHORTEST_RUN = 2
+# How many lines speak of one thing.
+_STRETCH = 5
 
 
 class Line(NamedTuple):
@@ -52,6 +54,10 @@ class Tiling(NamedTuple):
     runs: list[Run]
     borne_out: list[int]
     """The words that stand there between the same neighbours."""
+
+    def copied(self, shortest: int) -> int:
+        """How many words are in runs of at least `shortest`."""
+        return sum(run.end - run.first for run in self.runs if run.end - run.first >= shortest)
 
 
 class Source:
@@ -116,6 +122,23 @@ class Source:
                     votes[number] += weight
         return [number for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PLACES]]
 
+    def surroundings(self, sought: Sequence[str], places: Iterable[int]) -> frozenset[str]:
+        """The telling words of `sought` that stand close together: in the few lines around one of `places`."""
+        telling = {key for key in sought if carries(key)}
+        own = {
+            number: telling.intersection(word.key for word in line.words)
+            for place in places
+            for number, line in enumerate(
+                self.lines[max(0, place - _STRETCH) : place + _STRETCH], max(0, place - _STRETCH)
+            )
+        }
+        best: frozenset[str] = frozenset()
+        for start in sorted(own):
+            there = frozenset().union(*(own.get(number, ()) for number in range(start, start + _STRETCH)))
+            if len(there) > len(best):
+                best = there
+        return best
+
     def tile(self, sought: Sequence[str], places: Iterable[int]) -> Tiling | None:
         """`sought` laid out with the longest runs of words that two neighbouring lines have, at the best place."""
         starts = sorted({start for number in places for start in (number - 1, number) if start >= 0})
@@ -172,11 +195,11 @@ class Match(NamedTuple):
 
 
 def match(source: Source, sought: Sequence[str], places: Iterable[int]) -> Match | None:
-    """The line among `places` that has most of `sought`, in its order."""
+    """The line among `places` that has most of `sought`, in its order and with the fewest differences."""
     best: Match | None = None
     for number in places:
         steps = SequenceMatcher(None, sought, source.lines[number].keys, autojunk=False).get_opcodes()
         shared = sum(end - first for step, first, end, _, _ in steps if step == "equal")
-        if best is None or shared > best.shared:
+        if best is None or (shared, -len(steps)) > (best.shared, -len(best.steps)):
             best = Match(number, steps, shared)
     return best

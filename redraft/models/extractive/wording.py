@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from redraft.text.vectors import stop_words
 
 # Scripts that put no spaces between words: there every letter is a word of its own.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -53,7 +53,7 @@ _ORDINALS = listed(
 _NEGATIONS = listed("not never no none nobody nothing neither nor without nowhere")
 # Words that say how often or how many, and so carry the sense of a sentence, though stop word lists have them.
 _TELLING = _NEGATIONS | _NUMERALS.keys()
-_STOPPED = ENGLISH_STOP_WORDS | listed("say says said mr mrs ms dr u does did upon onto unto shall till ago though")
+_ALSO_STOPPED = listed("say says said mr mrs ms dr u does did upon onto unto shall till ago though")
 
 MONTHS = listed("january february march april may june july august september october november december")
 DAYS = listed("monday tuesday wednesday thursday friday saturday sunday")
@@ -114,7 +114,7 @@ def _key(token: str) -> str:
 
 def _stem(token: str) -> str:
     """The token without the commonest endings of English nouns and verbs, wherever enough of it is left."""
-    if len(token) < 4 or token in _STOPPED or not token.isascii():
+    if len(token) < 4 or _is_stopped(token) or not token.isascii():
         return token
     if token.endswith("ies") and len(token) > 4:
         token = token[:-3] + "y"
@@ -143,4 +143,8 @@ def is_negation(key: str) -> bool:
 
 def carries(key: str) -> bool:
     """Whether it says something by itself, as names, numbers, negations and most words do, and articles do not."""
-    return key in _TELLING or key not in _STOPPED
+    return key in _TELLING or not _is_stopped(key)
+
+
+def _is_stopped(token: str) -> bool:
+    return token in stop_words() or token in _ALSO_STOPPED

@@ -1,0 +1,100 @@
+"""How judgments look: a metric with its score, and what it found wrong, with the evidence."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterator, Sequence
+
+from redraft.cli.render import count, score
+from redraft.domain import Document, Evaluation, Finding
+from redraft.text.cleaning import one_line
+from redraft.tracing import place_of
+
+SHOWN = 10
+_WIDEST, _NARROWEST = 100, 40
+_LABEL = 14
+_QUOTE = 240
+_ITEMS = {"coverage": "question", "consistency": "claim"}
+
+
+def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN, rest: str = "") -> Iterator[str]:
+    """A metric in lines: its score, how it came about, and its findings; `rest` says how to see those left out."""
+    what = _ITEMS.get(one.metric, "item")
+    judged = f"{count(one.judged, what)} judged"
+    if one.unjudged:
+        judged += f", {one.unjudged:,} without a verdict"
+    if one.outcome == "scored":
+        yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
+    else:
+        yield from _wrapped(f"{one.metric} {one.outcome.replace('_', ' ')}: {one_line(one.reason, 300)}", "", "  ")
+    yield from _panel(one)
+    for number, finding in enumerate(one.findings[:shown], 1):
+        yield from numbered(number, finding, document)
+    if shown is not None and len(one.findings) > shown:
+        yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
+
+
+def _panel(one: Evaluation) -> Iterator[str]:
+    """How several judgings scatter, and how far they agree."""
+    spread, agreement = one.details.get("spread"), one.details.get("agreement")
+    if isinstance(spread, dict):
+        agreed = f"; they agree on {100 * agreement:.0f}% of the verdicts" if isinstance(agreement, float) else ""
+        yield (
+            f"  {spread['n']} judgings: mean {spread['mean']:.3f}, sd {spread['sd']:.3f}, from {spread['lowest']:.3f}"
+            f" to {spread['highest']:.3f}{agreed}"
+        )
+    judges = one.details.get("judges")
+    for each in judges if isinstance(judges, list) else []:
+        yield f"    {one_line(str(each['judge']), 50)} {score(each['score'])}, {each['judged']} judged"
+    if isinstance(trouble := one.details.get("trouble"), str):
+        yield from _wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
+
+
+def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
+    """A finding in lines, under a number."""
+    about = finding.question or finding.explanation
+    yield from _wrapped(f"{one_line(finding.kind)}: {one_line(about, _QUOTE)}", f"{number:>4}  ", " " * 6)
+    quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
+    rows = [
+        ("sentence", quoted),
+        ("summary says", one_line(finding.found, _QUOTE)),
+        ("document says", _expected(finding)),
+        ("evidence", _evidence(finding, document)),
+    ]
+    for label, text in rows:
+        if text:
+            yield from _wrapped(text, f"      {label:<{_LABEL}}", " " * (6 + _LABEL))
+
+
+def brief(finding: Finding) -> str:
+    """A finding in one line."""
+    about = one_line(finding.question or finding.explanation, 120)
+    if finding.expected:
+        return f"{finding.kind}: {about} -> {one_line(finding.expected, 80)}"
+    return f"{finding.kind}: {about}"
+
+
+def _expected(finding: Finding) -> str:
+    if finding.expected:
+        return one_line(finding.expected, _QUOTE)
+    return "nothing about it" if finding.task == "correct" else ""
+
+
+def _evidence(finding: Finding, document: Document) -> str:
+    evidence = finding.evidence
+    if evidence is None or not evidence.text:
+        return ""
+    place = f" ({place_of(document, evidence.span)})" if evidence.span else ""
+    return f"“{one_line(evidence.text, _QUOTE)}”{place}"
+
+
+def wrapped(texts: Sequence[str], mark: str) -> Iterator[str]:
+    """Texts as wrapped paragraphs, each behind a mark."""
+    for text in texts:
+        yield from _wrapped(text, mark, " " * len(mark))
+
+
+def _wrapped(text: str, first: str, later: str) -> list[str]:
+    width = max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)

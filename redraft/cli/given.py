@@ -1,0 +1,128 @@
+"""From options to settings: what commands were given, checked, with the names that the library has for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+    from redraft.settings import Judging, Limits, Refinement, Settings
+
+M = TypeVar("M", bound="BaseModel")
+Given = Mapping[str, Any]
+
+DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
+_JUDGING = {
+    "metric": "metrics",
+    "judge": "judges",
+    "judge_base_url": "base_url",
+    "repeat": "repeat",
+    "questions": "questions",
+    "claims": "claims",
+    "top_k": "top_k",
+    "similarity": "similarity",
+    "threshold": "threshold",
+    "embeddings": "embeddings",
+    "pack": "pack",
+}
+_REFINEMENT = {
+    "goal": "goals",
+    "rounds": "rounds",
+    "policy": "policy",
+    "tolerance": "tolerance",
+    "review": "review",
+}
+
+
+def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
+    """Those of the options of judging and refining that stand on the command line itself."""
+    context = click.get_current_context()
+    here = ParameterSource.COMMANDLINE
+    return {name: given[name] for name in names if name in given and context.get_parameter_source(name) is here}
+
+
+def settings(given: Given) -> Settings:
+    """What decides on the summary."""
+    from redraft.settings import Settings
+
+    return _checked(Settings, {name: value for name, value in given.items() if name in Settings.model_fields})
+
+
+def limits(given: Given, before: Limits | None = None) -> Limits:
+    """The limits that were given, over those that a run had before, over the defaults."""
+    from redraft.settings import Limits
+
+    named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
+    return _checked(Limits, {**(before or Limits()).model_dump(), **named})
+
+
+def judging(given: Given, refinement: Refinement | None = None) -> Judging:
+    """How drafts are judged: by the metrics given, else by those of the goals, else by all."""
+    from redraft.evaluators.catalog import METRICS, check_names
+    from redraft.evaluators.similarity import similarity
+    from redraft.settings import Judging
+
+    named = _named(given, _JUDGING)
+    metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
+    check_names(metrics)
+    made = _checked(Judging, {**named, "metrics": metrics or tuple(METRICS)}, _JUDGING)
+    if made.embeddings is None:
+        # What cannot be had without a model of embeddings is refused before anything is spent.
+        similarity(made.similarity, None)
+    return made
+
+
+def refinement(given: Given, before: Refinement | None = None) -> Refinement:
+    """What a draft is refined for: what was given, over what a run had before, over the defaults."""
+    from redraft.evaluators.catalog import check_names
+    from redraft.settings import Refinement
+
+    goals = {**(before.goals if before else {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
+    check_names(list(goals))
+    known = before.model_dump() if before else {}
+    return _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
+
+
+def _goals(words: Collection[str]) -> dict[str, float]:
+    goals: dict[str, float] = {}
+    for word in words:
+        metric, _, value = word.partition("=")
+        try:
+            goals[metric.strip()] = float(value)
+        except ValueError:
+            raise UsageError(f"--goal: {word!r} is no goal", hint="write METRIC=VALUE, such as coverage=0.8") from None
+    if len(goals) < len(words):
+        raise UsageError("--goal: a metric has two goals", hint="give one for each metric")
+    return goals
+
+
+def _named(given: Given, fields: Mapping[str, str]) -> dict[str, Any]:
+    """The options that have a value, under the names of the fields that they set."""
+    return {field: given[name] for name, field in fields.items() if given.get(name) not in (None, ())}
+
+
+def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = None) -> M:
+    """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate({name: _readable(value) for name, value in values.items()})
+    except ValidationError as error:
+        first = error.errors()[0]
+        names = {field: name for name, field in (options or {}).items()}
+        field = str(first["loc"][0])
+        where = "".join(f" {part}" for part in first["loc"][1:])
+        raise UsageError(f"--{names.get(field, field).replace('_', '-')}{where}: {first['msg']}") from error
+
+
+def _readable(value: object) -> object:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    return tuple(_readable(one) for one in value) if isinstance(value, tuple) else value

@@ -1,0 +1,158 @@
+"""How a plan looks: what a command would do and cost at most, before anything is asked."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+
+import click
+
+from redraft.cli.render import count
+from redraft.domain import Usage
+from redraft.forecast import Forecast, forecast
+from redraft.models.opening import price_of, reasoning_reserve, resolve
+from redraft.models.prices import PriceTable
+from redraft.preparing import Order, Prepared
+from redraft.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Spending:
+    """What drafting and judging come to. `judge` are the settings under which all but drafting is asked."""
+
+    prepared: Prepared
+    forecast: Forecast
+    judge: Settings
+    prices: PriceTable
+
+    @property
+    def calls(self) -> int:
+        return self.prepared.plan.calls + self.forecast.calls
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        return self.prepared.plan.completion_tokens + self.forecast.completion_tokens
+
+    @property
+    def reasoning(self) -> int:
+        return sum(calls * reasoning_reserve(settings) for settings, calls, _ in self._parts())
+
+    def cost(self, *, with_reasoning: bool) -> float | None:
+        total = 0.0
+        for settings, calls, usage in self._parts():
+            price = price_of(settings, self.prices)
+            if calls and price is None:
+                return None
+            if price is not None:
+                thinking = calls * reasoning_reserve(settings) if with_reasoning else 0
+                total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
+        return total
+
+    def _parts(self) -> list[tuple[Settings, int, Usage]]:
+        it, asked = self.prepared.plan, self.forecast
+        return [
+            (self.prepared.settings, it.calls, Usage(it.prompt_tokens, it.completion_tokens)),
+            (self.judge, asked.calls, Usage(asked.prompt_tokens, asked.completion_tokens)),
+        ]
+
+
+def plan(prepared: Prepared, order: Order, prices: PriceTable, concurrency: int, *, as_json: bool) -> None:
+    """Print a plan to stdout."""
+    judging = order.judging
+    judge = prepared.settings
+    if judging and judging.judges:
+        judge = resolve(judge.model_copy(update={"model": judging.judges[0], "base_url": judging.base_url}))
+    spending = _Spending(prepared, forecast(prepared, order), judge, prices)
+    if as_json:
+        click.echo(json.dumps(_plan_json(spending, order), ensure_ascii=False, indent=2))
+        return
+    for warning in prepared.warnings:
+        click.echo(f"note: {warning}", err=True)
+    rows = [*_what(spending, order), *_how_much(spending, concurrency)]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:<{width}} {value}")
+    click.echo("\nReplies that must be asked for again come on top.")
+
+
+def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
+    prepared = spending.prepared
+    it, settings = prepared.plan, prepared.settings
+    rows = [
+        ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
+        ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
+    ]
+    if it.calls:
+        rows += [
+            ("strategy", f"{it.strategy}, at most {it.words} words"),
+            ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
+            *_levels(prepared),
+        ]
+    if order.judging and order.judging.judges:
+        rows.append(("judges", ", ".join(order.judging.judges)))
+    if order.refinement:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
+        rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
+    return rows + [
+        (one.name, f"at most {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
+        for one in spending.forecast.stages
+    ]
+
+
+def _how_much(spending: _Spending, concurrency: int) -> list[tuple[str, str]]:
+    reasoning = spending.reasoning
+    at_most = "at most " if spending.forecast.calls else ""
+    tokens = f"at most {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+    return [
+        ("calls", f"{at_most}{spending.calls:,}, up to {concurrency} at once"),
+        ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
+        ("cost", _cost_line(spending)),
+    ]
+
+
+def _cost_line(spending: _Spending) -> str:
+    most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
+    if most is None:
+        return "unknown (give the model's price with --prices)"
+    if not most:
+        return "none"
+    thinking = f", of which ${plain:.4f} without any reasoning" if spending.reasoning else ""
+    return f"at most ${most:.4f}{thinking}"
+
+
+def _levels(prepared: Prepared) -> list[tuple[str, str]]:
+    levels = prepared.plan.levels
+    if prepared.plan.strategy != "hierarchical":
+        return []
+    return [
+        (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
+        for number, level in enumerate(levels)
+    ]
+
+
+def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:
+    prepared, it = spending.prepared, spending.prepared.plan
+    return {
+        "source": {
+            "id": prepared.document.id,
+            "title": prepared.document.title,
+            "tokens": it.document_tokens,
+            "words": it.document_words,
+            "chunks": it.chunks,
+        },
+        "model": prepared.settings.model,
+        "judges": list(order.judging.judges) if order.judging else [],
+        "tokenizer": prepared.tokenizer.name,
+        **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+        "stages": [asdict(stage) for stage in spending.forecast.stages],
+        "calls": spending.calls,
+        "prompt_tokens": spending.prompt_tokens,
+        "completion_tokens": spending.completion_tokens,
+        "reasoning_tokens": spending.reasoning,
+        "cost_usd": spending.cost(with_reasoning=True),
+        "warnings": list(prepared.warnings),
+    }

@@ -1,0 +1,166 @@
+"""`--review`: a person looks at what the next revision is to mend, and says what to do."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import click
+
+from redraft.cli import findings as looks
+from redraft.cli import render
+from redraft.cli.progress import Display
+from redraft.domain import Document, Finding
+from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.session import Reviewer
+from redraft.store.store import Store
+from redraft.text.cleaning import clean, one_line
+from redraft.text.words import count_words
+
+_HELP = """  enter      go on with what is left
+  d 2 4      drop findings 2 and 4: they will not be mended in this run
+  a TEXT     add a request in your own words
+  e          edit the draft in your editor ($EDITOR); it is judged instead of a revision
+  s          stop here, with the best draft so far
+  ?          this help"""
+
+
+@dataclass
+class _Answer:
+    """What the person has said so far."""
+
+    findings: Sequence[Finding]
+    dropped: set[int] = field(default_factory=set)
+    added: list[str] = field(default_factory=list)
+    edited: str | None = None
+    stop: bool = False
+
+    def drop(self, words: str) -> str:
+        """Take findings off the list; what to say to that."""
+        numbers = words.replace(",", " ").split()
+        known = {str(number) for number in range(1, len(self.findings) + 1)}
+        if not numbers or not known.issuperset(numbers):
+            return f"write the numbers of findings, such as: d 1 (there are {len(self.findings)})"
+        self.dropped |= {int(number) for number in numbers}
+        left = len(self.findings) - len(self.dropped)
+        return f"{render.count(left, 'finding')} left" if left else "none left: something else is looked for, if any"
+
+
+def reviewer(store: Store, display: Display) -> Reviewer:
+    """Asks on the terminal, with the progress line out of the way."""
+
+    async def review(request: ReviewRequest) -> ReviewAnswer:
+        # Nothing else goes on meanwhile, so it does no harm that this blocks.
+        with display.paused(), _stoppable():
+            return _Review(store, request).ask()
+
+    return review
+
+
+class _Review:
+    """One question put to the person, until it is answered."""
+
+    def __init__(self, store: Store, request: ReviewRequest) -> None:
+        self._store = store
+        self._request = request
+        self._draft = store.runs.draft(request["draft"])
+        judged = store.judgments.of(self._draft.id)
+        known = {finding.id: finding for one in judged.values() for finding in one.findings}
+        self._answer = _Answer([known[key] for key in request["findings"] if key in known])
+
+    def ask(self) -> ReviewAnswer:
+        """Show, and take commands until one of them ends it. At the end of input the run waits to be resumed."""
+        self._show()
+        while not self._answer.stop:
+            click.echo("enter to go on, or d, a, e, s, ?: ", err=True, nl=False)
+            line = sys.stdin.buffer.readline()
+            if not line:
+                render.say("\nthere is no answer, so the run waits for one")
+                raise asyncio.CancelledError
+            command, _, rest = one_line(line.decode("utf-8", "replace")).partition(" ")
+            if not command:
+                break
+            self._take(command, rest)
+        return self._result()
+
+    def _show(self) -> None:
+        run = self._store.runs.get(self._draft.run)
+        document = self._store.documents.get(run.document)
+        goals = run.refinement.goals if run.refinement else {}
+        judged = self._store.judgments.of(self._draft.id)
+        scores = {name: judged[name].score for name in (run.judging.metrics if run.judging else ()) if name in judged}
+        met = {
+            name: {"at_least": least, "met": (value := scores.get(name)) is not None and value >= least}
+            for name, least in goals.items()
+        }
+        words = render.count(self._draft.words, "word")
+        render.say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
+        for line in render.score_lines(scores, {}, met):
+            render.say(f"  {line}")
+        self._list(document)
+
+    def _list(self, document: Document) -> None:
+        render.say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
+        for number, finding in enumerate(self._answer.findings, 1):
+            for line in looks.numbered(number, finding, document):
+                render.say(line)
+
+    def _take(self, command: str, rest: str) -> None:
+        match command.lower():
+            case "d":
+                render.say(f"  {self._answer.drop(rest)}")
+            case "a" if rest:
+                self._answer.added.append(rest)
+                render.say(f"  added: {rest}")
+            case "a":
+                render.say("  write what is to be changed, such as: a Say more about the flood.")
+            case "e":
+                render.say(f"  {self._edit()}")
+            case "s":
+                self._answer.stop = True
+            case "?":
+                render.say(_HELP)
+            case _:
+                render.say(f"  there is no {one_line(command, 20)!r}; ? tells what there is")
+
+    def _edit(self) -> str:
+        """Let the person edit the draft; what to say to that."""
+        before = self._draft.text if self._answer.edited is None else self._answer.edited
+        try:
+            text = click.edit(before + "\n", extension=".md")
+        except (click.ClickException, UnicodeDecodeError) as error:
+            return one_line(str(error), 200)
+        edited = clean(text or "").strip()
+        if not edited or edited == before:
+            return "nothing was changed" if text is None or edited else "an empty draft is no draft; nothing was changed"
+        self._answer.edited = edited
+        return f"edited ({render.count(count_words(edited), 'word')}); enter has it judged instead of a revision"
+
+    def _result(self) -> ReviewAnswer:
+        answer = self._answer
+        if answer.stop:
+            return {"stop": True}
+        if answer.edited is not None:
+            return {"edited": self._store.documents.add_text(answer.edited)}
+        return {"drop": [answer.findings[number - 1].id for number in sorted(answer.dropped)], "add": answer.added}
+
+
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM end the waiting for a line; the event loop, whose task they are, does not run now."""
+    before = {}
+    for number in (signal.SIGINT, signal.SIGTERM):
+        before[number] = signal.signal(number, _stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _stop(_number: int, _frame: object) -> None:
+    raise asyncio.CancelledError
