@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple
 
 from redraft.domain import Finding
 from redraft.evaluators.base import statements_of
+from redraft.graphs.policy import CONTENT
 from redraft.graphs.reviewing import REVIEW
 from redraft.results import finding_json
 from redraft.text.vectors import terms
@@ -84,11 +85,19 @@ def difference(before: Turn, after: Turn) -> Difference:
     """What changed between the drafts of two rounds, and what became of the findings on the first."""
     changed = compare(before.draft.text, after.draft.text)
     successors = {change.before: change.after for change in changed.changes if change.before}
-    # A complaint about a sentence that was changed is still the same complaint if it is made about the changed one.
-    old = {_mark(one, successors.get(one.sentence, one.sentence)): one for one in before.findings}
-    new = {_mark(one, one.sentence): one for one in after.findings}
-    gone = [finding for mark, finding in old.items() if mark not in new and finding.metric in _judged(after)]
-    come = [finding for mark, finding in new.items() if mark not in old and finding.metric in _judged(before)]
+    open_still = {_complaint(one, one.sentence) for one in after.findings}
+    known = {(one.kind, *_complaint(one, successors.get(one.sentence, one.sentence))) for one in before.findings}
+    gone = [
+        finding
+        for finding in before.findings
+        if finding.metric in _judged(after)
+        and _complaint(finding, successors.get(finding.sentence, finding.sentence)) not in open_still
+    ]
+    come = [
+        finding
+        for finding in after.findings
+        if finding.metric in _judged(before) and (finding.kind, *_complaint(finding, finding.sentence)) not in known
+    ]
     answered: dict[int, list[Finding]] = defaultdict(list)
     thanks = _Credits(changed.changes, after)
     for finding in gone:
@@ -97,8 +106,11 @@ def difference(before: Turn, after: Turn) -> Difference:
     return replace(changed, changes=changes, answered=tuple(answered[_NOBODY]), new=tuple(come))
 
 
-def _mark(finding: Finding, sentence: str) -> tuple[str, ...]:
-    return finding.metric, finding.kind, sentence, finding.question, finding.explanation
+def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
+    """What it is about: a question of the document's, or a claim of a sentence, even if that was changed since."""
+    if finding.metric in CONTENT:
+        return finding.metric, finding.question or finding.explanation
+    return finding.metric, sentence, finding.question, finding.explanation
 
 
 def _judged(turn: Turn) -> list[str]:
@@ -110,18 +122,24 @@ class _Credits:
     """Which change is to be thanked for a finding that is there no more."""
 
     def __init__(self, changes: Sequence[Change], after: Turn) -> None:
+        self._changes = changes
         self._by_old = {change.before: n for n, change in reversed(list(enumerate(changes))) if change.before}
         self._by_new = {change.after: n for n, change in reversed(list(enumerate(changes))) if change.after}
         self._terms = [set(terms(change.after)) for change in changes]
         self._resting = _resting_on(after)
 
     def of(self, finding: Finding) -> int:
-        """The change of the sentence that it was about, else the one that the judge or the words point to."""
-        if finding.sentence in self._by_old:
-            return self._by_old[finding.sentence]
+        """The sentence that it was about and what became of it, or the one that the judge or the words point to."""
+        about = self._by_old.get(finding.sentence, _NOBODY)
+        if about != _NOBODY and self._changes[about].after:
+            return about
         for sentence in self._resting.get(finding.question, ()):
             if sentence in self._by_new:
                 return self._by_new[sentence]
+        return about if about != _NOBODY else self._holding(finding)
+
+    def _holding(self, finding: Finding) -> int:
+        """The change that brought in the answer, or else its evidence, if one did."""
         for wanted in (finding.expected, finding.evidence.text if finding.evidence else ""):
             looked_for = set(terms(wanted))
             shares = [len(looked_for & held) / max(1, len(looked_for)) for held in self._terms]

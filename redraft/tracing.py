@@ -32,6 +32,15 @@ class Turn:
         """All that was found wrong with the draft."""
         return tuple(finding for one in self.evaluations.values() for finding in one.findings)
 
+    def heading(self) -> dict[str, object]:
+        """Which draft this is, and how good, as programs read it."""
+        return {
+            "round": self.made.number,
+            "draft": self.made.draft,
+            "words": self.draft.words,
+            "scores": self.scores,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Trace:
@@ -91,6 +100,12 @@ def read_trace(store: Store, key: str) -> Trace:
     return Trace(result, turns)
 
 
+def scores_of(store: Store, run: Run) -> dict[str, float | None]:
+    """The scores of a run's result, or of what it has so far."""
+    known = store.judgments.of(run.draft) if run.draft and run.judging else {}
+    return {name: one.score for name, one in _in_order(run, known).items() if name != REVIEW}
+
+
 def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
     """The evaluations in the order of the run's metrics, a person's requests last."""
     wanted = [*(run.judging.metrics if run.judging else ()), REVIEW]
@@ -105,16 +120,13 @@ def _mending(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]
 def _turn_json(turn: Turn) -> dict[str, object]:
     made = turn.made
     return {
-        "round": made.number,
-        "draft": made.draft,
+        **turn.heading(),
         "base": made.base,
-        "words": turn.draft.words,
         "text": turn.draft.text,
         "aims": list(made.aims),
         "mending": list(made.findings),
         "accepted": made.accepted,
         "reason": made.reason,
-        "scores": turn.scores,
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name != REVIEW},
         "findings": [finding_json(finding) for finding in turn.findings],
     }

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,17 +18,19 @@ from pydantic import BaseModel
 from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
 from redraft.domain import Document, Usage
 from redraft.errors import ModelError, UnreadableReply
-from redraft.models.base import Request
+from redraft.models.base import Model, Request
 from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.results import Result
+from redraft.session import Reviewer
 from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
+AGREES = {True: "agrees", False: "contradicts"}
 _KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
 _SHAPES = {prompt.returns.__name__: name for name, prompt in PROMPTS.items() if prompt.returns is not str}
 _ITEM = r'<{tag} n="(\d+)">\n(.*?)\n</{tag}>'
@@ -143,7 +146,11 @@ class Keepers:
     def compare_answers(self, sheet: Sheet) -> Said:
         return {
             "comparisons": [
-                {"id": n, "reason": "names", "verdict": "agrees" if one["document"] == one["summary"] else "contradicts"}
+                {
+                    "id": n,
+                    "reason": "names",
+                    "verdict": "agrees" if one["document"] == one["summary"] else "contradicts",
+                }
                 for n, one in sheet.items("pair").items()
             ]
         }
@@ -216,17 +223,6 @@ def seen_on(wire: Seen) -> Sheet:
     return Sheet(_SHAPES.get(shape, "revise"), text, len(wire.messages) > 1, room)
 
 
-def served(script: Script) -> Callable[[Seen], str | Answer | Fault]:
-    """The script as a server's."""
-
-    def serve(wire: Seen) -> str | Answer | Fault:
-        said = script(seen_on(wire))
-        assert not isinstance(said, ModelError)
-        return json.dumps(said) if isinstance(said, dict) else said
-
-    return serve
-
-
 def function_model(script: Script, identity: str = "function") -> FunctionModel:
     """The script as a model without a wire."""
     book = PromptBook()
@@ -257,15 +253,20 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
 class Court:
     """A store, and judgments and refinements on it. Every sheet that reached the judge or the writer is kept."""
 
-    def __init__(
-        self, folder: Path, script: Script | None = None, *, document: Document | None = None, url: str = ""
-    ) -> None:
+    def __init__(self, folder: Path, script: Script | None = None, *, document: Document | None = None) -> None:
         self.store = Store(folder / "redraft.db")
         self.document = document or island()
         self.sheets: list[Sheet] = []
         self.script: Script = script or Keepers()
-        self.url = url
-        self.model = None if url else function_model(self.hear)
+        self.model: FunctionModel | None = function_model(self.hear)
+        self.server: ChatServer | None = None
+
+    @contextmanager
+    def served(self, **options: Any) -> Iterator[ChatServer]:
+        """Put the script behind a server. Whoever asks there needs `OPENAI_API_KEY`."""
+        with ChatServer(lambda seen: _serve(self.hear, seen), **options) as server:
+            self.server, self.model = server, None
+            yield server
 
     def hear(self, sheet: Sheet) -> Said:
         """What the script says, once the sheet is noted."""
@@ -276,30 +277,37 @@ class Court:
         """The sheets of some prompts, in order."""
         return [sheet for sheet in self.sheets if sheet.prompt in prompts]
 
-    def items(self, prompt: str) -> int:
-        """How many items one prompt has been asked about."""
-        return sum(len(sheet.numbers) for sheet in self.asked(prompt))
+    def items(self, *prompts: str) -> int:
+        """How many items some prompts have been asked about."""
+        return sum(len(sheet.numbers) for sheet in self.asked(*prompts))
 
     def forget(self) -> None:
         """Count from here."""
         self.sheets.clear()
 
-    def settings(self, **settings: Any) -> Settings:
+    def settings(self, settings: Mapping[str, Any] | None = None) -> Settings:
         """Words enough, at the server where there is one."""
-        place = {"model": "openai:m", "base_url": self.url} if self.url else {}
-        return Settings(**{"words": 400, **place, **settings})
+        place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
+        return Settings(**{"words": 400, **place, **(settings or {})})
 
     async def evaluate(
-        self, summary: str, *, document: Document | None = None, judges: Sequence[Any] = (), **options: Any
+        self,
+        summary: str,
+        *,
+        document: Document | None = None,
+        judges: Sequence[Model] = (),
+        limits: Limits | None = None,
+        settings: Mapping[str, Any] | None = None,
+        **judging: Any,
     ) -> Result:
-        """Judge a summary; the options are those of the judging."""
-        settings = self.settings(**options.pop("settings", {}))
+        """Judge a summary."""
         return await evaluate(
             document or self.document,
             summary,
-            settings,
+            self.settings(settings),
             store=self.store,
-            judging=Judging(**options),
+            judging=Judging(**judging),
+            limits=limits,
             model=self.model,
             judges=judges,
         )
@@ -308,19 +316,19 @@ class Court:
         self,
         summary: str,
         *,
-        reviewer: Any = None,
+        reviewer: Reviewer | None = None,
         limits: Limits | None = None,
         judging: Judging | None = None,
         settings: Mapping[str, Any] | None = None,
-        **options: Any,
+        **refinement: Any,
     ) -> Result:
-        """Refine a summary; the options are those of the refinement."""
+        """Refine a summary."""
         goals = {"goals": {"coverage": 0.9, "consistency": 1.0}}
         return await refine(
             self.document,
             summary,
-            Refinement(**goals | options),
-            self.settings(**settings or {}),
+            Refinement(**{**goals, **refinement}),
+            self.settings(settings),
             store=self.store,
             judging=judging,
             limits=limits,
@@ -328,13 +336,12 @@ class Court:
             reviewer=reviewer,
         )
 
-    async def resume(self, run: str, **options: Any) -> Result:
+    async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
-        return await resume(run, store=self.store, model=self.model, **options)
+        return await resume(run, store=self.store, model=self.model, limits=limits, reviewer=reviewer)
 
 
-def at_server(folder: Path, server: ChatServer, script: Script | None = None, **options: Any) -> Court:
-    """A court whose judge and writer sit behind a server that is running. They need `OPENAI_API_KEY`."""
-    court = Court(folder, script, url=server.base_url, **options)
-    server.turn_to(served(court.hear))
-    return court
+def _serve(script: Script, seen: Seen) -> str | Answer | Fault:
+    said = script(seen_on(seen))
+    assert not isinstance(said, ModelError)
+    return json.dumps(said) if isinstance(said, dict) else said

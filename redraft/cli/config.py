@@ -14,10 +14,11 @@ from redraft.errors import UsageError
 FILE_NAME = "redraft.toml"
 
 
-def read_config(commands: Mapping[str, click.Command]) -> dict[str, dict[str, Any]]:
+def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     """Defaults for each command: the file's top-level keys, and those of the table with the command's name.
 
-    Keys are the long names of options. A key that no command knows is an error, for it is a typing mistake.
+    Keys are the long names of options. A key that no command knows is an error, for it is a typing mistake. A group's
+    table is for all of its commands.
     """
     path = Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
     if not path.exists():
@@ -28,43 +29,63 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, dict[str, An
         content = tomllib.loads(path.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot be read: {error}", place=str(path)) from error
-    shared = {_name(key): value for key, value in content.items() if not isinstance(value, dict)}
+    shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
-    known = {name: _options(command) for name, command in commands.items()}
+    known = {name: _keys(command) for name, command in commands.items()}
     _refuse_unknown(set(shared), set().union(*known.values()), str(path))
     _refuse_unknown(set(tables), set(known), str(path))
-    defaults: dict[str, dict[str, Any]] = {}
-    for command, options in known.items():
-        own = {_name(key): value for key, value in tables.get(command, {}).items()}
-        _refuse_unknown(set(own), options, f"{path} [{command}]")
-        defaults[command] = {
-            key: _value(commands[command], key, value, str(path))
-            for key, value in {**shared, **own}.items()
-            if key in options
-        }
-    return defaults
-
-
-def _value(command: click.Command, key: str, value: object, place: str) -> object:
-    """The value as if it had been typed, so that it is checked as on the command line; flags are true or false."""
-    option = next(parameter for parameter in command.params if parameter.name == key)
-    is_flag = isinstance(option, click.Option) and option.is_flag
-    if isinstance(value, bool) is not is_flag or not isinstance(value, (str, int, float)):
-        raise UsageError(f"{key.replace('_', '-')} cannot be {value!r}", place=place)
-    return value if is_flag else str(value)
-
-
-def _name(key: str) -> str:
-    return key.replace("-", "_")
-
-
-def _options(command: click.Command) -> set[str]:
-    """The parameters that a file may set: the options, under the names that click gives them."""
+    for command, table in tables.items():
+        _refuse_unknown(set(table), known[command], f"{path} [{command}]")
     return {
-        parameter.name
-        for parameter in command.params
-        if isinstance(parameter, click.Option) and parameter.name and parameter.envvar
+        name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
     }
+
+
+def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:
+    """The values that a command knows, by the names of its parameters; for a group, those of each of its commands."""
+    if isinstance(command, click.Group):
+        return {name: _defaults(one, values, place) for name, one in command.commands.items()}
+    options = _options(command)
+    return {
+        str(options[key].name): _value(options[key], key, value, place)
+        for key, value in values.items()
+        if key in options
+    }
+
+
+def _value(option: click.Option, key: str, value: object, place: str) -> object:
+    """The value as if it had been typed, so that it is checked as on the command line; flags are true or false."""
+    if option.multiple:
+        listed = value if isinstance(value, list) else [value]
+        return [_word(one, key, place) for one in listed]
+    if not option.is_flag:
+        return _word(value, key, place)
+    if not isinstance(value, bool):
+        raise _impossible(key, value, place)
+    return value
+
+
+def _word(value: object, key: str, place: str) -> str:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        raise _impossible(key, value, place)
+    return str(value)
+
+
+def _impossible(key: str, value: object, place: str) -> UsageError:
+    return UsageError(f"{key} cannot be {value!r}", place=place)
+
+
+def _keys(command: click.Command) -> set[str]:
+    """The options that a file may set, of a group those of all its commands."""
+    if isinstance(command, click.Group):
+        return set().union(*(_keys(one) for one in command.commands.values()))
+    return set(_options(command))
+
+
+def _options(command: click.Command) -> dict[str, click.Option]:
+    """The options that a file may set, which are those that the environment may set, by their long names."""
+    found = [one for one in command.params if isinstance(one, click.Option) and one.envvar]
+    return {next(name[2:] for name in one.opts if name.startswith("--")): one for one in found}
 
 
 def _refuse_unknown(given: set[str], known: set[str], place: str) -> None:

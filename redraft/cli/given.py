@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 from click.core import ParameterSource
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.store.store import Store
 
 M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
@@ -65,28 +66,29 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
 
 def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     """How drafts are judged: by the metrics given, else by those of the goals, else by all."""
-    from redraft.evaluators.catalog import METRICS, check_names
     from redraft.evaluators.similarity import similarity
-    from redraft.settings import Judging
+    from redraft.settings import Judging, MetricName
 
     named = _named(given, _JUDGING)
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    check_names(metrics)
-    made = _checked(Judging, {**named, "metrics": metrics or tuple(METRICS)}, _JUDGING)
+    made = _checked(Judging, {**named, "metrics": metrics or get_args(MetricName)}, _JUDGING)
     if made.embeddings is None:
         # What cannot be had without a model of embeddings is refused before anything is spent.
         similarity(made.similarity, None)
     return made
 
 
+def known_pack(judging: Judging, store: Store) -> Judging:
+    """The judging with the whole id of its pack, or an error where there is no such pack."""
+    return judging.model_copy(update={"pack": store.packs.get(judging.pack).id}) if judging.pack else judging
+
+
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     """What a draft is refined for: what was given, over what a run had before, over the defaults."""
-    from redraft.evaluators.catalog import check_names
     from redraft.settings import Refinement
 
-    goals = {**(before.goals if before else {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
-    check_names(list(goals))
     known = before.model_dump() if before else {}
+    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
     return _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
 
 
@@ -118,7 +120,7 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
         first = error.errors()[0]
         names = {field: name for name, field in (options or {}).items()}
         field = str(first["loc"][0])
-        where = "".join(f" {part}" for part in first["loc"][1:])
+        where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
         raise UsageError(f"--{names.get(field, field).replace('_', '-')}{where}: {first['msg']}") from error
 
 

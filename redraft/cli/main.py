@@ -10,9 +10,12 @@ from collections.abc import Sequence
 import click
 
 from redraft.cli.config import read_config
+from redraft.cli.judging import evaluate, fork, refine
+from redraft.cli.packs import pack
 from redraft.cli.prompts import prompts
 from redraft.cli.runs import runs, show
 from redraft.cli.summarize import resume, summarize
+from redraft.cli.traces import diff, trace
 from redraft.errors import RedraftError, UsageError
 
 DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
@@ -23,6 +26,9 @@ Examples:
   redraft summarize book.txt
   redraft summarize book.md --model openai:gpt-5-mini --words 600 -o summary.md
   redraft summarize book.txt --model openai:gpt-5-mini --dry-run
+  redraft evaluate book.txt summary.md
+  redraft refine book.txt summary.md --goal coverage=0.8 --goal consistency=0.9
+  redraft trace 3fa2c1d0
   redraft resume 3fa2c1d0
 \b
 Results go to stdout, everything else to stderr. Options can also be set as
@@ -39,7 +45,7 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-for command in (summarize, resume, runs, show, prompts):
+for command in (summarize, evaluate, refine, resume, runs, show, trace, diff, fork, pack, prompts):
     app.add_command(command)
 
 

@@ -43,7 +43,9 @@ dry_run = click.option(
 prices = option("--prices", metavar="FILE", help="TOML file with prices of models; goes before the built-in table.")
 
 length_options = together(
-    option("--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; 600 for a long document."),
+    option(
+        "--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; without it, one that fits."
+    ),
     option("--query", metavar="TEXT", help="Summarize what answers this question."),
 )
 
@@ -99,9 +101,7 @@ verdict_options = together(
         metavar="N",
         help="Most questions about one summary.  [default: 120]",
     ),
-    option(
-        "--top-k", type=click.IntRange(min=1), metavar="K", help="Judge by the K most important questions of each kind."
-    ),
+    option("--top-k", type=click.IntRange(min=1), metavar="K", help="Judge by the K most important questions only."),
     option(
         "--similarity",
         type=click.Choice(["exact", "rouge1", "cosine"]),

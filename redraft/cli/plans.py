@@ -12,8 +12,10 @@ from redraft.domain import Usage
 from redraft.forecast import Forecast, forecast
 from redraft.models.opening import price_of, reasoning_reserve, resolve
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, Prepared
-from redraft.settings import Settings
+from redraft.preparing import Order, Prepared, prepare
+from redraft.settings import Limits, Settings
+
+_DONE = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,23 +62,29 @@ class _Spending:
         ]
 
 
-def plan(prepared: Prepared, order: Order, prices: PriceTable, concurrency: int, *, as_json: bool) -> None:
-    """Print a plan to stdout."""
-    judging = order.judging
+def show_plan(
+    source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
+) -> int:
+    """Print to stdout what a command would do."""
+    if order.given is not None:
+        settings = settings.model_copy(update={"strategy": "given"})
+    prepared, judging = prepare(source, settings, given=order.given), order.judging
     judge = prepared.settings
     if judging and judging.judges:
-        judge = resolve(judge.model_copy(update={"model": judging.judges[0], "base_url": judging.base_url}))
+        address = judging.base_url or judge.base_url
+        judge = resolve(judge.model_copy(update={"model": judging.judges[0], "base_url": address}))
     spending = _Spending(prepared, forecast(prepared, order), judge, prices)
     if as_json:
         click.echo(json.dumps(_plan_json(spending, order), ensure_ascii=False, indent=2))
-        return
+        return _DONE
     for warning in prepared.warnings:
         click.echo(f"note: {warning}", err=True)
-    rows = [*_what(spending, order), *_how_much(spending, concurrency)]
+    rows = [*_what(spending, order), *_how_much(spending, limits.concurrency)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
+    return _DONE
 
 
 def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:

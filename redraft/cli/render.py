@@ -34,12 +34,12 @@ def say(line: str) -> None:
     click.echo(line, err=True)
 
 
-def closing(result: Result, output: str | None) -> None:
+def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
     """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
     say("")
     if output and result.summary is not None:
         say(f"written to {output}")
-    for line in (*_by_whom(result), *_outcome(result), *_missing(result)):
+    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_missing(result)):
         say(line)
 
 

@@ -14,8 +14,9 @@ import click
 from redraft.cli import findings as looks
 from redraft.cli import render
 from redraft.cli.progress import Display
-from redraft.domain import Document, Finding
+from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.results import read_result
 from redraft.session import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
@@ -88,22 +89,12 @@ class _Review:
         return self._result()
 
     def _show(self) -> None:
-        run = self._store.runs.get(self._draft.run)
-        document = self._store.documents.get(run.document)
-        goals = run.refinement.goals if run.refinement else {}
-        judged = self._store.judgments.of(self._draft.id)
-        scores = {name: judged[name].score for name in (run.judging.metrics if run.judging else ()) if name in judged}
-        met = {
-            name: {"at_least": least, "met": (value := scores.get(name)) is not None and value >= least}
-            for name, least in goals.items()
-        }
+        result = read_result(self._store, self._draft.run)
+        document = self._store.documents.get(result.run.document)
         words = render.count(self._draft.words, "word")
         render.say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
-        for line in render.score_lines(scores, {}, met):
+        for line in render.score_lines(result.scores, {}, result.goals):
             render.say(f"  {line}")
-        self._list(document)
-
-    def _list(self, document: Document) -> None:
         render.say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
         for number, finding in enumerate(self._answer.findings, 1):
             for line in looks.numbered(number, finding, document):
@@ -135,8 +126,10 @@ class _Review:
         except (click.ClickException, UnicodeDecodeError) as error:
             return one_line(str(error), 200)
         edited = clean(text or "").strip()
-        if not edited or edited == before:
-            return "nothing was changed" if text is None or edited else "an empty draft is no draft; nothing was changed"
+        if text is not None and not edited:
+            return "an empty draft is none: nothing was changed"
+        if text is None or edited == before:
+            return "nothing was changed"
         self._answer.edited = edited
         return f"edited ({render.count(count_words(edited), 'word')}); enter has it judged instead of a revision"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -12,16 +11,10 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-import click
-
-from redraft.cli import render
 from redraft.cli.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.results import Result
-
-_SHORT = 3
-_STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
 def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
@@ -64,29 +57,6 @@ async def _until_stopped(task: Coroutine[Any, Any, Result]) -> Result:
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
     return await task
-
-
-def finish(result: Result, *, output: str | None, as_json: bool, quiet: bool) -> int:
-    """Print the summary that came out; returns the exit code."""
-    if output and result.summary is not None:
-        write(Path(output).expanduser(), result.summary + "\n", _STORED)
-    if as_json:
-        echo_json(result.to_json())
-    elif not output:
-        click.echo(result.summary or "")
-    if not quiet:
-        render.closing(result, output)
-    return exit_code(result)
-
-
-def exit_code(result: Result) -> int:
-    """Done, or short of what was asked."""
-    return 0 if result.complete else _SHORT
-
-
-def echo_json(content: object) -> None:
-    """Print what programs read."""
-    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
 
 
 def check_output(output: str | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import Any
 
 import click
 
@@ -20,7 +21,7 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
     """List the latest runs."""
     from redraft.cli import render
     from redraft.store.store import Store
-    from redraft.text.cleaning import one_line
+    from redraft.tracing import scores_of
 
     with Store(db) as store:
         listed = [
@@ -28,11 +29,14 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
                 "run": run.id,
                 "created": run.created,
                 "status": store.status(run),
+                "kind": run.kind,
+                "parent": run.parent,
                 "strategy": run.settings.strategy,
                 "model": run.settings.model,
                 "words": run.settings.words,
                 "title": store.documents.title(run.document),
                 "stop_reason": run.stop_reason,
+                "scores": scores_of(store, run),
             }
             for run in store.runs.latest(limit)
         ]
@@ -41,21 +45,28 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
     elif not listed:
         click.echo("No runs yet. Make one: redraft summarize FILE", err=True)
     else:
-        head = [("RUN", "WHEN (UTC)", "STATUS", "STRATEGY", "MODEL", "WORDS", "TITLE")]
-        body = [
-            (
-                str(run["run"]),
-                str(run["created"])[:16].replace("T", " "),
-                str(run["status"]),
-                str(run["strategy"]),
-                str(run["model"]),
-                str(run["words"]),
-                one_line(str(run["title"]), 50),
-            )
-            for run in listed
-        ]
-        render.table([*head, *body])
+        render.table([("RUN", "WHEN (UTC)", "STATUS", "KIND", "MODEL", "WORDS", "SCORES", "TITLE"), *map(_row, listed)])
     return 0
+
+
+def _row(run: dict[str, Any]) -> tuple[str, ...]:
+    from redraft.cli import render
+    from redraft.text.cleaning import one_line
+
+    # How a summary was drafted says more than that it was.
+    kind = run["kind"] if run["strategy"] == "given" else run["strategy"]
+    if run["strategy"] != "given" and run["kind"] == "refine":
+        kind += "+refine"
+    return (
+        run["run"],
+        run["created"][:16].replace("T", " "),
+        run["status"],
+        kind,
+        one_line(run["model"], 24),
+        "" if run["kind"] == "pack" else str(run["words"]),
+        render.scores(run["scores"]),
+        one_line(run["title"], 40),
+    )
 
 
 @click.command()

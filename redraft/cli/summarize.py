@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any
 
 import click
 
 from redraft.cli import options
 from redraft.errors import UsageError
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from redraft.settings import Limits, Settings
-
-M = TypeVar("M", bound="BaseModel")
 
 _SUMMARIZE_EPILOG = """\b
 Examples:
@@ -22,21 +15,35 @@ Examples:
   cat book.md | redraft summarize - --words 300 --json
   redraft summarize book.txt --query "Why does the bank fail?"
   redraft summarize book.txt --model openai:gpt-5-mini --max-cost 0.50 -o out.md
+  redraft summarize book.txt --refine --goal coverage=0.8 --goal consistency=0.9
+\b
+The options on goals and judges go with --refine, which is explained by
+`redraft refine --help`.
+"""
+_RESUME_EPILOG = """\b
+Examples:
+  redraft resume 3fa2c1d0
+  redraft resume 3fa2 --max-cost 2
 """
 
 
 @click.command(epilog=_SUMMARIZE_EPILOG)
 @click.argument("source")
-@options.settings_options
+@options.drafting_options
+@options.option("--refine", is_flag=True, help="Judge the summary, and refine it until it meets its goals.")
+@options.refining_options
+@options.judging_options
+@options.model_options
 @options.limit_options
 @options.prices
-@click.option("--dry-run", is_flag=True, help="Show the plan: chunks, calls, tokens, money. Nothing is asked.")
+@options.dry_run
 @options.output
 @options.db
 @options.as_json
 @options.quiet
 def summarize(
     source: str,
+    refine: bool,
     dry_run: bool,
     output: str | None,
     db: str | None,
@@ -46,30 +53,47 @@ def summarize(
     **given: Any,
 ) -> int:
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
-    from redraft.cli import render
-    from redraft.cli.running import check_output, finish, work
+    from redraft.cli import given as asked
+    from redraft.cli.outcome import finish
+    from redraft.cli.plans import show_plan
+    from redraft.cli.review import reviewer
+    from redraft.cli.running import check_output, work
     from redraft.drafting import summarize as run
-    from redraft.models.opening import price_of
     from redraft.models.prices import price_table
-    from redraft.preparing import prepare
+    from redraft.preparing import Order
     from redraft.store.store import Store
 
     check_output(output)
-    settings, limits = _settings(given), _limits(given)
-    table = price_table(prices)
+    if not refine and (stray := asked.typed(given)):
+        name = next(iter(stray)).replace("_", "-")
+        raise UsageError(f"--{name} is about judging the summary and refining it", hint="add --refine")
+    settings, limits, table = asked.settings(given), asked.limits(given), price_table(prices)
+    refinement = asked.refinement(given) if refine else None
+    judging = asked.judging(given, refinement) if refine else None
+    if refinement and refinement.review and source == "-" and not dry_run:
+        raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     if dry_run:
-        prepared = prepare(source, settings)
-        render.plan(prepared, price_of(prepared.settings, table), limits.concurrency, as_json=as_json)
-        return 0
+        return show_plan(source, settings, Order(judging, refinement), table, limits, as_json=as_json)
     with Store(db) as store:
+        judging = asked.known_pack(judging, store) if judging else None
         result = work(
-            lambda observer: run(source, settings, store=store, limits=limits, prices=table, observer=observer),
+            lambda display: run(
+                source,
+                settings,
+                store=store,
+                refinement=refinement,
+                judging=judging,
+                limits=limits,
+                prices=table,
+                reviewer=reviewer(store, display),
+                observer=display.observe,
+            ),
             quiet=quiet,
         )
-    return finish(result, output=output, as_json=as_json, quiet=quiet)
+        return finish(store, result, output=output, as_json=as_json, quiet=quiet)
 
 
-@click.command()
+@click.command(epilog=_RESUME_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.limit_options
 @options.prices
@@ -86,11 +110,14 @@ def resume(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Go on with RUN where it stopped; nothing is paid for twice.
+    """Go on with RUN where it stopped, whatever it was for; nothing is paid for twice.
 
     The run keeps the settings that it began with. Limits given here replace its own.
     """
-    from redraft.cli.running import check_output, finish, work
+    from redraft.cli import given as asked
+    from redraft.cli.outcome import finish
+    from redraft.cli.review import reviewer
+    from redraft.cli.running import check_output, work
     from redraft.drafting import resume as run
     from redraft.models.prices import price_table
     from redraft.store.store import Store
@@ -98,36 +125,16 @@ def resume(
     check_output(output)
     table = price_table(prices)
     with Store(db) as store:
-        limits = _limits(given, store.runs.get(run_id).limits)
+        limits = asked.limits(given, store.runs.get(run_id).limits)
         result = work(
-            lambda observer: run(run_id, store=store, limits=limits, prices=table, observer=observer), quiet=quiet
+            lambda display: run(
+                run_id,
+                store=store,
+                limits=limits,
+                prices=table,
+                reviewer=reviewer(store, display),
+                observer=display.observe,
+            ),
+            quiet=quiet,
         )
-    return finish(result, output=output, as_json=as_json, quiet=quiet)
-
-
-def _settings(given: dict[str, Any]) -> Settings:
-    from redraft.settings import Settings
-
-    return _checked(Settings, {name: value for name, value in given.items() if name in Settings.model_fields})
-
-
-def _limits(given: dict[str, Any], before: Limits | None = None) -> Limits:
-    """The limits that were given, over those that a run had before, over the defaults."""
-    from redraft.settings import Limits
-
-    named = {name: given[name] for name in Limits.model_fields if given[name] is not None}
-    return _checked(Limits, {**(before or Limits()).model_dump(), **named})
-
-
-def _checked(model: type[M], values: dict[str, Any]) -> M:
-    """The model of these values. What it refuses is a user's mistake; bytes that are no text become question marks."""
-    from pydantic import ValidationError
-
-    texts = {
-        name: value.encode("utf-8", "replace").decode() for name, value in values.items() if isinstance(value, str)
-    }
-    try:
-        return model.model_validate({**values, **texts})
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise UsageError(f"--{str(first['loc'][0]).replace('_', '-')}: {first['msg']}") from error
+        return finish(store, result, output=output, as_json=as_json, quiet=quiet)

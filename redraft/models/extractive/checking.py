@@ -155,7 +155,7 @@ def _instead(laid: _Laid, marked: Detail) -> str:
         own = laid.keys[max(first, marked.first) : min(end, marked.last + 1)]
         if step != "replace" or not own or _tell(laid.keys[first:end], own):
             continue
-        for detail in details(text, line.own_words):
+        for detail in laid.source.details_of(laid.match.line):
             its = line.keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
             alone = not _tell(line.keys[other_first:other_end], its)
             if detail.kind == marked.kind and its and alone and not _alike(own, its):

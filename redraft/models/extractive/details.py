@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, is_number, listed
+from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
 
 DetailKind = Literal["name", "number"]
 
@@ -70,11 +70,15 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
         dated = surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at))
         if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
             kinds.append("number")
-        elif capital and (carries(word.key) or word.key in TITLES) and surface not in ("I", "O"):
+        elif capital and (carries(word.key) or word.key in TITLES) and not _is_no_name(surface, word.key):
             kinds.append("name")
         else:
             kinds.append(None)
     return kinds
+
+
+def _is_no_name(surface: str, key: str) -> bool:
+    return surface in ("I", "O", "Vol") or is_negation(key)
 
 
 def _beside_figure(of: Sequence[Word], at: int) -> bool:

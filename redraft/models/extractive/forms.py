@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from redraft.models.extractive.details import Detail, DetailKind
-from redraft.models.extractive.wording import Word, words
+from redraft.models.extractive.details import Detail, DetailKind, details
+from redraft.models.extractive.wording import Word, keys, words
 from redraft.prompts.judging import Kind
 
 GAP = "____"
@@ -59,6 +59,8 @@ class Sought(NamedTuple):
     """Before which of `keys` the answer belongs, where that can be told."""
     asks: Kind
     wants: DetailKind | None
+    names: frozenset[str]
+    """Those of `keys` that are names."""
 
 
 def ask_whether(claim: Claim) -> str:
@@ -91,21 +93,26 @@ def read_claim(question: str) -> Claim | None:
 
 def read_question(question: str) -> Sought:
     """What any question says and asks for, as far as it can be told without understanding it."""
+    names = frozenset(
+        key
+        for detail in details(question, words(question))
+        if detail.kind == "name"
+        for key in keys(question[detail.start : detail.end])
+    )
     if gap := _ASKS_FOR_GAP.search(question):
         quoted = _QUOTED.search(question)
         start, end = quoted.span(1) if quoted and quoted.start() < gap.start() < quoted.end() else (0, len(question))
-        left = [word.key for word in words(question[start : gap.start()])]
-        right = [word.key for word in words(question[gap.end() : end])]
+        left, right = keys(question[start : gap.start()]), keys(question[gap.end() : end])
         number = bool(_SAYS_NUMBER.search(question[:start]))
-        return Sought(left + right, len(left), "how" if number else "who", "number" if number else "name")
+        kind: Kind = "how" if number else "who"
+        return Sought(left + right, len(left), kind, "number" if number else "name", names)
     opening = _OPENING.match(question)
     if opening is None:
-        return Sought([word.key for word in words(question)], None, "what", None)
+        return Sought(keys(question), None, "what", None, names)
     asks = opening.group("asks").lower()
     subject = not opening.group("frame") and not opening.group("helper") and asks in ("who", "what")
-    keys = [word.key for word in words(question[opening.end() :])]
-    number = bool(_SAYS_NUMBER.search(question))
-    return Sought(keys, 0 if subject else None, _kind(asks), "number" if number else "name" if asks == "who" else None)
+    wants: DetailKind | None = "number" if _SAYS_NUMBER.search(question) else "name" if asks == "who" else None
+    return Sought(keys(question[opening.end() :]), 0 if subject else None, _kind(asks), wants, names)
 
 
 def _kind(asks: str) -> Kind:

@@ -8,23 +8,27 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
 from redraft.models.extractive.wording import DAYS, MONTHS, listed
 from redraft.prompts.judging import Kind
 
 _AUXILIARIES = listed("was were is are had has have could would should might must did does do will can may")
 _VERBS = _AUXILIARIES | listed(
-    "became began bent blew bore bought broke brought built burnt came caught chose clung crept cut dealt drank drew"
-    " drove ate fed fell felt fled flew forbade forgot fought found froze gave got grew heard held hid hit hung hurt kept"
-    " knelt knew laid lay leapt learnt led left lent let lit lost made meant met paid put ran rang read rode rose said"
-    " sang sank sat saw sent set shook shone shot showed shut slept slid smelt sold sought spent spoke spread sprang"
-    " stole stood stuck struck swam swept swore swung taught threw told took tore understood went wept woke won wore"
-    " wound wrote says takes makes gives goes comes finds tells leads leaves becomes begins lives works wants meets sees"
-    " dies helps tries decides learns discovers"
+    "became began bent blew bore bought broke brought built burnt came caught chose clung crept cut dealt drank"
+    " drew drove ate fed fell felt fled flew forbade forgot fought found froze gave got grew heard held hid hit"
+    " hung hurt kept knelt knew laid lay leapt learnt led left lent let lit lost made meant met paid put ran rang"
+    " read rode rose said sang sank sat saw sent set shook shone shot showed shut slept slid smelt sold sought"
+    " spent spoke spread sprang stole stood stuck struck swam swept swore swung taught threw told took tore"
+    " understood went wept woke won wore wound wrote says takes makes gives goes comes finds tells leads leaves"
+    " becomes begins lives works wants meets sees dies helps tries decides learns discovers"
 )
 _DOES = listed(
-    "said asked told thought knew felt saw heard went came walked ran turned looked took gave smiled laughed nodded sat"
-    " stood wanted decided wondered spoke replied answered shook wrote read met says asks tells thinks knows"
+    "said asked told thought knew felt saw heard went came walked ran turned looked took gave smiled laughed nodded"
+    " sat stood wanted decided wondered spoke replied answered shook wrote read met says asks tells thinks knows"
 )
+_SAYS = listed("said asked cried replied answered whispered shouted muttered murmured called says asks")
+_BEFORE_PLACE = listed("the of in at to from and")
 _PAST = re.compile(r"[a-z]{2,}ed")
 # What follows a verb in -ed that is one, and not a word before a noun, as in "the tarred posts".
 _AFTER_VERB = listed(
@@ -33,6 +37,7 @@ _AFTER_VERB = listed(
 )
 _BEFORE_NOUN = listed("a an the this that these those his her its their every each some any old new first last")
 _BEGINS_SUBJECT = listed("the a an this these those every each all both some many two three four five six most several")
+_BEGINS_CLAUSE = listed("who which that if when where but or")
 _WITHIN_SUBJECT = listed("of and the a an for in at on")
 _LONGEST_SUBJECT = 8
 _MARK = re.compile(r"[,;:!?—–()\"“”]")
@@ -43,11 +48,15 @@ _TIME_WORD = re.compile(
     r" (?:day|night|morning|evening|afternoon|week|month|year|spring|summer|autumn|winter))\b",
     re.IGNORECASE,
 )
-_OPENING_PHRASE = re.compile(r"^(?P<phrase>(?:On|In|At|By|After|Before|During|Until|From) [^,;:.!?]{3,60}),? (?P<rest>\S.*)$")
+_OPENS_PHRASE = listed("on in at by after before during until from")
+_LONGEST_PHRASE = 9
 _CLOSING_PHRASE = re.compile(r"^(?P<rest>.*\w),? (?P<phrase>(?:on|in|at|by|since|until|during) [^,;:]{3,40})\.$")
 _REASON = re.compile(r"^(?P<rest>.*\w),? (?P<phrase>(?:because|so that|in order to|for fear of) .{8,})\.$")
-_CLAUSE_END = re.compile(r"(?:,? (?:—|–|-) ?|[;:—] ?|, (?:and|but|or|so|yet|which|who|whose|where|while|though|although|as|for) )")
-_SHORTEST_CLAUSE = 7
+_CLAUSE_END = re.compile(
+    r",? (?:—|–|-) ?|[;:—] ?"
+    r"|, (?:and|but|or|so|yet|which|who|whose|where|while|though|although|as|for) "
+)
+_SHORTEST_CLAUSE = 6
 
 
 class Parted(NamedTuple):
@@ -70,41 +79,50 @@ def first_clause(sentence: str) -> str:
 def subject_of(sentence: str) -> tuple[str, str] | None:
     """The subject and all that follows it, where the sentence begins with a subject that is not hard to tell."""
     tokens = sentence.rstrip(".").split()
-    if not tokens or not (tokens[0][0].isupper() or tokens[0].lower() in _BEGINS_SUBJECT):
+    opening = tokens[0] if tokens else ""
+    article = opening.lower() in _BEGINS_SUBJECT
+    if not article and (not opening[:1].isupper() or opening.lower() in ENGLISH_STOP_WORDS):
         return None
-    for at, token in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
-        if at and _is_verb(token, tokens[at + 1 : at + 2]) and tokens[at - 1].lower() not in _BEFORE_NOUN:
+    for at, word in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
+        if at and _is_verb(word, tokens[at + 1 : at + 2]) and tokens[at - 1].lower() not in _BEFORE_NOUN:
             return " ".join(tokens[:at]), " ".join(tokens[at:])
-        bare = token.rstrip(".")
-        if _MARK.search(token) or (at and not _may_be_in_subject(bare, tokens[0])):
+        if _MARK.search(word) or (at and not _may_be_in_subject(word, after_article=article)):
             return None
     return None
 
 
-def _may_be_in_subject(token: str, opening: str) -> bool:
+def _may_be_in_subject(word: str, *, after_article: bool) -> bool:
     """A name goes on with names; what begins with an article goes on with any words but those of another clause."""
-    if token[:1].isupper() or token.lower() in _WITHIN_SUBJECT or token == "&":
+    if word[:1].isupper() or word.lower() in _WITHIN_SUBJECT or word == "&":
         return True
-    return opening.lower() in _BEGINS_SUBJECT and token.lower() not in ("who", "which", "that", "if", "when", "but", "or")
+    return after_article and word.lower() not in _BEGINS_CLAUSE
 
 
-def _is_verb(token: str, following: list[str]) -> bool:
-    if token in _VERBS:
+def _is_verb(word: str, following: list[str]) -> bool:
+    bare = word.rstrip(",")
+    if bare in _VERBS:
         return True
     after = following[0].strip(".,;:").lower() if following else "a"
-    return bool(_PAST.fullmatch(token)) and (after in _AFTER_VERB or following[0][:1].isupper())
+    certain = bare != word or after in _AFTER_VERB or after.endswith(("ly", "ing")) or following[0][:1].isupper()
+    return bool(_PAST.fullmatch(bare)) and certain
 
 
-def acts(before: str, verb: str) -> bool:
-    """Whether a name between these two words is somebody's: it has a title, or does what people do."""
-    return verb.strip(".,;:!?\"”’") in _DOES and before.lower() not in ("the", "of", "in", "at", "to", "from")
+def acts(before: str, behind: str) -> bool:
+    """Whether a name between these two words is somebody's: it does or says what people do and say."""
+    verb = behind.strip('.,;:!?"”’')
+    does = verb in _DOES or bool(_PAST.fullmatch(verb))
+    return before in _SAYS or (does and before.lower() not in _BEFORE_PLACE)
 
 
 def time_in(sentence: str) -> Parted | None:
     """A phrase at either end that says when, and the rest, which can stand by itself."""
-    opening = _OPENING_PHRASE.match(sentence)
-    if opening and _TIME_WORD.search(opening.group("phrase")) and subject_of(opening.group("rest")):
-        return Parted("when", opening.group("phrase"), opening.group("rest"))
+    tokens = sentence.split()
+    if tokens and tokens[0].lower() in _OPENS_PHRASE:
+        for end in range(2, min(_LONGEST_PHRASE, len(tokens))):
+            phrase, rest = " ".join(tokens[:end]).rstrip(","), " ".join(tokens[end:])
+            if _TIME_WORD.search(phrase) and subject_of(rest):
+                return Parted("when", phrase, rest)
+        return None
     closing = _CLOSING_PHRASE.match(sentence)
     if closing and _TIME_WORD.search(closing.group("phrase")) and subject_of(sentence):
         return Parted("when", closing.group("phrase"), closing.group("rest"))
@@ -118,6 +136,6 @@ def reason_in(sentence: str) -> Parted | None:
 
 
 def within_sentence(clause: str, *, named: bool) -> str:
-    """A clause as it goes on within a sentence: without a capital, unless it begins with a name, and without its end."""
+    """A clause as it goes on within a sentence: without a capital, unless it begins with a name, and without an end."""
     clause = clause.rstrip(" .")
     return clause if named else clause[:1].lower() + clause[1:]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from difflib import SequenceMatcher
 from typing import NamedTuple
 
+from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.wording import Word, carries, pairs, words
 from redraft.text.sentences import sentences
 
@@ -32,11 +33,6 @@ class Line(NamedTuple):
     def keys(self) -> list[str]:
         """The keys of its words."""
         return [word.key for word in self.words]
-
-    @property
-    def own_words(self) -> list[Word]:
-        """Its words, as they stand in the line itself."""
-        return [Word(word.key, word.start - self.start, word.end - self.start) for word in self.words]
 
 
 class Run(NamedTuple):
@@ -76,6 +72,7 @@ class Source:
         self._flat = [word.key for line in self.lines for word in line.words]
         self._joined = f" {' '.join(self._flat)} "
         self._known = frozenset(self._flat)
+        self._details: dict[int, list[Detail]] = {}
 
     def _read(self, number: int, text: str, whole: bool) -> None:
         found = words(text)
@@ -99,6 +96,17 @@ class Source:
         """The line to the letter."""
         found = self.lines[line]
         return self.texts[found.text][found.start : found.end]
+
+    def words_of(self, line: int) -> list[Word]:
+        """The words of the line, as they stand in the line itself."""
+        found = self.lines[line]
+        return [Word(word.key, word.start - found.start, word.end - found.start) for word in found.words]
+
+    def details_of(self, line: int) -> list[Detail]:
+        """The names and numbers in the line, as they stand in the line itself."""
+        if line not in self._details:
+            self._details[line] = details(self.text_of(line), self.words_of(line))
+        return self._details[line]
 
     def find(self, sought: Sequence[str]) -> int | None:
         """The line in which these words, one behind the other, begin; None where the texts do not have them so."""

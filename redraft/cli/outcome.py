@@ -1,0 +1,92 @@
+"""What a command prints at its end: a summary, a judgment or a pack, for people or for programs."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from redraft.cli import findings, render
+from redraft.cli.running import write
+from redraft.domain import Document, Pack
+from redraft.packing import built, pack_json
+from redraft.results import Result
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+from redraft.tracing import place_of
+
+_DONE, _SHORT = 0, 3
+_STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
+
+
+def finish(
+    store: Store, result: Result, *, output: str | None = None, as_json: bool, quiet: bool, show_all: bool = False
+) -> int:
+    """Print what the run was for; returns the exit code."""
+    if result.run.kind == "evaluate":
+        _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
+    elif result.run.kind == "pack":
+        _built(store, result, as_json=as_json, quiet=quiet)
+    else:
+        _summary(result, output, as_json=as_json, quiet=quiet)
+    return _DONE if result.complete else _SHORT
+
+
+def echo_json(content: object) -> None:
+    """Print what programs read."""
+    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
+
+
+def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) -> None:
+    if output and result.summary is not None:
+        write(Path(output).expanduser(), result.summary + "\n", _STORED)
+    if as_json:
+        echo_json(result.to_json())
+    elif not output:
+        click.echo(result.summary or "")
+    if not quiet:
+        render.closing(result, output)
+
+
+def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
+    if as_json:
+        echo_json(result.assessment())
+    else:
+        document = store.documents.get(result.run.document)
+        shown = None if show_all else findings.SHOWN
+        rest = f"--all shows them, and so does redraft trace {result.run.id} --all"
+        for number, one in enumerate(result.evaluations.values()):
+            click.echo("\n" * bool(number), nl=False)
+            for line in findings.evaluation(one, document, shown=shown, rest=rest):
+                click.echo(line)
+    if not quiet:
+        render.closing(result, None, scores=False)
+
+
+def _built(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+    pack, document = built(store, result), store.documents.get(result.run.document)
+    if as_json:
+        echo_json(pack_json(pack, document))
+    else:
+        for line in pack_lines(pack, document):
+            click.echo(line)
+    if not quiet:
+        render.closing(result, None)
+        render.say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {origin(pack)}")
+
+
+def origin(pack: Pack) -> str:
+    """Where a pack comes from."""
+    return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
+
+
+def pack_lines(pack: Pack, document: Document) -> list[str]:
+    """The questions of a pack for people, the most important first."""
+    lines: list[str] = []
+    for question in pack.questions:
+        span = question.evidence.span
+        place = f"({place_of(document, span)})" if span else ""
+        lines += findings.wrapped([one_line(question.text)], f"{question.id:>4}  ")
+        lines += findings.wrapped([f"{one_line(question.answer)} {place}".strip()], f"{'':>6}-> ")
+    return lines

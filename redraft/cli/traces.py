@@ -1,0 +1,89 @@
+"""`redraft trace` and `redraft diff`: how a summary came to be what it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import options
+from redraft.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from redraft.tracing import Trace
+
+_TRACE_EPILOG = """\b
+Examples:
+  redraft trace 3fa2c1d0
+  redraft trace 3fa2 --all
+  redraft trace 3fa2 --json
+"""
+_DIFF_EPILOG = """\b
+Examples:
+  redraft diff 3fa2c1d0
+  redraft diff 3fa2 0 2
+"""
+
+
+@click.command(epilog=_TRACE_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@options.show_all
+@options.db
+@options.as_json
+def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
+    """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
+    from redraft.cli import histories
+    from redraft.cli.outcome import echo_json
+    from redraft.store.store import Store
+    from redraft.tracing import read_trace
+
+    with Store(db) as store:
+        read = read_trace(store, run_id)
+        document = store.documents.get(read.run.document)
+    if as_json:
+        echo_json(read.to_json())
+    else:
+        for line in histories.trace_lines(read, document, show_all=show_all):
+            click.echo(line)
+    return 0
+
+
+@click.command(epilog=_DIFF_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@click.argument("first", metavar="[A", type=click.IntRange(min=0), required=False)
+@click.argument("second", metavar="B]", type=click.IntRange(min=0), required=False)
+@options.db
+@options.as_json
+def diff(run_id: str, first: int | None, second: int | None, db: str | None, as_json: bool) -> int:
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change answered.
+
+    Without A and B these are the first draft and the run's result.
+    """
+    from redraft.changes import difference
+    from redraft.cli import histories
+    from redraft.cli.outcome import echo_json
+    from redraft.store.store import Store
+    from redraft.tracing import read_trace
+
+    if first is not None and second is None:
+        raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
+    with Store(db) as store:
+        read = read_trace(store, run_id)
+        document = store.documents.get(read.run.document)
+    before, after = (read.turn(number) for number in _rounds(read, first, second))
+    found = difference(before, after)
+    if as_json:
+        echo_json({"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()})
+    else:
+        for line in histories.diff_lines(found, before, after, document):
+            click.echo(line)
+    return 0
+
+
+def _rounds(read: Trace, first: int | None, second: int | None) -> tuple[int, int]:
+    """The rounds to compare, as given, or the first and the run's result."""
+    if first is not None and second is not None:
+        return first, second
+    if not read.turns:
+        raise RunError(f"run {read.run.id} has no draft yet", hint=f"redraft resume {read.run.id}")
+    return 0, read.number(read.run.draft) or 0
