@@ -16,7 +16,6 @@ from redraft.evaluators.base import statements_of
 from redraft.graphs.policy import CONTENT
 from redraft.graphs.reviewing import REVIEW
 from redraft.results import finding_json
-from redraft.text.vectors import terms
 from redraft.tracing import Turn
 
 Kind = Literal["added", "removed", "changed"]
@@ -125,7 +124,8 @@ class _Credits:
         self._changes = changes
         self._by_old = {change.before: n for n, change in reversed(list(enumerate(changes))) if change.before}
         self._by_new = {change.after: n for n, change in reversed(list(enumerate(changes))) if change.after}
-        self._terms = [set(terms(change.after)) for change in changes]
+        self._words = [_words(change.after) for change in changes]
+        self._weights = _weights(self._words)
         self._resting = _resting_on(after)
 
     def of(self, finding: Finding) -> int:
@@ -141,8 +141,8 @@ class _Credits:
     def _holding(self, finding: Finding) -> int:
         """The change that brought in the answer, or else its evidence, if one did."""
         for wanted in (finding.expected, finding.evidence.text if finding.evidence else ""):
-            looked_for = set(terms(wanted))
-            shares = [len(looked_for & held) / max(1, len(looked_for)) for held in self._terms]
+            looked_for = _words(wanted)
+            shares = [_share(looked_for, words, self._weights) for words in self._words]
             if max(shares, default=0.0) >= _HOLDS:
                 return shares.index(max(shares))
         return _NOBODY
@@ -255,6 +255,13 @@ def _likeness(one: Counter[str], other: Counter[str], weights: Mapping[str, floa
     """Twice what is in both, over what is in each."""
     common = sum(weights[word] * count for word, count in (one & other).items())
     return 2 * common / sum(weights[word] * count for word, count in (one + other).items())
+
+
+def _share(wanted: Counter[str], there: Counter[str], weights: Mapping[str, float]) -> float:
+    """How much of what is wanted is there; a word that is nowhere counts as the rarest."""
+    rarest = max(weights.values(), default=1.0)
+    total = sum(weights.get(word, rarest) for word in wanted)
+    return sum(weights[word] for word in wanted if word in there) / total if total else 0.0
 
 
 def changed_words(before: str, after: str) -> list[Piece]:

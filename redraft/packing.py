@@ -1,26 +1,19 @@
-"""Packs apart from judging: building one, and handing it from one database to another."""
+"""Packs apart from judging: handing the questions about a document from one database to another."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
-from redraft.drafting import Means
 from redraft.errors import PackError, RunError
 from redraft.evaluators.packs import pack_id
-from redraft.events import Observer, unobserved
-from redraft.models.base import Model
-from redraft.models.prices import PriceTable
-from redraft.preparing import Order
 from redraft.prompts.judging import Kind
 from redraft.results import Result
-from redraft.settings import Judging, Limits, Settings
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.documents import STDIN
@@ -33,27 +26,8 @@ _MOST_BYTES = 16_000_000
 _AGAIN = "export it again with `redraft pack export`"
 
 
-async def build(
-    source: str | Document,
-    settings: Settings | None = None,
-    *,
-    store: Store,
-    judging: Judging | None = None,
-    limits: Limits | None = None,
-    prices: PriceTable | None = None,
-    model: Model | None = None,
-    judges: Sequence[Model] = (),
-    observer: Observer = unobserved,
-) -> Result:
-    """Build the pack of a document, in a run that judges nothing. One that is there already is not built again."""
-    means = Means(store, limits, prices, model, judges, None, observer)
-    settings = (settings or Settings()).model_copy(update={"strategy": "given"})
-    order = Order(means.judging(judging, None, settings).model_copy(update={"metrics": ()}))
-    return await means.begin(source, settings, order)
-
-
 def built(store: Store, result: Result) -> Pack:
-    """The pack that a run of `build` has built."""
+    """The pack that a run of `build_pack` has built."""
     key = result.run.judging.pack if result.run.judging else None
     if key is None:
         raise RunError(f"run {result.run.id} has built no pack", hint=f"redraft resume {result.run.id}")

@@ -58,6 +58,25 @@ async def refine(
     return await means.begin(source, settings, order)
 
 
+async def build_pack(
+    source: str | Document,
+    settings: Settings | None = None,
+    *,
+    store: Store,
+    judging: Judging | None = None,
+    limits: Limits | None = None,
+    prices: PriceTable | None = None,
+    model: Model | None = None,
+    judges: Sequence[Model] = (),
+    observer: Observer = unobserved,
+) -> Result:
+    """Build the pack that a document's summaries are judged by, in a run that judges none; a known one is kept."""
+    means = Means(store, limits, prices, model, judges, None, observer)
+    settings = _given(settings)
+    order = Order(means.judging(judging, None, settings).model_copy(update={"metrics": ()}))
+    return await means.begin(source, settings, order)
+
+
 async def fork(
     key: str,
     number: int,

@@ -34,7 +34,7 @@ from redraft.graphs.refine import RefiningContext, refining_graph
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
 from redraft.preparing import Prepared
 from redraft.results import Result, read_result
-from redraft.settings import Judging
+from redraft.settings import EXTRACTIVE, Judging
 from redraft.staff import Hired, Staff, at_work
 from redraft.store.connection import BUSY_SECONDS, store_error
 from redraft.store.runs import Run
@@ -224,10 +224,14 @@ class Session:
 
 
 def fitting_document(prepared: Prepared) -> str | None:
-    """The document's text where a prompt has room for it beside a summary, its revision and the findings."""
+    """The document's text where a prompt has room for it beside a summary, its revision and the findings.
+
+    The extractive model has no window, and puts sentences where the document has them.
+    """
     summary = (prepared.settings.words or 0) * prepared.plan.tokens_per_word
     needed = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * summary
-    return prepared.document.text if needed <= prepared.settings.context_tokens else None
+    fits = needed <= prepared.settings.context_tokens or prepared.settings.model == EXTRACTIVE
+    return prepared.document.text if fits else None
 
 
 def _config(thread: str, steps: int) -> RunnableConfig:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -33,16 +32,11 @@ def finish(
     return _DONE if result.complete else _SHORT
 
 
-def echo_json(content: object) -> None:
-    """Print what programs read."""
-    click.echo(json.dumps(content, ensure_ascii=False, indent=2))
-
-
 def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) -> None:
     if output and result.summary is not None:
         write(Path(output).expanduser(), result.summary + "\n", _STORED)
     if as_json:
-        echo_json(result.to_json())
+        render.echo_json(result.to_json())
     elif not output:
         click.echo(result.summary or "")
     if not quiet:
@@ -51,7 +45,7 @@ def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
     if as_json:
-        echo_json(result.assessment())
+        render.echo_json(result.assessment())
     else:
         document = store.documents.get(result.run.document)
         shown = None if show_all else findings.SHOWN
@@ -67,18 +61,13 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
 def _built(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
     pack, document = built(store, result), store.documents.get(result.run.document)
     if as_json:
-        echo_json(pack_json(pack, document))
+        render.echo_json(pack_json(pack, document))
     else:
         for line in pack_lines(pack, document):
             click.echo(line)
     if not quiet:
         render.closing(result, None)
-        render.say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {origin(pack)}")
-
-
-def origin(pack: Pack) -> str:
-    """Where a pack comes from."""
-    return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
+        render.say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
 
 
 def pack_lines(pack: Pack, document: Document) -> list[str]:

@@ -50,14 +50,14 @@ def build_pack(source: str, db: str | None, prices: str | None, as_json: bool, q
     from redraft.cli.outcome import finish
     from redraft.cli.running import work
     from redraft.models.prices import price_table
-    from redraft.packing import build
+    from redraft.refining import build_pack as run
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     table = price_table(prices)
     with Store(db) as store:
         result = work(
-            lambda display: build(
+            lambda display: run(
                 source,
                 settings,
                 store=store,
@@ -89,11 +89,9 @@ def export_pack(source: str, key: str | None, output: str | None, db: str | None
 
     That is the pack that was imported last, or else the one that was built last.
     """
-    import json
     from pathlib import Path
 
-    from redraft.cli.outcome import origin
-    from redraft.cli.render import count, say
+    from redraft.cli.render import count, json_text, origin, say
     from redraft.cli.running import check_output, write
     from redraft.packing import choose, pack_json
     from redraft.store.store import Store
@@ -103,7 +101,7 @@ def export_pack(source: str, key: str | None, output: str | None, db: str | None
     document = load(source)
     with Store(db) as store:
         chosen = choose(store, document, key)
-    text = json.dumps(pack_json(chosen, document), ensure_ascii=False, indent=2)
+    text = json_text(pack_json(chosen, document))
     if output:
         write(Path(output).expanduser(), text + "\n", "name another place with -o")
     else:
@@ -131,8 +129,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
-    from redraft.cli.outcome import echo_json, origin
-    from redraft.cli.render import count, say
+    from redraft.cli.render import count, echo_json, origin, say
     from redraft.packing import import_pack as store_pack
     from redraft.packing import pack_json, read_pack_file
     from redraft.store.store import Store
@@ -160,8 +157,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all packs, newest first."""
-    from redraft.cli.outcome import echo_json
-    from redraft.cli.render import say, table
+    from redraft.cli.render import echo_json, say, table
     from redraft.store.store import Store
     from redraft.text.cleaning import one_line
 

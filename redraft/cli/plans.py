@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 
 import click
 
-from redraft.cli.render import count
+from redraft.cli.render import count, echo_json
 from redraft.domain import Usage
 from redraft.forecast import Forecast, forecast
 from redraft.models.opening import price_of, reasoning_reserve, resolve
@@ -75,7 +74,7 @@ def show_plan(
         judge = resolve(judge.model_copy(update={"model": judging.judges[0], "base_url": address}))
     spending = _Spending(prepared, forecast(prepared, order), judge, prices)
     if as_json:
-        click.echo(json.dumps(_plan_json(spending, order), ensure_ascii=False, indent=2))
+        echo_json(_plan_json(spending, order))
         return _DONE
     for warning in prepared.warnings:
         click.echo(f"note: {warning}", err=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
@@ -39,7 +38,7 @@ def list_prompts(choice: str, as_json: bool) -> int:
         for prompt in PROMPTS.values()
     ]
     if as_json:
-        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+        render.echo_json(listed)
     else:
         rows = [(str(p["name"]), str(p["hash"]), "own" if p["overridden"] else "", str(p["purpose"])) for p in listed]
         render.table([("PROMPT", "HASH", "", "PURPOSE"), *rows])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
 
-from redraft.domain import Piece, Totals
+from redraft.domain import Pack, Piece, Totals
 from redraft.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import one_line
@@ -32,6 +33,16 @@ def count(number: int, what: str) -> str:
 def say(line: str) -> None:
     """Narration goes to stderr."""
     click.echo(line, err=True)
+
+
+def json_text(content: object) -> str:
+    """What programs read."""
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def echo_json(content: object) -> None:
+    """Print what programs read to stdout."""
+    click.echo(json_text(content))
 
 
 def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
@@ -115,6 +126,11 @@ def why_stopped(result: Result) -> str:
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
     return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped there by you"
+
+
+def origin(pack: Pack) -> str:
+    """Where a pack comes from."""
+    return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
 
 
 def usage(totals: Totals) -> str:

@@ -156,4 +156,5 @@ def _stoppable() -> Iterator[None]:
 
 
 def _stop(_number: int, _frame: object) -> None:
+    render.say("")
     raise asyncio.CancelledError

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import Any
 
@@ -41,7 +40,7 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
             for run in store.runs.latest(limit)
         ]
     if as_json:
-        click.echo(json.dumps(listed, ensure_ascii=False, indent=2))
+        render.echo_json(listed)
     elif not listed:
         click.echo("No runs yet. Make one: redraft summarize FILE", err=True)
     else:
@@ -76,7 +75,10 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
 @options.as_json
 @options.quiet
 def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) -> int:
-    """Show RUN: its summary on stdout, what it took on stderr. The beginning of its id is enough."""
+    """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
+
+    What was found wrong with the summary is shown by `redraft trace RUN`.
+    """
     from redraft.cli import render
     from redraft.results import read_result
     from redraft.store.store import Store
@@ -88,16 +90,18 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
         shown = result.to_json()
         if pieces:
             shown["pieces"] = [asdict(piece) for piece in parts]
-        click.echo(json.dumps(shown, ensure_ascii=False, indent=2))
+        render.echo_json(shown)
         return 0
     for piece in parts:
         click.echo(render.piece_text(piece))
     if result.summary is not None:
         click.echo(result.summary)
     if not quiet:
-        if result.summary is None:
+        if result.summary is None and result.run.kind != "pack":
             click.echo(f"run {result.run.id} ({result.status}) has no summary yet", err=True)
         if result.run.error:
             click.echo(f"it ended with: {result.run.error['message']}", err=True)
         render.closing(result, None)
+        if result.run.kind == "pack":
+            render.say(f"its questions: redraft resume {result.run.id}")
     return 0

@@ -33,7 +33,7 @@ Examples:
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli import histories
-    from redraft.cli.outcome import echo_json
+    from redraft.cli.render import echo_json
     from redraft.store.store import Store
     from redraft.tracing import read_trace
 
@@ -61,7 +61,7 @@ def diff(run_id: str, first: int | None, second: int | None, db: str | None, as_
     """
     from redraft.changes import difference
     from redraft.cli import histories
-    from redraft.cli.outcome import echo_json
+    from redraft.cli.render import echo_json
     from redraft.store.store import Store
     from redraft.tracing import read_trace
 

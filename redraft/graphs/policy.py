@@ -37,27 +37,27 @@ class Ruling:
     reason: str
 
 
-def unmet(scores: Scores, goals: Goals) -> list[str]:
+def unmet(scores: Scores, goals: Goals) -> list[MetricName]:
     """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
 
 
-def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+def _consistency_first(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
     """Mend what is said before more is said (the paper's conclusion, V-B)."""
     return sorted(missed, key=lambda metric: (*TRUTH, *CONTENT, metric).index(metric))[:1]
 
 
-def _paper(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+def _paper(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
     """Coverage, else consistency (Algorithm 2)."""
     return sorted(missed, key=lambda metric: (*CONTENT, *TRUTH, metric).index(metric))[:1]
 
 
-def _weakest_first(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+def _weakest_first(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
     """The metric that is furthest from its goal, in proportion to the goal."""
     return sorted(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))[:1]
 
 
-def _all(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
+def _all(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
     """Everything that is missed."""
     return list(missed)
 
@@ -66,7 +66,7 @@ def _all(missed: Sequence[str], scores: Scores, goals: Goals) -> list[str]:
 class Policy:
     """A way of going about it. A policy that follows takes every revision, and all findings at once."""
 
-    order: Callable[[Sequence[str], Scores, Goals], list[str]]
+    order: Callable[[Sequence[MetricName], Scores, Goals], list[MetricName]]
     follows: bool = False
 
 

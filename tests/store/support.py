@@ -7,11 +7,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from redraft.domain import Chunk, Document, Gap, Piece, Section, Span, Usage, content_id
-from redraft.settings import Limits, Settings
+from redraft.domain import (
+    Chunk,
+    Document,
+    Evaluation,
+    Evidence,
+    Finding,
+    Gap,
+    Pack,
+    PackQuestion,
+    Piece,
+    Round,
+    Section,
+    Span,
+    Usage,
+    content_id,
+)
+from redraft.settings import Judging, Limits, Refinement, Settings
 from redraft.store.calls import Call
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -26,9 +42,18 @@ def document(text: str = TEXT, title: str = "A title") -> Document:
     return Document(content_id(text), title, text, sections, "book.txt", "utf-16")
 
 
-def run(name: str = "abc123", text: str = TEXT) -> Run:
-    settings = Settings(query="What? \U0001f600", words=50)
-    return Run(name, "identity", content_id(text), settings, Limits(max_calls=3), {"merge": "1"}, "estimate", "0.1")
+def run(name: str = "abc123", text: str = TEXT, **changes: Any) -> Run:
+    made = Run(
+        id=name,
+        identity="identity",
+        document=content_id(text),
+        settings=Settings(query="What? \U0001f600", words=50),
+        limits=Limits(max_calls=3),
+        prompt_hashes={"merge": "1"},
+        tokenizer="estimate",
+        version="0.1",
+    )
+    return replace(made, **changes)
 
 
 def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
@@ -52,8 +77,50 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
     return Piece(index=index, text=text, **{**values, **changes})
 
 
+JUDGING = Judging(metrics=("coverage",), judges=("j1", "j2 \U0001f600"), repeat=2, threshold=0.1, pack="pack-1")
+REFINEMENT = Refinement(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
+VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
+
+
+def question(number: int = 1, text: str = "Who drowned?", **changes: Any) -> PackQuestion:
+    return replace(
+        PackQuestion(number, text, "who", "Hester", Evidence("Hester drowned.", Span(3, 18)), 0.25), **changes
+    )
+
+
+def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
+    questions = (question(1), question(2, "Why? \U0001f600", evidence=Evidence("somewhere"), position=1.0))
+    return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions), **changes)
+
+
+def finding(text: str = "Say who drowned.", **changes: Any) -> Finding:
+    return replace(Finding("coverage", "unanswered", "add", text, question="Who drowned?"), **changes)
+
+
+def evaluation(metric: str = "coverage", **changes: Any) -> Evaluation:
+    findings = (
+        finding(metric=metric, expected="Hester", evidence=Evidence("Hester drowned.", Span(3, 18))),
+        finding("Correct it.", metric=metric, task="correct", sentence="Ünïcode.", found="Ann", evidence=Evidence("x")),
+        finding("Say it.", metric=metric),
+    )
+    made = Evaluation(metric, 1, "scored", 1 / 3, 3, 2, findings, ("A kept sentence.",), {"kinds": {"who": [1, 2]}})
+    return replace(made, **changes)
+
+
+FAILED = Evaluation("consistency", 2, "failed", unjudged=4, reason="Nothing was judged: ünïcode \U0001f600.")
+
+
+def rounds(first: str, second: str) -> list[Round]:
+    """Three rounds on two drafts: the first draft, a revision that was accepted, and one that waits to be judged."""
+    return [
+        Round(0, first),
+        Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
+        Round(2, first, second, ("consistency", "coverage")),
+    ]
+
+
 def fill(store: Store, name: str = "abc123") -> None:
-    """One record of every kind."""
+    """One record of every kind: a run that has drafted, and a fork of it that was judged and refined."""
     book = document(PRINTABLE)
     store.documents.add(book)
     store.documents.add_chunks(book.id, "estimate", 2048, [Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5)])
@@ -62,6 +129,23 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.add_piece(name, piece())
     store.runs.add_gap(name, Gap(1, "refused", "would not"))
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",))
+    fill_judged(store, name)
+
+
+def fill_judged(store: Store, parent: str) -> str:
+    """A fork of the run that was judged and refined; returns its name."""
+    fork = f"fork-of-{parent}"
+    store.packs.add(pack(text=PRINTABLE), "made from this")
+    store.runs.add(run(fork, PRINTABLE, judging=JUDGING, refinement=REFINEMENT, parent=parent))
+    first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
+    second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another note",))
+    for one in (evaluation(), FAILED):
+        store.judgments.keep(first, one)
+    for round_ in rounds(first, second):
+        store.judgments.keep_round(fork, round_)
+    store.judgments.keep_verdicts(VERDICTS)
+    store.runs.choose_draft(fork, second)
+    return fork
 
 
 def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:

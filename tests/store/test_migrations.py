@@ -10,14 +10,32 @@ from pathlib import Path
 import pytest
 from sqlite_utils import Database
 
-from redraft.domain import Gap, Usage
+from redraft.domain import Gap, Round, Usage
 from redraft.errors import StoreError
 from redraft.store.calls import Answer
 from redraft.store.migrations import STEPS, migrations
 from redraft.store.store import Store
-from tests.store.support import PRINTABLE, document, dump, fill, piece, plain, start
+from tests.store.support import (
+    FAILED,
+    JUDGING,
+    PRINTABLE,
+    REFINEMENT,
+    VERDICTS,
+    document,
+    dump,
+    evaluation,
+    fill,
+    pack,
+    piece,
+    plain,
+    rounds,
+    start,
+)
 
 SCHEMAS = Path(__file__).parent / "schemas"
+AGES = sorted(SCHEMAS.glob("*.sql"))
+SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
+EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
 
 
 def restored(path: Path, schema: Path) -> None:
@@ -46,7 +64,7 @@ def test_a_released_step_is_never_changed(tmp_path: Path, step: str) -> None:
     assert schema_of(tmp_path / "new.db") == schema_of(tmp_path / "old.db")
 
 
-@pytest.mark.parametrize("schema", sorted(SCHEMAS.glob("*.sql")), ids=lambda path: path.stem)
+@EVERY_AGE
 def test_a_database_of_every_age_is_opened_and_keeps_its_rows(tmp_path: Path, schema: Path) -> None:
     path = tmp_path / "redraft.db"
     restored(path, schema)
@@ -61,10 +79,54 @@ def test_a_database_of_every_age_is_opened_and_keeps_its_rows(tmp_path: Path, sc
         assert store.runs.gaps("abc123") == [Gap(1, "refused", "would not")]
         assert store.calls.find("key", None) == Answer(1, "reply to key", "stop", Usage(5, 4, 3, 2))
         assert store.calls.totals("abc123").calls == 1
-        fill(store, "another")
-        assert [run.id for run in store.runs.latest(5)] == ["another", "abc123"]
+        assert (found.kind, found.judging, found.refinement, found.parent) == ("summarize", None, None, None)
     with Store(tmp_path / "fresh.db"):
         assert schema_of(path) == schema_of(tmp_path / "fresh.db")
+
+
+def expect_judged(store: Store, fork: str) -> None:
+    """What `fill_judged` has stored is there."""
+    found = store.runs.get(fork)
+    first, second = (draft.id for draft in store.runs.drafts(fork))
+    assert (found.judging, found.refinement, found.parent) == (JUDGING, REFINEMENT, fork.removeprefix("fork-of-"))
+    assert found.draft == second
+    assert store.packs.get("pack-1") == store.packs.find(found.document, "made from this") == pack(text=PRINTABLE)
+    assert store.judgments.of(first) == {"coverage": evaluation(), "consistency": FAILED}
+    assert store.judgments.rounds(fork) == rounds(first, second)
+    assert store.judgments.verdicts(list(VERDICTS)) == VERDICTS
+
+
+@pytest.mark.parametrize("schema", SINCE_JUDGING, ids=lambda path: path.stem)
+def test_a_database_since_judging_keeps_what_was_judged(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        expect_judged(store, "fork-of-abc123")
+
+
+@EVERY_AGE
+def test_a_database_of_every_age_takes_new_records_beside_the_old(tmp_path: Path, schema: Path) -> None:
+    path = tmp_path / "redraft.db"
+    restored(path, schema)
+    with Store(path) as store:
+        fill(store, "another")
+        expect_judged(store, "fork-of-another")
+        assert {"another", "abc123"} <= {run.id for run in store.runs.latest(9)}
+    with plain(path) as database:
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+@EVERY_AGE
+def test_a_draft_of_every_age_can_be_judged(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        draft = store.runs.get("abc123").draft
+        assert draft is not None
+        store.judgments.keep(draft, evaluation())
+        store.judgments.keep_round("abc123", Round(0, draft))
+        store.runs.set_judging("abc123", JUDGING)
+        assert store.judgments.of(draft) == {"coverage": evaluation()}
+        assert store.judgments.rounds("abc123") == [Round(0, draft)]
+        assert store.runs.get("abc123").judging == JUDGING
 
 
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
 )
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)$")
+_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _CONTRACTION = re.compile(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
 _TAILS: Mapping[str, tuple[str, ...]] = {
     "s": (),
@@ -108,7 +108,8 @@ def _keys(token: str, ending: bool) -> tuple[str, ...]:
 
 def _key(token: str) -> str:
     if token[0].isdigit():
-        return _ORDINAL.sub(r"\1", token)
+        ordinal = _ORDINAL.fullmatch(token)
+        return ordinal.group(1) if ordinal else token
     return _NUMERALS.get(token) or _stem(token)
 
 

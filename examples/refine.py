@@ -1,0 +1,30 @@
+"""Refine a poor summary from Python, and read why each revision was taken: python examples/refine.py [FILE]"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import tempfile
+from pathlib import Path
+
+import redraft
+
+SAMPLE = Path(__file__).parent / "the-salt-ledger.md"
+
+
+async def main(source: str) -> None:
+    document = redraft.load(source)
+    poor = document.text[:1500].rpartition(".")[0] + "."
+    wanted = redraft.Refinement(goals={"coverage": 0.6, "consistency": 0.9}, rounds=3)
+    with tempfile.TemporaryDirectory() as folder, redraft.Store(Path(folder) / "redraft.db") as store:
+        result = await redraft.refine(document, poor, wanted, redraft.Settings(words=250), store=store)
+    print(result.summary)
+    for made in result.rounds[1:]:
+        verdict = "taken" if made.accepted else "refused"
+        print(f"round {made.number}, for {' and '.join(made.aims)}: {verdict}, {made.reason}", file=sys.stderr)
+    for metric, score in result.scores.items():
+        print(f"{metric}: {result.initial_scores[metric]} -> {score}", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1] if len(sys.argv) > 1 else str(SAMPLE)))
