@@ -23,7 +23,7 @@ async def main(source: str) -> None:
         verdict = "taken" if made.accepted else "refused"
         print(f"round {made.number}, for {' and '.join(made.aims)}: {verdict}, {made.reason}", file=sys.stderr)
     for metric, score in result.scores.items():
-        print(f"{metric}: {result.initial_scores[metric]} -> {score}", file=sys.stderr)
+        print(f"{metric}: {result.initial_scores[metric]:.2f} -> {score:.2f}", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -119,16 +119,16 @@ class _Forecaster:
 
     def _consistency(self) -> Stage:
         """Every draft may be new from end to end, and every answer have to be looked for twice."""
-        each = consistency.questions_each(self._sentences, self._how.claims)
-        claims = min(self._sentences * each, self._how.claims)
-        asking, reading = _calls(self._sentences, each * QUESTION_TOKENS), 2 * _calls(claims, ANSWER_TOKENS)
+        asked = consistency.asked_each(self._sentences)
+        claims = min(self._sentences * consistency.claims_each(self._sentences, self._how.claims), self._how.claims)
+        asking, reading = _calls(self._sentences, asked * QUESTION_TOKENS), 2 * _calls(claims, ANSWER_TOKENS)
         prompt = asking * self._overhead(judging.ASK_SUMMARY) + self._summary
         answered = min(claims, self._how.top_k or claims)
         evidence = self._seats * reading * min(self._desk.room, self._prepared.plan.document_tokens)
         prompt += evidence + self._seats * (
             reading * self._overhead(judging.ANSWER_FROM_DOCUMENT) + 2 * answered * _QUESTION
         )
-        completion = claims * QUESTION_TOKENS + self._seats * 2 * answered * ANSWER_TOKENS
+        completion = self._sentences * asked * QUESTION_TOKENS + self._seats * 2 * answered * ANSWER_TOKENS
         drafts = 1 + self._rounds
         return Stage("consistency", drafts * (asking + self._seats * reading), drafts * prompt, drafts * completion)
 

@@ -176,7 +176,9 @@ class Session:
             snapshot = await graph.aget_state(config)
             if not snapshot.interrupts:
                 return str(snapshot.values["stop"])
-            entry = Command(resume=await self._reviewed(snapshot.interrupts[0].value))
+            waiting = snapshot.interrupts[0]
+            # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
+            entry = Command(resume={waiting.id: await self._reviewed(waiting.value)})
 
     async def _reviewed(self, request: ReviewRequest) -> ReviewAnswer:
         if self.reviewer is None:

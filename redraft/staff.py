@@ -60,6 +60,8 @@ def hire(
 
 def located(judging: Judging, settings: Settings) -> Judging:
     """The judging with the judges' address filled in, so that it is on record; names that mean nothing are refused."""
+    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
+        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
     address = judging.base_url or settings.base_url
     resolved = [resolve(settings.model_copy(update={"model": name, "base_url": address})) for name in judging.judges]
     return judging.model_copy(update={"base_url": next((one.base_url for one in resolved if one.base_url), None)})

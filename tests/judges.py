@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
 from redraft.domain import Document, Usage
 from redraft.errors import ModelError, UnreadableReply
+from redraft.events import Observer, unobserved
 from redraft.models.base import Model, Request
 from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
@@ -95,7 +96,7 @@ class Sheet:
     @property
     def numbers(self) -> list[int]:
         """The numbers of what is to be judged."""
-        return next(list(found) for tag in ("question", "pair", "sentence") if (found := self.items(tag)))
+        return next((list(found) for tag in ("question", "pair", "sentence") if (found := self.items(tag))), [])
 
     def limit(self, pattern: str) -> int:
         """A number that the prompt states."""
@@ -298,6 +299,7 @@ class Court:
         judges: Sequence[Model] = (),
         limits: Limits | None = None,
         settings: Mapping[str, Any] | None = None,
+        observer: Observer = unobserved,
         **judging: Any,
     ) -> Result:
         """Judge a summary."""
@@ -310,6 +312,7 @@ class Court:
             limits=limits,
             model=self.model,
             judges=judges,
+            observer=observer,
         )
 
     async def refine(

@@ -36,10 +36,11 @@ Open = Callable[..., Court]
 def court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
     """Opens a court, with its judge and writer at hand or behind a server."""
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    folders = (tmp_path / str(number) for number in count())
     with ExitStack() as stack:
 
         def make(script: Script | None = None, **options: Any) -> Court:
-            made = Court(tmp_path, script, **options)
+            made = Court(next(folders), script, **options)
             stack.callback(made.store.close)
             if request.param == "http":
                 stack.enter_context(made.served())
@@ -115,7 +116,7 @@ async def test_it_ends_when_there_is_nothing_to_fix(court: Open, policy: PolicyN
 
 @EVERY_POLICY
 async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(court: Open, policy: PolicyName) -> None:
-    whole = await court().refine(POOR, policy=policy, settings={"sample": 1})
+    whole = await court().refine(POOR, policy=policy)
     calls = whole.usage.calls
 
     opened = court()
@@ -291,7 +292,7 @@ async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
 
     assert len(keepers_in(result.summary or "")) < 6
     assert all(draft.words <= 33 for draft in opened.store.runs.drafts(result.run.id))
-    assert [sheet.limit(r"at most (\d+) words") for sheet in opened.asked("revise")][0] == 33
+    assert opened.asked("revise")[0].limit(r"at most (\d+) words") == 33
 
 
 async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open) -> None:
@@ -502,7 +503,7 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
 async def test_the_checkpoints_hold_no_text(tmp_path: Path) -> None:
     opened = Court(tmp_path, Lazy())
     opened.store.documents.add_text(GOOD)
-    result = await opened.refine(POOR, review=True, reviewer=answers({"add": ["Speak of the whales."]}), rounds=3)
+    result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
     opened.store.close()
 
     path = opened.store.checkpoints_path
@@ -513,5 +514,5 @@ async def test_the_checkpoints_hold_no_text(tmp_path: Path) -> None:
     content = path.read_bytes()
     assert steps > 10
     assert result.rounds[0].draft.encode() in content
-    for word in (b"keeper", b"Bob", b"Tom1", b"whales", b"cold sea"):
+    for word in (b"keeper", b"Bob", b"Tom1", b"cold sea"):
         assert word not in content

@@ -216,7 +216,7 @@ class Examiner:
 
 def is_answer(text: str) -> bool:
     """Whether a reply's answer is one, and not the word that there is none."""
-    words = text.strip(_MARKS).casefold()
+    words = " ".join(text.casefold().split()).strip(_MARKS)
     return words.partition(" ")[0].rstrip(_MARKS) != UNANSWERABLE.casefold() and words not in _NO_ANSWER
 
 

@@ -29,7 +29,7 @@ def trace_lines(trace: Trace, document: Document, *, show_all: bool) -> Iterator
     by_draft = {turn.draft.id: turn for turn in trace.turns}
     for turn in trace.turns:
         yield ""
-        yield _heading(turn, by_draft)
+        yield from findings.wrapped([_heading(turn, by_draft)], "")
         yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
     yield ""
     yield from _end(trace)
@@ -106,7 +106,7 @@ def _numbers(found: Difference) -> str:
     parts = [f"{render.count(kinds[kind], 'sentence')} {kind}" for kind in _MARKS if kinds[kind]]
     if found.moved:
         parts.append(f"{render.count(len(found.moved), 'sentence')} moved")
-    return ", ".join([*parts, f"{found.kept - len(found.moved):,} as before"])
+    return ", ".join([*parts, f"{found.kept - len(found.moved) or 'none'} as before"])
 
 
 def _text(change: Change) -> str:

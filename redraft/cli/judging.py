@@ -189,8 +189,8 @@ def fork(
 ) -> int:
     """Refine the draft of a round of RUN anew, in a run of its own.
 
-    The goals given here are added to those of RUN or replace them; everything else is as it was there unless it is
-    given here. What was judged is not asked again.
+    The goals given here are added to those of RUN or replace them; everything else is as it was there, unless it is
+    given on the command line. What was judged is not asked again.
     """
     from redraft.cli import given as asked
     from redraft.cli.outcome import finish

@@ -36,7 +36,8 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
                 raise InterruptedRunError(run) from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
-            if run and f"redraft resume {run}" not in error.hint:
+            # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
+            if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  go on with: redraft resume {run}".strip()
             raise
 

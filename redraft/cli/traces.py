@@ -50,11 +50,10 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
 
 @click.command(epilog=_DIFF_EPILOG)
 @click.argument("run_id", metavar="RUN")
-@click.argument("first", metavar="[A", type=click.IntRange(min=0), required=False)
-@click.argument("second", metavar="B]", type=click.IntRange(min=0), required=False)
+@click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
 @options.db
 @options.as_json
-def diff(run_id: str, first: int | None, second: int | None, db: str | None, as_json: bool) -> int:
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
     """Show what changed between the drafts of rounds A and B of RUN, and which findings each change answered.
 
     Without A and B these are the first draft and the run's result.
@@ -65,12 +64,12 @@ def diff(run_id: str, first: int | None, second: int | None, db: str | None, as_
     from redraft.store.store import Store
     from redraft.tracing import read_trace
 
-    if first is not None and second is None:
+    if len(rounds) not in {0, 2}:
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
     with Store(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
-    before, after = (read.turn(number) for number in _rounds(read, first, second))
+    before, after = (read.turn(number) for number in rounds or _ends(read))
     found = difference(before, after)
     if as_json:
         echo_json({"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()})
@@ -80,10 +79,8 @@ def diff(run_id: str, first: int | None, second: int | None, db: str | None, as_
     return 0
 
 
-def _rounds(read: Trace, first: int | None, second: int | None) -> tuple[int, int]:
-    """The rounds to compare, as given, or the first and the run's result."""
-    if first is not None and second is not None:
-        return first, second
+def _ends(read: Trace) -> tuple[int, int]:
+    """The rounds of the first draft and of the run's result."""
     if not read.turns:
         raise RunError(f"run {read.run.id} has no draft yet", hint=f"redraft resume {read.run.id}")
     return 0, read.number(read.run.draft) or 0

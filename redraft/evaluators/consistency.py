@@ -61,9 +61,8 @@ class Consistency:
         if not case.statements:
             return self._without("not_applicable", "the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        at_most = questions_each(len(examined), self.claims)
-        asked = await case.panel[0].questions_about(examined, at_most, case.desk.document.id)
-        claims = _claims(examined, asked, at_most, self.top_k)
+        asked = await case.panel[0].questions_about(examined, asked_each(len(examined)), case.desk.document.id)
+        claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
             reason = asked.trouble if passed_over else "no sentence of the summary claims anything"
@@ -106,9 +105,17 @@ class Consistency:
         return Evaluation(self.name, self.version, outcome, reason=reason, unjudged=unjudged)
 
 
-def questions_each(sentences: int, claims: int) -> int:
-    """How many questions to ask about each sentence at most, so that they come to no more than `claims`."""
-    return max(1, min(max(_A_SENTENCE, ceil(_FEWEST / sentences)), claims // sentences))
+def asked_each(sentences: int) -> int:
+    """How many questions to ask about each sentence at most.
+
+    Hardly ever another number: when it changes, what is known of every sentence has to be asked anew.
+    """
+    return max(_A_SENTENCE, ceil(_FEWEST / sentences))
+
+
+def claims_each(sentences: int, claims: int) -> int:
+    """How many of these are looked into, so that they come to no more than `claims`."""
+    return max(1, min(asked_each(sentences), claims // sentences))
 
 
 def _spread(statements: Sequence[Statement], most: int) -> list[Statement]:
@@ -125,13 +132,19 @@ def _claims(
     claims = [
         _Claim(examined[n], question)
         for n in sorted(asked.verdicts)
-        for question in asked.verdicts[n].questions[:at_most]
-        if question.question.strip() and is_answer(question.answer)
+        for question in _most_important(asked.verdicts[n].questions, at_most)
     ]
     if top_k is None:
         return claims
     ranked = sorted(range(len(claims)), key=lambda n: (-claims[n].asked.importance, n))
     return [claims[n] for n in sorted(ranked[:top_k])]
+
+
+def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[SummaryQuestion]:
+    """At most so many questions about one sentence, in the order in which they were asked."""
+    valid = [one for one in questions if one.question.strip() and is_answer(one.answer)]
+    ranked = sorted(range(len(valid)), key=lambda n: (-valid[n].importance, n))
+    return [valid[n] for n in sorted(ranked[:at_most])]
 
 
 def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], verdicts: dict[int, str]) -> list[Finding]:

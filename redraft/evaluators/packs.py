@@ -29,6 +29,8 @@ _SPARE = 1.5
 _MOST_RANKED = 120
 _RANKED_TOKENS = 100
 _LONGEST_TEXT = 500
+# Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
+_PLACES = 12
 _PROMPT_TOKENS = 600
 
 
@@ -123,20 +125,28 @@ def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evid
     if quoted.span is not None:
         return quoted
     near = [
-        span for span in desk.evidence(f"{asked.question} {asked.answer}", wide=True) if span.start in range(*within)
+        passage.span
+        for passage in desk.passages.nearest(f"{asked.question} {asked.answer}", _PLACES)
+        if passage.span.start in range(*within)
     ]
     return desk.place(near[0] if near else within)
 
 
 def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
-    """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ..."""
+    """What will be ranked, stretch by stretch, each question once: the first of every stretch, then the second, ...
+
+    Where there is no room for one of every stretch, those that are left out lie between others.
+    """
     seen: set[str] = set()
     kept: list[_Found] = []
-    for found in (one for row in zip_longest(*asked) for one in row if one is not None):
-        key = one_line(found.asked.question).casefold()
-        if key not in seen and len(kept) < most:
-            seen.add(key)
-            kept.append(found)
+    for row in zip_longest(*asked):
+        fresh: list[_Found] = []
+        for found in row:
+            if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
+                seen.add(key)
+                fresh.append(found)
+        room = min(most - len(kept), len(fresh))
+        kept += [fresh[at * len(fresh) // room] for at in range(room)]
     return sorted(kept, key=lambda found: found.stretch)
 
 

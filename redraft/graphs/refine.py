@@ -17,7 +17,7 @@ from redraft.errors import JudgingError, RejectedRequest, ReplyError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, StageStarted
 from redraft.graphs.policy import CONTENT, POLICIES, aim, reason_to_stop, rule, scores_of
-from redraft.graphs.reviewing import REVIEW, ReviewAnswer, ReviewRequest, requests
+from redraft.graphs.reviewing import REVIEW, ReviewAnswer, ReviewRequest, requests, reviewed
 from redraft.settings import Refinement
 from redraft.text.words import count_words
 
@@ -121,7 +121,7 @@ async def settle(state: RefiningState, runtime: Runtime[RefiningContext]) -> Upd
     if state["by_hand"]:
         accepted, reason = True, "edited by hand"
     elif jury.text(draft) == jury.text(best):
-        accepted, reason = False, _unchanged(jury.store.runs.draft(draft).notes)
+        accepted, reason = policy.follows, _unchanged(jury.store.runs.draft(draft).notes)
     made = Round(number, draft, best, tuple(state["aims"]), tuple(state["findings"]), accepted, reason)
     context.keep(state["run"], made)
     if accepted:
@@ -162,11 +162,11 @@ async def review(state: RefiningState, runtime: Runtime[RefiningContext]) -> Upd
     dropped = answer.get("drop", [])
     added = requests(answer.get("add", []))
     left = [finding for finding in state["findings"] if finding not in dropped]
-    if not added.findings:
+    if not added:
         return {"findings": left, "dropped": [*state["dropped"], *dropped]}
-    jury.store.judgments.keep(best, added)
+    jury.store.judgments.keep(best, reviewed(jury.judged(best).get(REVIEW), added))
     return {
-        "findings": [*(finding.id for finding in added.findings), *left],
+        "findings": [*(finding.id for finding in added), *left],
         "aims": [REVIEW, *(state["aims"] if left else [])],
         "dropped": [*state["dropped"], *dropped],
     }

@@ -33,7 +33,13 @@ class ReviewAnswer(TypedDict, total=False):
     """Leave it at the best draft."""
 
 
-def requests(texts: Sequence[str]) -> Evaluation:
+def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
     """A person's requests in the form of findings."""
-    findings = tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts if text.strip())
+    return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts if text.strip())
+
+
+def reviewed(earlier: Evaluation | None, added: Sequence[Finding]) -> Evaluation:
+    """All that a person has asked for on one draft: what refused rounds were to mend stays on record."""
+    known = earlier.findings if earlier else ()
+    findings = (*known, *(finding for finding in added if finding not in known))
     return Evaluation(REVIEW, 1, "not_applicable", findings=findings, reason="what a person has asked for")

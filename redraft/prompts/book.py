@@ -132,8 +132,12 @@ def _fences(model: type[BaseModel]) -> dict[str, str]:
     }
 
 
-# Blanks and characters of no width hide within a tag, and wide ones stand for the usual.
-_HIDDEN = r"\s\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+# Blanks, control characters and others that show nothing hide within a tag, and wide ones stand for the usual.
+_HIDDEN = (
+    r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    r"\U000e0000-\U000e0fff"
+)
 
 
 def _spelled(tag: str) -> str:

@@ -41,7 +41,7 @@ def lenient(choices: Any, otherwise: str | None) -> Callable[[object], object]:
     known = frozenset(get_args(choices))
 
     def read(value: object) -> object:
-        word = value.strip(" .:*_`\"'").casefold() if isinstance(value, str) else value
+        word = value.strip(" .:*_`\"'").casefold() if isinstance(value, str) else ""
         return word if word in known else (otherwise or value)
 
     return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, lenient
 
@@ -14,7 +14,7 @@ UNANSWERABLE = "UNANSWERABLE"
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
 Verdict = Literal["agrees", "contradicts"]
-Importance = Annotated[int, BeforeValidator(lambda value: min(5, max(1, value)) if isinstance(value, int) else value)]
+Importance = Annotated[int, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
 class Statement(GivenModel):

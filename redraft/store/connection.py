@@ -66,6 +66,16 @@ class Connection:
                 self._roll_back()
                 raise
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """All that is read within is as it was at one moment, whatever others write meanwhile."""
+        with self._lock, self.explained():
+            self.raw.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._roll_back()
+
     def _roll_back(self) -> None:
         # SQLite has already rolled back by itself after some errors, a full disk among them.
         if self.raw.in_transaction:

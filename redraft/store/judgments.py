@@ -46,8 +46,9 @@ class Judgments:
 
     def of(self, draft: str) -> dict[str, Evaluation]:
         """All that is known of a draft, by metric."""
-        rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
-        return {row["metric"]: self._evaluation(row) for row in rows}
+        with self._connection.reading():
+            rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
+            return {row["metric"]: self._evaluation(row) for row in rows}
 
     def _evaluation(self, row: sqlite3.Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))

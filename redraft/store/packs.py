@@ -41,7 +41,11 @@ class Packs:
     def prefer(self, key: str) -> None:
         """Judge the document of this pack by it from now on, whichever packs there are besides."""
         with self._connection.writing() as raw:
-            raw.execute("UPDATE packs SET imported = 1, created = ? WHERE id = ?", (now(), key))
+            # Counted, because two imports may share a moment, and clocks are set back.
+            raw.execute(
+                "UPDATE packs SET imported = (SELECT max(imported) + 1 FROM packs), created = ? WHERE id = ?",
+                (now(), key),
+            )
 
     def find(self, document: str, key: str) -> Pack | None:
         """The pack of a document that was made from `key`, the first where two processes made one at once."""
@@ -52,7 +56,9 @@ class Packs:
 
     def get(self, key: str) -> Pack:
         """The pack with this id, or with the only id that begins so."""
-        rows = self._connection.rows("SELECT * FROM packs WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), key))
+        rows = self._connection.rows(
+            "SELECT * FROM packs WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), storable(key))
+        )
         if len(rows) != 1 or not key:
             what = "no pack" if not rows else "more than one pack"
             raise StoreError(f"{what} begins with {key!r}", hint="`redraft pack list` lists them")
@@ -61,7 +67,8 @@ class Packs:
     def imported(self, document: str) -> Pack | None:
         """The pack that was last imported for a document."""
         row = self._connection.row(
-            "SELECT * FROM packs WHERE document = ? AND imported ORDER BY created DESC, rowid DESC LIMIT 1", (document,)
+            "SELECT * FROM packs WHERE document = ? AND imported ORDER BY imported DESC, created DESC LIMIT 1",
+            (document,),
         )
         return self._pack(row) if row else None
 

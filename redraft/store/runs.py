@@ -91,7 +91,7 @@ class Runs:
 
     def get(self, key: str) -> Run:
         """The run with this id, or with the only id that begins so."""
-        escaped = key.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+        escaped = storable(key).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         rows = self._connection.rows("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",))
         if len(rows) != 1 or not key:
             what = "no run" if not rows else "more than one run"
@@ -110,7 +110,7 @@ class Runs:
         with self._connection.writing() as raw:
             raw.execute(
                 "UPDATE runs SET status = ?, stop_reason = ?, error = ?, updated = ? WHERE id = ?",
-                (status, stop_reason, json.dumps(error) if error else None, now(), key),
+                (status, stop_reason, _json(error) if error else None, now(), key),
             )
 
     def set_limits(self, key: str, limits: Limits) -> None:
@@ -231,9 +231,14 @@ def _put_draft(
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"
     raw.execute(
         "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
-        (key, run, round_, node, put_text(raw, text), words, json.dumps(list(notes)), now()),
+        (key, run, round_, node, put_text(raw, text), words, _json(list(notes)), now()),
     )
     return key
+
+
+def _json(value: object) -> str:
+    """Readable in other programs too."""
+    return storable(json.dumps(value, ensure_ascii=False))
 
 
 def _run(row: dict[str, object]) -> Run:

@@ -108,9 +108,10 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
         "WHEN",
         "(UTC)",
         "STATUS",
-        "STRATEGY",
+        "KIND",
         "MODEL",
         "WORDS",
+        "SCORES",
         "TITLE",
     ]
     assert "done" in listed.out
@@ -213,6 +214,11 @@ def test_settings_come_from_flags_then_the_environment_then_the_file(command: Co
         "words = [1]",
         "strategy = true",
         "words = 60.7",
+        "words = [50]",
+        'goal = [["coverage=0.8"]]',
+        "goal = [true]",
+        "review = 1",
+        "[pack]\nwrods = 1",
     ],
 )
 def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: Path, content: str) -> None:
@@ -300,9 +306,10 @@ def test_help_imports_nothing_heavy() -> None:
 def _commands() -> list[tuple[str, Any]]:
     from redraft.cli.main import app
 
-    group = app.commands["prompts"]
-    assert isinstance(group, click.Group)
-    return [*app.commands.items(), *((f"prompts {name}", command) for name, command in group.commands.items())]
+    groups = {name: group for name, group in app.commands.items() if isinstance(group, click.Group)}
+    assert set(groups) == {"prompts", "pack"}
+    within = [(f"{name} {each}", one) for name, group in groups.items() for each, one in group.commands.items()]
+    return [*app.commands.items(), *within]
 
 
 @pytest.mark.parametrize(("name", "command"), _commands())

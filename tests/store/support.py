@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -35,6 +36,11 @@ from redraft.store.store import Store
 # An SQL dump cuts a text at a NUL.
 PRINTABLE = "Ünïcode \U0001f600.\nThe end of the book."
 TEXT = "Ünïcode \U0001f600 and a NUL \x00 in the middle.\r\nThe end."
+
+
+def as_stored(text: str) -> str:
+    """The text as the store gives it back: half a surrogate pair is no Unicode."""
+    return re.sub("[\ud800-\udfff]", "?", text)
 
 
 def document(text: str = TEXT, title: str = "A title") -> Document:
@@ -138,7 +144,7 @@ def fill_judged(store: Store, parent: str) -> str:
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.runs.add(run(fork, PRINTABLE, judging=JUDGING, refinement=REFINEMENT, parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
-    second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another note",))
+    second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
     for one in (evaluation(), FAILED):
         store.judgments.keep(first, one)
     for round_ in rounds(first, second):

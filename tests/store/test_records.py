@@ -147,7 +147,7 @@ def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None
         store.calls.add(call(outcome=outcome))
     assert store.calls.find("key", None) is None
     store.calls.add(call(reply=TEXT))
-    assert store.calls.find("key", None) == Answer(6, TEXT, "stop", Usage(5, 4, 3, 2))
+    assert store.calls.find("key", None) == Answer(6, TEXT, "stop", Usage(5, 4, 3, 2), repaired=True)
     store.calls.add(call(reply="second", usage=Usage(reported=False)))
     answer = store.calls.find("key", None)
     assert answer is not None

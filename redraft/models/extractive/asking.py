@@ -37,7 +37,7 @@ _ADRIFT = 0.1
 # A pronoun before any name has to be guessed at; so has who speaks to whom in direct speech.
 _VAGUE = 0.3
 _SPOKEN = 0.02
-_FEWEST_WORDS, _MOST_WORDS = 6, 40
+_FEWEST_WORDS, _MOST_WORDS = 6, 60
 _LONGEST_QUESTION = 30
 _LONGEST_VERB = 20
 _FEWEST_TELLING = 3
@@ -87,9 +87,13 @@ class _Asker:
         self._names, self._people = _names(self._told), _people(excerpt)
         self._kinds: Counter[Kind] = Counter()
         self._asked: list[tuple[float, DocumentQuestion]] = []
+        self._more: list[tuple[float, DocumentQuestion]] = []
 
     def ask(self, count: int) -> list[DocumentQuestion]:
-        """One question for each of `count` stretches, where they have one; the most important question first."""
+        """One question for each of `count` stretches, where they have one; the most important question first.
+
+        Where there are too few sentences for that, some are asked about twice.
+        """
         stretches: list[list[_Told]] = [[] for _ in range(max(1, count))]
         for sentence in self._told:
             if sentence.clear:
@@ -98,6 +102,8 @@ class _Asker:
         spare += [sentence for sentence in self._told if not sentence.clear]
         while spare and len(self._asked) < count:
             spare = self._ask_one(spare, count)
+        self._more.sort(key=lambda more: -more[0])
+        self._asked += self._more[: max(0, count - len(self._asked))]
         self._asked.sort(key=lambda asked: -asked[0])
         return [question for _, question in self._asked]
 
@@ -112,6 +118,7 @@ class _Asker:
                 best = min(fit, key=lambda question: self._kinds[question.kind])
                 self._kinds[best.kind] += 1
                 self._asked.append((sentence.worth, best))
+                self._more += [(sentence.worth, other) for other in fit if not _same(other, best)][:1]
                 return ranked[at + 1 :]
         return []
 
@@ -121,7 +128,7 @@ class _Asker:
         if count_words(question.question) > _LONGEST_QUESTION or sum(map(carries, sought.keys)) < _FEWEST_TELLING:
             return False
         found = look_up(self._source, sought)
-        return found is not None and keys(found.answer) == keys(question.answer)
+        return found is not None and set(keys(found.answer)) <= set(keys(question.answer))
 
     def _questions(self, sentence: _Told) -> Iterator[DocumentQuestion]:
         """The questions that can be asked about a sentence, the most natural first."""
@@ -169,6 +176,10 @@ class _Asker:
 
 def _question(question: str, kind: Kind, answer: str, sentence: _Told) -> DocumentQuestion:
     return DocumentQuestion(question=question, kind=kind, answer=answer, quote=sentence.quote)
+
+
+def _same(one: DocumentQuestion, other: DocumentQuestion) -> bool:
+    return bool(set(keys(one.answer)) & set(keys(other.answer)))
 
 
 def _told(excerpt: str) -> list[_Told]:

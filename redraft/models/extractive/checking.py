@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, details
@@ -10,7 +11,7 @@ from redraft.models.extractive.finding import Found, look_up
 from redraft.models.extractive.forms import Claim, read_claim, read_question
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.source import Match, Source, Tiling, match
-from redraft.models.extractive.wording import carries, is_negation, is_number, listed, pairs
+from redraft.models.extractive.wording import NEGATIONS, carries, is_negation, is_number, listed, pairs
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     UNANSWERABLE,
@@ -26,6 +27,8 @@ _LEAST_BORNE_OUT = 0.4
 # A sentence is copied when this share of it stands in the passages in runs of at least so many words.
 _COPIED = 0.25
 _SHORTEST_COPY = 3
+# An answer that is to differ shares less than this with what is asked about.
+_MOST_ALIKE = 0.5
 _DENIAL = "Not so"
 # What a negation brings with it, as in "he saw" and "he did not see".
 _HELPERS = listed("do does did be is are was were have has had will would can could may might must should")
@@ -82,6 +85,8 @@ def _check(source: Source, claim: Claim) -> Found | None:
     laid = _Laid(claim, keys, source, tiling, beside, source.surroundings(keys, places))
     if laid.same and _is_denied(laid):
         return Found(_DENIAL, [laid.line])
+    if not laid.same and not _denies_too(laid):
+        return None
     others: list[str] = []
     for detail in details(claim.text, claim.words):
         if claim.first <= detail.first < claim.end:
@@ -141,6 +146,16 @@ def _is_denied(laid: _Laid) -> bool:
     return False
 
 
+def _denies_too(laid: _Laid) -> bool:
+    """Whether the passages deny something of whatever the words asked about deny something of."""
+    for at in range(laid.claim.first, laid.claim.end):
+        if is_negation(laid.keys[at]):
+            denied = next((key for key in laid.keys[at + 1 :] if carries(key) and not is_negation(key)), "")
+            if denied and not any(laid.source.share_line(word, denied) for word in NEGATIONS):
+                return False
+    return True
+
+
 def _says_more(key: str) -> bool:
     return carries(key) and not is_negation(key) and key not in _HELPERS
 
@@ -149,18 +164,44 @@ def _instead(laid: _Laid, marked: Detail) -> str:
     """The detail of the same kind that the passages have exactly where the claim has this one, if it is another."""
     if not laid.same:
         return ""
-    line = laid.source.lines[laid.match.line]
-    text = laid.source.text_of(laid.match.line)
-    for step, first, end, other_first, other_end in laid.match.steps:
+    keys = laid.source.lines[laid.match.line].keys
+    for first, end, other_first, other_end in _replacements(laid):
         own = laid.keys[max(first, marked.first) : min(end, marked.last + 1)]
-        if step != "replace" or not own or _tell(laid.keys[first:end], own):
+        if not own or _tell(laid.keys[first:end], own):
             continue
         for detail in laid.source.details_of(laid.match.line):
-            its = line.keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
-            alone = not _tell(line.keys[other_first:other_end], its)
+            its = keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
+            alone = not _tell(keys[other_first:other_end], its)
             if detail.kind == marked.kind and its and alone and not _alike(own, its):
-                return text[detail.start : detail.end]
+                return _told_apart(laid, detail, max(other_first, detail.first), min(other_end, detail.last + 1))
     return ""
+
+
+def _replacements(laid: _Laid) -> Iterator[tuple[int, int, int, int]]:
+    """Which words of the claim stand where the line has which others; at either end, as many of the line's as it has.
+
+    A claim that leaves out how the line begins or goes on says nothing else for that.
+    """
+    for step, first, end, other_first, other_end in laid.match.steps:
+        if step == "replace":
+            size = max(end - first, 1)
+            if end == len(laid.keys):
+                other_end = min(other_end, other_first + size)
+            elif first == 0:
+                other_first = max(other_first, other_end - size)
+            yield first, end, other_first, other_end
+
+
+def _told_apart(laid: _Laid, detail: Detail, first: int, end: int) -> str:
+    """A detail, or only the words of it that differ where the rest is most of what is asked about."""
+    line = laid.source.lines[laid.match.line]
+    asked = Counter(laid.keys[laid.claim.first : laid.claim.end])
+    whole = Counter(line.keys[detail.first : detail.last + 1])
+    text = laid.source.text_of(laid.match.line)
+    if 2 * (asked & whole).total() <= _MOST_ALIKE * (asked.total() + whole.total()):
+        return text[detail.start : detail.end]
+    found = laid.source.words_of(laid.match.line)
+    return text[found[first].start : found[end - 1].end]
 
 
 def _tell(keys: Sequence[str], apart_from: Sequence[str]) -> bool:

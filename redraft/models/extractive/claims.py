@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.forms import Claim, ask_whether
+from redraft.models.extractive.grammar import has_verb
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, words
 from redraft.prompts.judging import (
@@ -91,4 +92,10 @@ def _claims(text: str, keys: list[str]) -> bool:
     """Whether a sentence says that something is so; headings, questions and scraps do not."""
     if len(keys) < _FEWEST_WORDS or not any(map(carries, keys)) or _HEADING_MARK.match(text) or _ASKS.search(text):
         return False
-    return ends_sentence(text) or len(keys) > _HEADING_WORDS or bool(_ITEM_MARK.match(text))
+    return ends_sentence(text) or len(keys) > _HEADING_WORDS or bool(_ITEM_MARK.match(text)) or _reads_on(text)
+
+
+def _reads_on(text: str) -> bool:
+    """Whether a line without an end is a sentence all the same: it has a verb, and not the capitals of a title."""
+    capitals = sum(word[:1].isupper() for word in text.split())
+    return has_verb(text) and 2 * capitals <= len(text.split())

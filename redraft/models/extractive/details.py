@@ -16,6 +16,7 @@ _WITHIN_NUMBER = re.compile(r"[.,:/-]? ?| - ")
 _TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z])\. ?$")
 _OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
 _COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s?$")
 _LONGEST_OPENING = 12
 TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
 # Too loose in meaning to be asked for: "one of them", "at first", "a second later".
@@ -54,7 +55,9 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
         if last == at and of[at].key in TITLES:
             at += 1
             continue
-        found.append(Detail(kind, of[at].start, of[last].end, at, last, sure))
+        possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
+        end = possessive.start() if possessive else of[last].end
+        found.append(Detail(kind, of[at].start, end, at, last, sure))
         at = last + 1
     return found
 
@@ -78,7 +81,7 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
 
 
 def _is_no_name(surface: str, key: str) -> bool:
-    return surface in ("I", "O", "Vol") or is_negation(key)
+    return surface in ("I", "O", "Vol") or is_negation(key) or is_number(key)
 
 
 def _beside_figure(of: Sequence[Word], at: int) -> bool:

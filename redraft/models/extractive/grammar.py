@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
 from redraft.models.extractive.wording import DAYS, MONTHS, listed
 from redraft.prompts.judging import Kind
+from redraft.text.vectors import stop_words
 
 _AUXILIARIES = listed("was were is are had has have could would should might must did does do will can may")
 _VERBS = _AUXILIARIES | listed(
@@ -40,6 +39,7 @@ _BEGINS_SUBJECT = listed("the a an this these those every each all both some man
 _BEGINS_CLAUSE = listed("who which that if when where but or")
 _WITHIN_SUBJECT = listed("of and the a an for in at on")
 _LONGEST_SUBJECT = 8
+_APOSTROPHE = re.compile(r"['’]")
 _MARK = re.compile(r"[,;:!?—–()\"“”]")
 _TIME_WORD = re.compile(
     r"\b(?:"
@@ -81,7 +81,7 @@ def subject_of(sentence: str) -> tuple[str, str] | None:
     tokens = sentence.rstrip(".").split()
     opening = tokens[0] if tokens else ""
     article = opening.lower() in _BEGINS_SUBJECT
-    if not article and (not opening[:1].isupper() or opening.lower() in ENGLISH_STOP_WORDS):
+    if not article and (not opening[:1].isupper() or _APOSTROPHE.split(opening.lower())[0] in stop_words()):
         return None
     for at, word in enumerate(tokens[: _LONGEST_SUBJECT + 1]):
         if at and _is_verb(word, tokens[at + 1 : at + 2]) and tokens[at - 1].lower() not in _BEFORE_NOUN:
@@ -99,12 +99,18 @@ def _may_be_in_subject(word: str, *, after_article: bool) -> bool:
 
 
 def _is_verb(word: str, following: list[str]) -> bool:
-    bare = word.rstrip(",")
-    if bare in _VERBS:
+    if word in _VERBS:
         return True
+    bare = word.rstrip(",")
     after = following[0].strip(".,;:").lower() if following else "a"
     certain = bare != word or after in _AFTER_VERB or after.endswith(("ly", "ing")) or following[0][:1].isupper()
     return bool(_PAST.fullmatch(bare)) and certain
+
+
+def has_verb(sentence: str) -> bool:
+    """Whether a sentence has one of the commonest verbs, or a past tense in -ed, behind its first word."""
+    following = [word.strip('.,;:!?"”’') for word in sentence.split()[1:]]
+    return any(word in _VERBS or _PAST.fullmatch(word) for word in following)
 
 
 def acts(before: str, behind: str) -> bool:

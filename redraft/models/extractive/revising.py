@@ -10,7 +10,7 @@ import numpy as np
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.forms import read_claim
 from redraft.models.extractive.lexicon import CONNECTIVE, PRONOUN
-from redraft.models.extractive.prose import finish, plain
+from redraft.models.extractive.prose import cut, finish, plain
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.source import Source
 from redraft.models.extractive.wording import carries, keys, words
@@ -41,7 +41,7 @@ class _Draft:
 
     @property
     def text(self) -> str:
-        return "".join(unit.gap + unit.text for unit in self.units).lstrip() + self.tail
+        return "".join(unit.gap + unit.text for unit in self.units) + self.tail
 
     def where(self, sentence: str) -> int | None:
         """Which unit a sentence is, or was."""
@@ -60,17 +60,16 @@ class _Draft:
 
     def insert(self, at: int, text: str) -> _Draft:
         """Add a sentence, in the paragraph of the one before it."""
-        unit = _Unit(" " if at else "", text, text, True)
-        units = [*self.units[:at], unit, *self.units[at:]]
-        if at == 0 and len(units) > 1:
-            units[1] = replace(units[1], gap=units[1].gap or " ")
-        return replace(self, units=tuple(units))
+        if at == 0 and self.units:
+            first = replace(self.units[0], gap=" ")
+            return replace(self, units=(_Unit(self.units[0].gap, text, text, True), first, *self.units[1:]))
+        return replace(self, units=(*self.units[:at], _Unit(" " if at else "", text, text, True), *self.units[at:]))
 
     def drop(self, at: int) -> _Draft:
         """Take a sentence out; where it began a paragraph, the next one does."""
         units = list(self.units)
         gone = units.pop(at)
-        if at < len(units) and "\n" in gone.gap and "\n" not in units[at].gap:
+        if at < len(units) and (at == 0 or ("\n" in gone.gap and "\n" not in units[at].gap)):
             units[at] = replace(units[at], gap=gone.gap)
         return replace(self, units=tuple(units))
 
@@ -85,7 +84,7 @@ def revise(given: ReviseGiven) -> str:
         fitting = _fitted(changed, given.words)
         if fitting is not None and fitting.units:
             draft = fitting
-    return draft.text if count_words(draft.text) <= given.words else _fitted_or_cut(draft, given.words)
+    return _within(draft, given.words)
 
 
 def _read(summary: str, keep: Sequence[str]) -> _Draft:
@@ -99,7 +98,7 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
 
 
 def _applied(draft: _Draft, point: Point, source: Source | None) -> _Draft:
-    if point.task == "correct":
+    if point.task == "correct" or (point.task == "change" and point.sentence and point.evidence):
         return _corrected(draft, point)
     sentence = _needed(point)
     if not sentence or draft.holds(sentence):
@@ -129,9 +128,7 @@ def _mended(text: str, point: Point) -> str:
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
         return ""
     supported = set(keys(point.evidence))
-    wrong = [
-        detail for detail, its_keys in _marked(text, point) if detail.kind == right[0].kind and not its_keys & supported
-    ]
+    wrong = [detail for detail, own in _marked(text, point) if detail.kind == right[0].kind and not own <= supported]
     if len(wrong) != 1:
         return ""
     answer = point.answer[right[0].start : right[0].end]
@@ -200,8 +197,8 @@ def _fitted(draft: _Draft, limit: int) -> _Draft | None:
     return draft if count_words(draft.text) <= limit else None
 
 
-def _fitted_or_cut(draft: _Draft, limit: int) -> str:
-    """The draft within the limit at all costs: what was to stay goes last, from the end."""
-    loose = _Draft(tuple(replace(unit, fixed=False) for unit in draft.units), draft.tail)
-    fitting = _fitted(draft, limit) or _fitted(loose, limit) or draft
-    return fitting.text
+def _within(draft: _Draft, limit: int) -> str:
+    """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
+    loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
+    fitting = _fitted(draft, limit) or _fitted(loose, limit)
+    return fitting.text if fitting and fitting.units else cut(draft.text, limit)

@@ -92,6 +92,10 @@ class Source:
         """Whether the two stand next to each other in a line."""
         return (first, second) in self._by_term
 
+    def share_line(self, first: str, second: str) -> bool:
+        """Whether a line has both of two telling words."""
+        return not set(self._by_term.get(first, ())).isdisjoint(self._by_term.get(second, ()))
+
     def text_of(self, line: int) -> str:
         """The line to the letter."""
         found = self.lines[line]

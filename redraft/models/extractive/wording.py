@@ -50,9 +50,10 @@ _MAGNITUDES = listed("hundred thousand million billion trillion dozen")
 _ORDINALS = listed(
     "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth half quarter twice"
 )
-_NEGATIONS = listed("not never no none nobody nothing neither nor without nowhere")
+NEGATIONS = listed("not never no none nobody nothing neither nor without nowhere")
+"""The keys that turn what is said into its opposite."""
 # Words that say how often or how many, and so carry the sense of a sentence, though stop word lists have them.
-_TELLING = _NEGATIONS | _NUMERALS.keys()
+_TELLING = NEGATIONS | _NUMERALS.keys()
 _ALSO_STOPPED = listed("say says said mr mrs ms dr u does did upon onto unto shall till ago though")
 
 MONTHS = listed("january february march april may june july august september october november december")
@@ -139,7 +140,7 @@ def is_number(key: str) -> bool:
 
 def is_negation(key: str) -> bool:
     """Whether it turns what is said into its opposite."""
-    return key in _NEGATIONS
+    return key in NEGATIONS
 
 
 def carries(key: str) -> bool:

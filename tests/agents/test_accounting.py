@@ -1,0 +1,136 @@
+"""Whatever a judge replies, a verdict belongs to the item it names, and what has none is known to have none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.agents.accounting import Account, Entries, account
+from redraft.domain import Usage
+from redraft.errors import BudgetError, RefusedReply, RejectedRequest, ReplyError, TransientError, UnreadableReply
+
+Said = list[tuple[int, str | None]]
+ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
+
+
+class Judge:
+    """Gives replies, one an ask, and keeps what it was asked."""
+
+    def __init__(self, *replies: Said | Exception, repaired: bool = False) -> None:
+        self._replies = list(replies)
+        self._repaired = repaired
+        self.asked: list[tuple[list[int], bool]] = []
+
+    async def __call__(self, numbers: Sequence[int], again: bool) -> Entries[str]:
+        self.asked.append((list(numbers), again))
+        reply = self._replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return Entries(reply, self._repaired)
+
+
+def settle(judge: Judge, *batches: Sequence[int]) -> Account[str]:
+    return asyncio.run(account(batches, judge))
+
+
+def too_long() -> ReplyError:
+    return UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length")
+
+
+def agreed(entries: Said, item: int) -> str | None:
+    """The one thing that a reply says of an item, None where it says nothing or two things."""
+    said = {verdict for number, verdict in entries if number == item and verdict is not None}
+    return said.pop() if len(said) == 1 else None
+
+
+@given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
+def test_no_reply_gives_an_item_the_verdict_of_another(first: Said, second: Said, items: list[int]) -> None:
+    judge = Judge(first, second)
+    found = settle(judge, items)
+
+    missing = [item for item in items if agreed(first, item) is None]
+    assert found.verdicts == {
+        item: verdict for item in items if (verdict := agreed(second if item in missing else first, item)) is not None
+    }
+    assert judge.asked == [(items, False), *([(missing, True)] if missing else [])]
+    assert found.open(items) == [item for item in missing if agreed(second, item) is None]
+    assert bool(found.trouble) is bool(found.open(items))
+
+
+@given(st.permutations([(n, "yes" if n % 3 else "no") for n in range(8)]))
+def test_the_order_of_a_reply_does_not_matter(entries: Said) -> None:
+    judge = Judge(entries)
+
+    assert settle(judge, range(8)).verdicts == dict(sorted(entries))
+    assert len(judge.asked) == 1
+
+
+def test_a_reply_that_was_repaired_is_not_asked_about_again() -> None:
+    judge = Judge([(0, "yes")], repaired=True)
+    found = settle(judge, [0, 1])
+
+    assert (found.verdicts, found.open([0, 1])) == ({0: "yes"}, [1])
+    assert "passed over 1 of the items" in found.trouble
+    assert len(judge.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        RefusedReply("would not", text="no", usage=Usage()),
+        RejectedRequest("would not"),
+        UnreadableReply("would not", text="no", usage=Usage()),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
+@pytest.mark.parametrize("at_first", [True, False])
+def test_a_reply_of_no_use_leaves_its_items_open_and_says_why(failure: Exception, at_first: bool) -> None:
+    judge = Judge(failure) if at_first else Judge([(0, "yes")], failure)
+    found = settle(judge, [0, 1])
+
+    assert found.verdicts == ({} if at_first else {0: "yes"})
+    assert found.trouble == "would not"
+
+
+@pytest.mark.parametrize("failure", [TransientError("down"), BudgetError("used up")])
+def test_what_the_judge_cannot_help_ends_it(failure: Exception) -> None:
+    with pytest.raises(type(failure)):
+        settle(Judge(failure), [0, 1])
+
+
+def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
+    judge = Judge(too_long(), [(0, "yes"), (1, "no")], too_long(), [(2, "yes")], [(3, "no")])
+    found = settle(judge, [0, 1, 2, 3])
+
+    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
+    assert found == Account({0: "yes", 1: "no", 2: "yes", 3: "no"})
+
+
+def test_one_item_that_does_not_end_in_its_room_is_left_open() -> None:
+    judge = Judge(too_long())
+
+    assert settle(judge, [0]).open([0]) == [0]
+    assert len(judge.asked) == 1
+
+
+def test_one_batch_that_fails_does_not_harm_the_others() -> None:
+    judge = Judge(RejectedRequest("would not"), [(1, "yes")])
+    found = settle(judge, [0], [1])
+
+    assert (found.verdicts, found.trouble) == ({1: "yes"}, "would not")
+
+
+def test_when_one_batch_cannot_go_on_the_others_come_to_their_end() -> None:
+    judge = Judge(BudgetError("used up"), [(1, "yes")])
+    with pytest.raises(BudgetError):
+        settle(judge, [0], [1])
+
+    assert len(judge.asked) == 2
+
+
+def test_nothing_to_ask_asks_nothing() -> None:
+    assert settle(Judge()) == Account({})

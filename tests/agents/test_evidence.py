@@ -1,0 +1,110 @@
+"""What the document says is looked up in passages: few at first, more before it is believed to say nothing."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.prompts.catalog import JUDGING
+from redraft.prompts.revising import REVISE
+from redraft.text.tokens import tokenizer_named
+from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, island, told
+
+EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, REVISE)}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+def passages(sheet: Sheet) -> list[str]:
+    return [item["text"] for item in sheet.items("passage").values()]
+
+
+@pytest.mark.parametrize("window", [4096, 8192])
+async def test_no_request_is_larger_than_the_window(tmp_path: Path, window: int) -> None:
+    court = Court(tmp_path, document=island(800))
+    with court.served():
+        result = await court.refine(
+            told(*range(1, 60), wrong=dict.fromkeys((1, *range(60, 1000, 40)), "Bob")),
+            rounds=1,
+            settings={"context_tokens": window, "words": 600},
+        )
+
+    count = tokenizer_named(result.run.tokenizer).count
+    sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
+    assert {prompt for prompt, _ in sizes} == EVERY_PROMPT
+    assert [(prompt, size) for prompt, size in sizes if size > window] == []
+
+
+async def test_a_long_document_is_sent_in_passages(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(800))
+    result = await court.evaluate(told(1, 400, 800), metrics=("consistency",))
+
+    assert result.scores == {"consistency": 1.0}
+    assert max(len(sheet.text) for sheet in court.sheets) < len(court.document.text) / 10
+
+
+class Nearsighted(Keepers):
+    """Sees nothing the first time that a question is put to it."""
+
+    def __init__(self) -> None:
+        self.put: Counter[int] = Counter()
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        said = super().answer_from_document(sheet)
+        assert isinstance(said, dict)
+        for answer, item in zip(said["answers"], sheet.items("question").values(), strict=True):
+            self.put[asked_of(item["text"])] += 1
+            if self.put[asked_of(item["text"])] == 1:
+                answer["answer"] = UNANSWERABLE
+        return said
+
+
+@pytest.mark.parametrize("keepers", [40, 800], ids=["a document that fits", "a longer one"])
+async def test_more_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path, keepers: int) -> None:
+    court = Court(tmp_path, Nearsighted(), document=island(keepers))
+    result = await court.evaluate(told(7), metrics=("consistency",))
+
+    assert result.scores == {"consistency": 1.0}
+    near, wide = (sum(map(len, passages(sheet))) for sheet in court.asked("answer_from_document"))
+    assert wide > 3 * near
+
+
+async def test_only_the_questions_without_an_answer_are_looked_up_again(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(40))
+    result = await court.evaluate(told(7, 77), metrics=("consistency",))
+
+    assert [len(sheet.items("question")) for sheet in court.asked("answer_from_document")] == [2, 1]
+    assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
+
+
+async def test_a_document_that_fits_is_read_whole_before_it_is_believed_to_say_nothing(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(40))
+    await court.evaluate(told(77), metrics=("consistency",))
+
+    assert passages(court.asked("answer_from_document")[-1]) == [court.document.text.strip()]
+
+
+async def test_the_cost_grows_with_the_questions_and_not_with_the_document(tmp_path: Path) -> None:
+    spent = []
+    for keepers in (100, 1000):
+        court = Court(tmp_path / str(keepers), document=island(keepers))
+        with court.served() as server:
+            await court.evaluate(told(*range(5, 100, 5)), metrics=("consistency",))
+            spent.append(sum(seen.prompt_tokens for seen in server.answered))
+
+    assert spent[1] == pytest.approx(spent[0], rel=0.25)
+
+
+async def test_what_a_judge_quotes_is_found_in_the_document(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(40))
+    consistency = (await court.evaluate(told(wrong={7: "Bob"}), metrics=("consistency",))).evaluations["consistency"]
+
+    evidence: Any = consistency.findings[0].evidence
+    assert evidence.text == "keeper number 7 is called"
+    assert court.document.text[slice(*evidence.span)] == evidence.text

@@ -1,0 +1,158 @@
+"""A verdict is given once: another draft, another round, another evaluation ask only about what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft import Limits
+from redraft.errors import BudgetError
+from redraft.text.words import count_words
+from tests.chatserver import ChatServer
+from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, told
+
+SIXTY = told(*range(1, 61))
+CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, document=island(61))
+    yield made
+    made.store.close()
+
+
+async def test_two_changed_sentences_of_sixty_are_the_only_ones_asked_about(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with court.served() as server:
+        first = await court.evaluate(SIXTY, metrics=("consistency",))
+        tokens = prompt_tokens(server)
+        assert court.items("ask_summary") == 60
+        court.forget()
+        server.seen.clear()
+        second = await court.evaluate(CHANGED, metrics=("consistency",))
+
+    asked = {item["sentence"] for sheet in court.asked("ask_summary") for item in sheet.items("sentence").values()}
+    assert asked == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
+    # Their questions are those that were asked about the sentences before, and the document's answers are known.
+    assert not court.asked("answer_from_document")
+    assert (first.scores, second.scores) == ({"consistency": 1.0}, {"consistency": 58 / 60})
+    assert prompt_tokens(server) < 0.15 * tokens
+
+
+def prompt_tokens(server: ChatServer) -> int:
+    return sum(seen.prompt_tokens for seen in server.answered)
+
+
+@pytest.mark.parametrize("sentences", [20, 41, 61])
+async def test_a_sentence_more_is_the_only_one_asked_about(court: Court, sentences: int) -> None:
+    await court.evaluate(told(*range(1, sentences)), metrics=("consistency",))
+    court.forget()
+    await court.evaluate(told(*range(1, sentences + 1)), metrics=("consistency",))
+
+    assert court.items("ask_summary") == 1
+
+
+async def test_an_answer_is_compared_once(court: Court) -> None:
+    await court.evaluate(told(1, wrong={2: "Bob", 3: "Jim"}))
+    assert court.items("compare_answers") == 2
+    court.forget()
+    await court.evaluate(told(1, 5, wrong={2: "Bob", 3: "Joe"}))
+
+    compared = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pair").values()]
+    assert compared == ["Joe"]
+
+
+async def test_the_same_evaluation_asks_nothing(court: Court) -> None:
+    first = await court.evaluate(told(1, 2))
+    court.forget()
+    second = await court.evaluate(told(1, 2))
+
+    assert not court.sheets
+    assert second.evaluations == first.evaluations
+    assert (second.usage.calls, second.run.identity) == (0, first.run.identity)
+
+
+async def test_the_pack_is_built_once_for_all_drafts(court: Court) -> None:
+    first = await court.evaluate(told(1, 2))
+    second = await court.evaluate(told(3), metrics=("coverage",))
+
+    assert len(court.asked("ask_document")) == 1
+    packs = {result.evaluations["coverage"].details["pack"] for result in (first, second)}
+    assert packs == {court.store.packs.all()[0][0].id}
+
+
+async def test_the_sentences_of_one_draft_that_say_the_same_are_asked_about_once(court: Court) -> None:
+    result = await court.evaluate(f"{told(1)} {told(2)} {told(1)}", metrics=("consistency",))
+
+    assert court.items("ask_summary") == 2
+    assert result.evaluations["consistency"].judged == 3
+
+
+async def test_another_judge_gives_verdicts_of_his_own(court: Court) -> None:
+    await court.evaluate(told(1, wrong={2: "Bob"}))
+    court.forget()
+    await court.evaluate(told(1, wrong={2: "Bob"}), judges=[function_model(court.hear, "another")])
+
+    assert {sheet.prompt for sheet in court.sheets} == {
+        "ask_document",
+        "answer_from_summary",
+        "compare_answers",
+        "ask_summary",
+        "answer_from_document",
+    }
+
+
+@pytest.mark.parametrize("prompt", ["ask_summary", "answer_from_document", "compare_answers"])
+async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path, prompt: str) -> None:
+    from redraft.prompts.book import PromptBook
+
+    summary = told(1, wrong={2: "Bob"})
+    await court.evaluate(summary)
+    court.forget()
+    own = tmp_path / "prompts"
+    own.mkdir()
+    (own / f"{prompt}.md").write_text(PromptBook().source(prompt) + "\nThink twice.", "utf-8")
+    await court.evaluate(summary, settings={"prompts": str(own)})
+
+    # FunctionModel renders with the standard set: what counts here is what is asked at all.
+    assert {sheet.prompt for sheet in court.sheets} == {prompt}
+
+
+async def test_another_temperature_means_new_verdicts(court: Court) -> None:
+    await court.evaluate(told(1), metrics=("consistency",))
+    court.forget()
+    await court.evaluate(told(1), metrics=("consistency",), settings={"temperature": 1})
+
+    assert [sheet.prompt for sheet in court.sheets] == ["ask_summary", "answer_from_document"]
+
+
+async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> None:
+    class Shy(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            return {"sentences": []}
+
+    court.script = Shy()
+    assert (await court.evaluate(told(1), metrics=("consistency",))).evaluations["consistency"].unjudged == 1
+    court.script = Keepers()
+    again = await court.evaluate(f"{told(1)} {told(2)}", metrics=("consistency",))
+
+    assert (again.scores, again.evaluations["consistency"].unjudged) == ({"consistency": 1.0}, 0)
+
+
+@pytest.mark.parametrize("calls", range(1, 7))
+async def test_after_a_stop_between_two_batches_the_others_are_asked_and_no_more(tmp_path: Path, calls: int) -> None:
+    whole = Court(tmp_path / "whole", document=island(60))
+    expected = await whole.evaluate(SIXTY, metrics=("consistency",))
+    stopped = Court(tmp_path / "stopped", document=island(60))
+    with pytest.raises(BudgetError):
+        await stopped.evaluate(SIXTY, metrics=("consistency",), limits=Limits(max_calls=calls))
+    done = await stopped.resume(stopped.store.runs.latest(1)[0].id, Limits())
+
+    assert done.evaluations == expected.evaluations
+    assert sorted(sheet.text for sheet in stopped.sheets) == sorted(sheet.text for sheet in whole.sheets)
+    assert count_words(done.summary or "") == count_words(SIXTY)

@@ -1,0 +1,300 @@
+"""Judging and refining from the command line: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.text.words import count_words
+from tests.chatserver import ChatServer
+from tests.cli.inside import MODEL, Inside, keepers_court
+from tests.command import Command, Done
+from tests.judges import Keepers, Said, Sheet, island, told
+from tests.support import SAMPLE
+
+GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+POOR = told(1, 3, 4, wrong={2: "Bob"})
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """One directory for all: what one test stores is there for the next, as on anybody's machine."""
+    with keepers_court(tmp_path_factory.mktemp("judging")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def refined(command: Inside) -> Done:
+    """A refinement that meets its goals in two rounds."""
+    done = command.run("refine", "book.md", "poor.md", *GOALS, "--json")
+    assert done.code == 0, done.err
+    return done
+
+
+def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "poor.md")
+
+    assert done.code == 0, done.err
+    assert done.out.startswith("coverage 0.66: 6 questions judged, 3 findings\n")
+    assert "consistency 0.75: 4 claims judged, 1 finding" in done.out
+    finding = """
+   1  inconsistent: What is keeper number 2 called?
+      sentence      “The keeper number 2 is called Bob.”
+      summary says  Bob
+      document says Tom2
+      evidence      “keeper number 2 is called” (9%)
+"""
+    assert finding in done.out
+    assert "run " in done.err
+
+
+def test_the_built_in_model_judges_and_refines_without_key_or_network(command: Inside) -> None:
+    process = Command(command.folder)
+    first = process.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
+    assert first.code == 0, first.err
+    done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1")
+
+    assert done.code in {0, 3}, done.err
+    assert 50 < count_words(done.out) <= 150
+    assert "model: extractive (built in, no LLM)\n" in done.err
+    shown = process.run("trace", process.run("runs", "--json").json[0]["run"]).out
+    assert "round 1 · from round 0, for " in shown
+    judged = process.run("evaluate", str(SAMPLE), "first.md").out
+    assert "(Chapter " in judged
+    assert max(len(line) for line in (judged + shown).splitlines()) <= 100
+
+
+def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--json", "-q", stdin=POOR.encode())
+
+    assert done.err == ""
+    assessed = done.json
+    assert set(assessed) == {"run", "source", "model", "judges", "summary", "metrics", "usage"}
+    assert assessed["summary"] == {"words": 28, "sentences": 4}
+    metric = assessed["metrics"]["consistency"]
+    assert set(metric) >= {"outcome", "score", "judged", "unjudged", "findings", "details"}
+    assert metric["score"] == 0.75
+    assert [finding["sentence"] for finding in metric["findings"]] == ["The keeper number 2 is called Bob."]
+    assert command.run("resume", assessed["run"], "--json").json == assessed
+
+
+def test_an_empty_summary_covers_nothing_and_claims_nothing(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "-", "--all", stdin=b" \n")
+
+    assert done.code == 0, done.err
+    assert "coverage 0.00" in done.out
+    assert "consistency not applicable: the summary has no sentence" in done.out
+
+
+def test_several_judgings_show_how_far_they_agree(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "poor.md", "--repeat", "2", "--metric", "consistency")
+
+    assert "2 judgings: mean 0.750, sd 0.000, from 0.750 to 0.750; they agree on 100% of the verdicts" in done.out
+    assert "openai:m" in done.out
+    judges = command.run("evaluate", "book.md", "poor.md", "--judge", MODEL, "--judge", "extractive", "--json").json
+    assert judges["judges"] == [MODEL, "extractive"]
+    assert judges["metrics"]["coverage"]["details"]["spread"]["n"] == 2
+
+
+def test_a_metric_that_cannot_be_judged_is_told_and_is_no_success(command: Inside) -> None:
+    with ChatServer(lambda seen: "I would rather not.") as server:
+        served = Inside(command.folder, server.base_url)
+        done = served.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--model", MODEL)
+
+    assert done.code == 3, done.err
+    assert "consistency failed: " in done.out
+
+
+def test_long_lists_are_cut_and_all_shows_the_rest(command: Inside) -> None:
+    wrong = told(wrong={n: f"Bob{n}" for n in range(1, 13)}).encode()
+    short = command.run("evaluate", "book.md", "-", "--metric", "consistency", stdin=wrong)
+    whole = command.run("evaluate", "book.md", "-", "--metric", "consistency", "--all", stdin=wrong)
+
+    assert "... and 2 more (--all shows them" in short.out
+    assert "  12  " in whole.out
+    assert "more (" not in whole.out
+
+
+def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(command: Inside, refined: Done) -> None:
+    result = refined.json
+    assert result["kind"] == "refine"
+    assert result["stop_reason"] == "goals_met"
+    assert result["goals"] == {
+        "coverage": {"at_least": 1.0, "met": True},
+        "consistency": {"at_least": 1.0, "met": True},
+    }
+    assert result["initial_scores"] == {"coverage": pytest.approx(2 / 3), "consistency": 0.75}
+    assert result["scores"] == {"coverage": 1.0, "consistency": 1.0}
+
+    again = command.run("refine", "book.md", "poor.md", *GOALS, "-o", "better.md")
+    assert again.code == 0, again.err
+    assert again.out == ""
+    assert (command.folder / "better.md").read_text() == result["summary"] + "\n"
+    for line in (
+        "coverage     0.66 -> 1.00  goal 1: met",
+        "consistency  0.75 -> 1.00  goal 1: met",
+        "2 revisions, 2 of them taken; it stopped because every goal is met",
+        "more about it: redraft trace ",
+    ):
+        assert line in again.err
+
+
+def test_a_goal_that_is_missed_is_exit_code_3_and_the_best_draft_is_printed(command: Inside) -> None:
+    done = command.run("refine", "book.md", "poor.md", "--rounds", "1")
+
+    assert done.code == 3
+    assert "Bob" not in done.out
+    assert "coverage     0.66 -> " in done.err
+    assert "goal 0.8: missed" in done.err
+    assert "goal 0.85: met" in done.err
+
+
+def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
+    writer, goal = ("--model", "extractive", "--judge", MODEL), ("--goal", "coverage=0.3")
+    done = command.run("summarize", "book.md", "--refine", "--words", "60", *writer, *goal, "--json")
+
+    assert done.code == 0, done.err
+    assert set(done.json["scores"]) == {"coverage"}
+    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True}}
+    assert done.json["strategy"] == "hierarchical"
+    assert count_words(done.json["summary"]) <= 60
+    assert "hierarchical+refine" in command.run("runs").out
+
+
+def test_a_fork_takes_over_what_it_is_not_told(command: Inside, refined: Done) -> None:
+    run = refined.json["run"]
+    done = command.run("fork", run, "--round", "1", "--goal", "coverage=0.5", "--policy", "all", "--json")
+
+    assert done.code == 0, done.err
+    forked = done.json
+    assert forked["parent"] == run
+    assert {metric: goal["at_least"] for metric, goal in forked["goals"].items()} == {"coverage": 0.5, "consistency": 1}
+    assert forked["settings"]["words"] == 100
+    assert forked["initial_scores"] == {"coverage": pytest.approx(2 / 3), "consistency": 1.0}
+    nowhere = command.run("fork", run, "--round", "9")
+    assert nowhere.code == 1
+    assert "its rounds are: 0, 1, 2" in nowhere.err
+
+
+def test_settings_of_judging_come_from_the_environment_and_lists_from_the_file(command: Inside) -> None:
+    folder = command.folder / "set"
+    folder.mkdir()
+    (folder / "redraft.toml").write_text(
+        'goal = ["coverage=0.7"]\nmetric = "coverage"\n[pack]\nquestions = 3\n[refine]\nrounds = 1\n'
+    )
+    server = {name: value for name, value in command.environment.items() if name.startswith("OPENAI_")}
+    own = Inside(folder, REDRAFT_JUDGE=f"extractive {MODEL}", REDRAFT_TOP_K="2", **server)
+    done = own.run("refine", "../book.md", "../poor.md", "--json")
+    assert done.code in {0, 3}, done.out
+    assert {metric: goal["at_least"] for metric, goal in done.json["goals"].items()} == {"coverage": 0.7}
+    assert "at most 1 round\n" in own.run("trace", done.json["run"]).out
+
+    assessed = own.run("evaluate", "../book.md", "../poor.md", "--json").json
+    assert assessed["judges"] == ["extractive", MODEL]
+    assert assessed["metrics"]["coverage"]["judged"] == 2
+    assert len(own.run("pack", "build", "../book.md", "--json").json["questions"]) == 3
+    # What the file says of goals does not make a plain summary wrong.
+    assert own.run("summarize", "../book.md", "--words", "50", "-q").code == 0
+    overruled = own.run("refine", "../book.md", "../poor.md", "--goal", "consistency=0.5", "--json")
+    assert set(overruled.json["goals"]) == {"consistency"}
+
+
+def plan(command: Inside, *arguments: str) -> Any:
+    done = command.run(*arguments, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    return done.json
+
+
+def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp_path: Path) -> None:
+    fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
+    planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS)
+    used = fresh.run("refine", "book.md", "poor.md", *GOALS, "--json").json["usage"]
+    assert 0 < used["calls"] <= planned["calls"]
+    assert used["prompt_tokens"] <= planned["prompt_tokens"]
+    assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
+    assert planned["cost_usd"] == 0
+
+    words = command.run("evaluate", "book.md", "poor.md", "--dry-run").out
+    for word in ("document", "coverage", "consistency", "calls", "tokens", "at most", "cost"):
+        assert word in words
+    assert "revising" not in words
+    whole = plan(fresh, "summarize", "book.md", "--refine", "--model", "openai:gpt-4o", "--judge", "openai:gpt-4o")
+    cheap = plan(fresh, "summarize", "book.md", "--refine", "--model", "openai:gpt-4o", "--judge", "extractive")
+    assert 0 < cheap["cost_usd"] < whole["cost_usd"]
+    assert whole["judges"] == ["openai:gpt-4o"]
+
+
+def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
+    own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
+    stopped = own.run("refine", "book.md", "poor.md", *GOALS, "--max-calls", "5", "--json")
+    assert stopped.code == 3, stopped.err
+    assert stopped.json["stop_reason"] == "budget"
+    run = stopped.json["run"]
+    assert f"redraft resume {run}" in stopped.err
+    assert "the budget is used up" in own.run("trace", run).out
+
+    done = own.run("resume", run, "--max-calls", "100", "--json")
+    assert done.code == 0, done.err
+    assert done.json["stop_reason"] == "goals_met"
+
+
+def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
+    evil = tmp_path / "evil.md"
+    evil.write_text(island().text.replace("called", "\x1b]0;x\x07called\x1b[31m"), "utf-8")
+
+    class Evil(Keepers):
+        def answer_from_document(self, sheet: Sheet) -> Said:
+            said = super().answer_from_document(sheet)
+            return json.loads(json.dumps(said).replace("Tom", "\\u001b[31mTom\\u0007\\n\\u202e"))  # type: ignore[no-any-return]
+
+    summary = "The keeper number 2 is called \x1b[31mBob\x07."
+    with keepers_court(tmp_path, Evil()) as court:
+        done = court.run("evaluate", str(evil), "-", stdin=summary.encode())
+        traced = court.run("trace", court.run("runs", "--json").json[0]["run"])
+        pack = court.run("pack", "build", str(evil))
+
+    assert done.code == 0, done.err
+    assert "Bob" in done.out
+    for shown in (done, traced, pack):
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown.out + shown.err)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("summarize", "book.md", "--rounds", "2"), 2, "--rounds is about"),
+        (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
+        (("evaluate", "-", "-"), 2, "cannot both be stdin"),
+        (("evaluate", "book.md", "missing.md"), 1, "no such file"),
+        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, "'coverage' or 'consistency'"),
+        (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
+        (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
+        (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
+        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, "'coverage' or 'consistency'"),
+        (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),
+        (("refine", "book.md", "book.md", "--judge", "gpt-5"), 2, "there is no model"),
+        (("refine", "book.md", "-", "--review"), 2, "answers from stdin"),
+        (("trace", "ffff"), 1, "no run begins with"),
+        (("diff", "ffff"), 1, "no run begins with"),
+        (("fork", "ffff", "--round", "0"), 1, "no run begins with"),
+        (("pack", "import"), 2, "give SOURCE and PACK"),
+        (("pack", "import", "-", "-"), 2, "cannot both be stdin"),
+        (("pack", "import", "missing.json"), 1, "cannot be read"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_stored(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    command = Inside(tmp_path)
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    done = command.run(*arguments, "--json")
+
+    assert done.code == code, done.err
+    assert message in done.json["error"]["message"]
+    assert not command.database.exists() or command.run("runs", "--json").json == []

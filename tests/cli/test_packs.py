@@ -1,0 +1,58 @@
+"""`redraft pack`: from one machine to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.cli.inside import Inside
+from tests.judges import island, told
+
+
+def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 2), "utf-8")
+    here, there = (Inside(tmp_path, REDRAFT_DB=str(tmp_path / f"{name}.db")) for name in ("here", "there"))
+    assert "No packs yet" in here.run("pack", "list").err
+    assert "redraft pack build" in here.run("pack", "export", "book.md").err
+
+    built = here.run("pack", "build", "book.md", "--questions", "3")
+    assert built.code == 0, built.err
+    assert "-> Tom" in built.out
+    assert "3 questions" in built.err
+    run = here.run("runs", "--json").json[0]
+    assert (run["kind"], run["status"]) == ("pack", "done")
+    assert here.run("resume", run["run"]).out == built.out
+    assert "this run built the questions" in here.run("trace", run["run"]).out
+    assert here.run("show", run["run"]).code == 0
+
+    assert here.run("pack", "export", "book.md", "-o", "pack.json").out == ""
+    refused = there.run("pack", "import", "pack.json", "--json")
+    assert refused.code == 1
+    assert refused.json["error"]["code"] == "pack"
+    assert "SOURCE" in refused.json["error"]["hint"]
+    imported = there.run("pack", "import", "book.md", "pack.json", "--json")
+    assert imported.code == 0, imported.err
+    assert imported.json == here.run("pack", "export", "book.md", "-q").json
+    assert "imported" in there.run("pack", "list").out
+
+    judged = there.run("evaluate", "book.md", "poor.md", "--metric", "coverage", "--json").json
+    assert judged["metrics"]["coverage"]["details"]["pack"] == imported.json["id"]
+    named = here.run("evaluate", "book.md", "poor.md", "--pack", imported.json["id"][:6], "--json").json
+    assert named["metrics"]["coverage"]["judged"] == 3
+    assert there.run("pack", "list", "--json").json[0]["questions"] == 3
+
+
+def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
+    # Two stretches, so that there are three calls.
+    (tmp_path / "book.md").write_text(island(60).text, "utf-8")
+    command = Inside(tmp_path)
+    stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json")
+    assert stopped.code == 1
+    assert stopped.json["error"]["code"] == "budget"
+    run = command.run("runs", "--json").json[0]["run"]
+    assert f"redraft resume {run}" in stopped.json["error"]["hint"]
+
+    done = command.run("resume", run, "--max-calls", "50", "--json")
+    assert done.code == 0, done.err
+    assert done.json["format"] == "redraft-pack"
+    assert command.run("pack", "list", "--json").json[0]["pack"] == done.json["id"]

@@ -1,0 +1,140 @@
+"""`--review`: a person between the findings and the revision, on a pipe and on a terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+from tests.command import Done
+from tests.judges import told
+
+REFINE = ("refine", "book.md", "poor.md", "--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Iterator[Inside]:
+    editor = tmp_path / "editor.sh"
+    editor.write_text("#!/bin/sh\nsed -i s/Bob/Tom2/ $1\n")
+    editor.chmod(0o755)
+    with keepers_court(tmp_path, EDITOR=str(editor)) as made:
+        yield made
+
+
+def review(command: Inside, *lines: str) -> Done:
+    return command.run(*REFINE, "--review", "--json", stdin="".join(f"{line}\n" for line in lines).encode())
+
+
+def traced(command: Inside, done: Done) -> list[dict[str, object]]:
+    rounds: list[dict[str, object]] = command.run("trace", done.json["run"], "--json").json["rounds"]
+    return rounds
+
+
+def test_enter_goes_on_and_s_stops(command: Inside) -> None:
+    done = review(command, "", "s")
+
+    assert done.code == 3, done.err
+    assert done.json["stop_reason"] == "cancelled"
+    assert done.json["rounds"] == 1
+    assert "before revision 1, the best draft (28 words) has" in done.err
+    assert "consistency  0.75  goal 1: missed" in done.err
+    assert "   1  inconsistent: What is keeper number 2 called?" in done.err
+    assert "before revision 2" in done.err
+    assert "it was stopped there by you" in done.err
+
+
+def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
+    done = review(command, "?", "d 2", "d 1", "what", "a", "a Say more about the station.", "", "s")
+
+    for answer in ("drop findings 2 and 4", "such as: d 1 (there are 1)", "none left", "there is no 'what'"):
+        assert answer in done.err
+    assert "write what is to be changed" in done.err
+    first = traced(command, done)[0]
+    made = traced(command, done)[1]
+    assert made["aims"] == ["review"]
+    requests = [one for one in first["findings"] if one["metric"] == "review"]  # type: ignore[attr-defined]
+    assert [one["explanation"] for one in requests] == ["Say more about the station."]
+    assert made["mending"] == [requests[0]["id"]]
+
+
+def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -> None:
+    done = review(command, "e", "", "s")
+
+    assert "edited (28 words); enter has it judged instead of a revision" in done.err
+    assert done.json["summary"] == told(1, 2, 3, 4)
+    assert done.json["scores"]["consistency"] == 1
+    assert [(one["reason"], one["accepted"]) for one in traced(command, done)][1] == ("edited by hand", True)
+
+
+@pytest.mark.parametrize(("script", "answer"), [("false", "Editing failed"), ("true", "nothing was changed")])
+def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside, script: str, answer: str) -> None:
+    command.environment["EDITOR"] = script
+    done = review(command, "e", "s")
+
+    assert done.code == 3, done.err
+    assert answer in done.err
+    assert "Traceback" not in done.err
+
+
+def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside) -> None:
+    done = review(command, "d 1")
+    assert done.code == 130, done.err
+    error = done.json["error"]
+    assert error["code"] == "interrupted"
+    run = re.findall(r"redraft resume (\w+)", error["hint"])[0]
+    assert command.run("runs", "--json").json[0]["status"] == "interrupted"
+    assert "it was interrupted" in command.run("trace", run).out
+
+    resumed = command.run("resume", run, "--json", stdin=b"\ns\n")
+    assert resumed.json["rounds"] == 1
+    assert resumed.json["scores"]["consistency"] == 1
+    forked = command.run("fork", run, "--round", "0", stdin=b"s\n")
+    assert forked.code == 3, forked.err
+    assert "before revision 1" in forked.err
+    assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == told(1, 2, 3, 4, 5, 6) + "\n"
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, None])
+def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_waiting(
+    command: Inside, stop: signal.Signals | None
+) -> None:
+    controller, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "redraft", *REFINE, "--review"],
+        cwd=command.folder,
+        env={**command.environment, "TERM": "xterm", "COLUMNS": "100"},
+        stdin=terminal,
+        stdout=subprocess.DEVNULL,
+        stderr=terminal,
+        start_new_session=True,
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while b"or d, a, e, s, ?: " not in shown:
+            shown += os.read(controller, 65_536)
+        asked = len(shown)
+        # Long enough for a live line to be drawn again, if it were still alive.
+        assert not select.select([controller], [], [], 0.3)[0]
+        if stop is None:
+            os.write(controller, b"s\n")
+        else:
+            process.send_signal(stop)
+        with contextlib.suppress(OSError):  # the other end is closed
+            while piece := os.read(controller, 65_536):
+                shown += piece
+        os.close(controller)
+
+    assert process.wait(timeout=20) == (130 if stop else 3)
+    assert b"Traceback" not in shown
+    last = shown[asked:].decode()
+    assert ("go on with: redraft resume" if stop else "it was stopped there by you") in last

@@ -1,0 +1,139 @@
+"""`trace`, `diff`, `runs` and `show` of runs that judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+
+ROUND_KEYS = {
+    "round",
+    "draft",
+    "base",
+    "words",
+    "text",
+    "aims",
+    "mending",
+    "accepted",
+    "reason",
+    "scores",
+    "unjudged",
+    "findings",
+}
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    with keepers_court(tmp_path_factory.mktemp("traces")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def refined(command: Inside) -> Any:
+    goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+    done = command.run("refine", "book.md", "poor.md", *goals, "--json")
+    assert done.code == 0, done.err
+    return done.json
+
+
+@pytest.fixture(scope="module")
+def evaluated(command: Inside) -> Any:
+    return command.run("evaluate", "book.md", "poor.md", "--json").json
+
+
+def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -> None:
+    done = command.run("trace", refined["run"])
+
+    assert done.code == 0, done.err
+    for line in (
+        f"run {refined['run']} · refine · The Keepers · done",
+        "goals coverage 1, consistency 1 · policy consistency-first · at most 4 rounds",
+        "round 0 · the first draft · 28 words",
+        "found in coverage: 2 unanswered, 1 contradicted",
+        "found in consistency: 1 inconsistent",
+        "round 1 · from round 0, for consistency · 28 words · taken: consistency gained 0.250",
+        "· inconsistent: What is keeper number 2 called? -> Tom2",
+        "changed: 1 sentence changed, 3 as before",
+        "~ The keeper number 2 is called [-Bob.-] {+Tom2.+}",
+        "+ The keeper number 5 is called Tom5.",
+        "coverage     0.66 -> 1.00  goal 1: met",
+        "it stopped because every goal is met; the result is the draft of round 2",
+    ):
+        assert line in done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 100
+    whole = command.run("trace", refined["run"], "--all").out
+    assert "shows them" not in whole
+    assert len(whole) > len(done.out)
+
+
+def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -> None:
+    traced = command.run("trace", refined["run"], "--json").json
+
+    assert set(traced) == {"run", "kind", "parent", "status", "stop_reason", "policy", "goals", "rounds"}
+    assert traced["goals"] == refined["goals"]
+    assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 3
+    first, second, third = traced["rounds"]
+    assert (first["base"], second["base"], third["base"]) == (None, first["draft"], second["draft"])
+    assert second["aims"] == ["consistency"]
+    assert second["mending"] == [one["id"] for one in first["findings"] if one["metric"] == "consistency"]
+    assert third["text"] == refined["summary"]
+    assert third["scores"] == refined["scores"]
+    assert third["unjudged"] == {"coverage": 0, "consistency": 0}
+
+
+def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command: Inside, evaluated: Any) -> None:
+    shown = command.run("trace", evaluated["run"]).out
+    assert "round 0 · the first draft · 28 words" in shown
+    assert "consistency 0.75: 4 claims judged, 1 finding" in shown
+    rounds = command.run("trace", evaluated["run"], "--json").json["rounds"]
+    assert [made["scores"] for made in rounds] == [{"coverage": pytest.approx(2 / 3), "consistency": 0.75}]
+
+    plain = command.run("summarize", "book.md", "--words", "50", "--model", "extractive", "--json").json["run"]
+    assert "made without judging" in command.run("trace", plain).out
+    assert f"redraft fork {plain} --round 0" in command.run("trace", plain).out
+    assert command.run("trace", plain, "--json").json["rounds"][0]["scores"] == {}
+
+
+def test_a_difference_tells_which_findings_each_change_answered(command: Inside, refined: Any) -> None:
+    done = command.run("diff", refined["run"])
+
+    assert done.code == 0, done.err
+    assert "round 0 (28 words) -> round 2 (42)" in done.out
+    answered = done.out.replace("\n\n", "\n").splitlines()
+    assert answered[answered.index("~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
+        "    answers contradicted: What is keeper number 2 called? -> Tom2",
+        "    answers inconsistent: What is keeper number 2 called? -> Tom2",
+        "+ The keeper number 5 is called Tom5.",
+        "    answers unanswered: What is keeper number 5 called? -> Tom5",
+        "+ The keeper number 6 is called Tom6.",
+        "    answers unanswered: What is keeper number 6 called? -> Tom6",
+    ]
+
+    backwards = command.run("diff", refined["run"], "1", "0", "--json").json
+    assert [(change["kind"], change["before"], change["after"]) for change in backwards["changes"]] == [
+        ("changed", "The keeper number 2 is called Tom2.", "The keeper number 2 is called Bob.")
+    ]
+    assert [(one["metric"], one["kind"]) for one in backwards["new"]] == [
+        ("coverage", "contradicted"),
+        ("consistency", "inconsistent"),
+    ]
+    assert "the drafts are the same" in command.run("diff", refined["run"], "1", "1").out
+    assert command.run("diff", refined["run"], "1").code == 2
+    assert "its rounds are: 0, 1, 2" in command.run("diff", refined["run"], "0", "7").err
+
+
+def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evaluated: Any) -> None:
+    listed = {one["run"]: one for one in command.run("runs", "--json").json}
+    assert listed[refined["run"]]["scores"] == refined["scores"]
+    assert listed[evaluated["run"]]["kind"] == "evaluate"
+    assert "cov 0.66 con 0.75" in command.run("runs").out
+
+    shown = command.run("show", refined["run"])
+    assert shown.out == refined["summary"] + "\n"
+    assert "consistency  0.75 -> 1.00  goal 1: met" in shown.err
+    assert command.run("show", refined["run"], "--json").json == refined
+    assert "consistency  0.75" in command.run("show", evaluated["run"]).err
+    assert "3 findings" in command.run("resume", evaluated["run"]).out

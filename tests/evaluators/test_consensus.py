@@ -1,0 +1,191 @@
+"""Several judges, or one several times."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft import Judging, Settings, Store, evaluate
+from redraft.domain import Evaluation
+from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority, spread
+from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, function_model, island, told
+
+BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)
+
+
+@pytest.mark.parametrize(
+    ("votes", "verdict"),
+    [
+        ("a", "a"),
+        ("aab", "a"),
+        ("ab", DISPUTED),
+        ("aabb", DISPUTED),
+        ("abc", DISPUTED),
+        ("aabc", DISPUTED),
+        ("aaabc", "a"),
+    ],
+)
+def test_more_than_half_of_the_votes_decide(votes: str, verdict: str) -> None:
+    assert majority([{0: vote} for vote in votes], [0]) == {0: verdict}
+
+
+@given(BALLOTS)
+def test_only_those_who_judged_an_item_have_a_vote_on_it(ballots: list[Ballot]) -> None:
+    result = majority(ballots, range(6))
+
+    for item in range(6):
+        votes = Counter(ballot[item] for ballot in ballots if item in ballot)
+        winners = [verdict for verdict, count in votes.items() if 2 * count > votes.total()]
+        assert result.get(item) == (winners[0] if winners else DISPUTED if votes else None)
+
+
+def test_agreement_is_the_share_of_equal_verdicts_on_what_two_have_judged() -> None:
+    assert agreement([{0: "a", 1: "b"}, {0: "a", 1: "a", 2: "c"}, {1: "a"}]) == 2 / 4
+    assert agreement([{0: "a"}]) is None
+    assert agreement([{0: "a"}, {1: "a"}]) is None
+
+
+def test_the_spread_of_scores() -> None:
+    assert spread([0.25, 0.75]) == {
+        "n": 2,
+        "mean": 0.5,
+        "sd": pytest.approx(0.125**0.5),
+        "lowest": 0.25,
+        "highest": 0.75,
+    }
+    assert spread([0.5])["sd"] == 0.0
+
+
+class Blind(Keepers):
+    """Sees only some keepers in a summary."""
+
+    def __init__(self, *seen: int) -> None:
+        self.seen = seen
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        said = super().answer_from_summary(sheet)
+        assert isinstance(said, dict)
+        for answer in said["answers"]:
+            if answer["id"] not in self.seen:
+                answer["answer"] = UNANSWERABLE
+        return said
+
+
+async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[str]]]:
+    """What judges say of the coverage of six keepers, and which prompts each was asked."""
+    courts = [Court(folder / str(n), script) for n, script in enumerate(scripts)]
+    judges = [function_model(court.hear, f"judge {n}") for n, court in enumerate(courts)]
+    with Store(folder / "redraft.db") as store:
+        result = await evaluate(
+            island(),
+            told(1, 2, 3, 4, 5, 6),
+            Settings(),
+            store=store,
+            judging=Judging(metrics=("coverage",)),
+            model=function_model(Keepers()),
+            judges=judges,
+        )
+    return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
+
+
+async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(tmp_path: Path) -> None:
+    coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Blind(1, 2), Blind(1, 4))
+
+    assert coverage.score == pytest.approx((3 / 6 + 2 / 6 + 2 / 6) / 3)
+    details: Any = coverage.details
+    verdicts = [question["verdict"] for question in details["questions"]]
+    assert verdicts == ["answered", "answered", *["unanswered"] * 4]
+    assert [one["score"] for one in details["judges"]] == pytest.approx([3 / 6, 2 / 6, 2 / 6])
+    # Of three pairs and six items: they differ on 3 in two pairs, on 4 in two, on 2 in two.
+    assert details["agreement"] == pytest.approx(12 / 18)
+    assert details["spread"]["highest"] == 3 / 6
+
+
+async def test_what_judges_are_split_over_is_disputed_and_no_finding(tmp_path: Path) -> None:
+    coverage, _ = await panel(tmp_path, Blind(1, 2), Blind(1, 3))
+
+    details: Any = coverage.details
+    assert [one["verdict"] for one in details["questions"]] == ["answered", DISPUTED, DISPUTED, *["unanswered"] * 3]
+    assert len(coverage.findings) == 3
+    assert (coverage.judged, coverage.unjudged) == (6, 0)
+
+
+async def test_the_first_judge_asks_the_questions_and_all_answer(tmp_path: Path) -> None:
+    _, asked = await panel(
+        tmp_path,
+        Blind(
+            1,
+        ),
+        Blind(
+            2,
+        ),
+    )
+
+    assert asked == [["answer_from_summary", "ask_document"], ["answer_from_summary"]]
+
+
+async def test_one_judge_several_times_draws_anew_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    class Fickle(Keepers):
+        """Overlooks as many keepers as it has been asked before."""
+
+        def __init__(self) -> None:
+            self.turn = 0
+
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            self.turn += 1
+            return Blind(*range(self.turn, 7)).answer_from_summary(sheet)
+
+    court = Court(tmp_path, Fickle())
+    with court.served():
+        result = await court.evaluate(told(1, 2, 3, 4, 5, 6), metrics=("coverage",), repeat=3)
+
+    assert Counter(sheet.prompt for sheet in court.sheets) == {"ask_document": 1, "answer_from_summary": 3}
+    details: Any = result.evaluations["coverage"].details
+    assert sorted(one["score"] for one in details["judges"]) == pytest.approx([4 / 6, 5 / 6, 1.0])
+    assert details["spread"] == {
+        "n": 3,
+        "mean": pytest.approx(5 / 6),
+        "sd": pytest.approx(1 / 6),
+        "lowest": 4 / 6,
+        "highest": 1.0,
+    }
+    assert len({one["judge"] for one in details["judges"]}) == 3
+
+
+async def test_judges_and_writer_may_be_different_models_at_one_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path)
+    with court.served() as server:
+        judging = Judging(judges=("openai:chair", "openai:second"))
+        await court.refine(told(1), goals={"coverage": 1.0}, judging=judging)
+        asked = {(seen.model, sheet.prompt) for seen, sheet in zip(server.seen, court.sheets, strict=True)}
+
+    assert asked == {
+        ("chair", "ask_document"),
+        ("chair", "answer_from_summary"),
+        ("second", "answer_from_summary"),
+        ("m", "revise"),
+    }
+
+
+class Mute(Keepers):
+    """Never says what a summary says."""
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        return "I would rather not."
+
+
+async def test_a_judge_that_fails_leaves_the_decision_to_the_others(tmp_path: Path) -> None:
+    coverage, _ = await panel(tmp_path, Blind(1, 2, 3), Mute())
+
+    assert (coverage.score, coverage.judged, coverage.unjudged) == (3 / 6, 6, 0)
+    assert "no JSON object" in str(coverage.details["trouble"])

@@ -1,0 +1,320 @@
+"""The paper's two scores, computed by hand (LongSumEval, Algorithm 1), and what stands beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evaluation
+from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet, island, named, told
+
+# Questions about a document with the document's answer, and what the judge reads out of the summary.
+PACK: list[tuple[str, str, str, str]] = [
+    ("who", "Who keeps the light?", "Hester Vane", "Hester Vane"),
+    ("when", "When did she come?", "in 1924", "in 1931"),
+    ("where", "Where does she live?", "on the island", "on the isle"),
+    ("why", "Why did she come?", "for the quiet", UNANSWERABLE),
+    ("how", "How did she come?", "by boat", "unanswerable."),
+    ("what", "What did she bring?", "oats", "Unanswerable: it is not said"),
+]
+CONTRADICTED = {"in 1931"}
+
+# The summary's answer, the document's, and how like they are by ROUGE-1 F1: twice the shared words over all words.
+CLAIMS: list[tuple[str, str, float]] = [
+    ("Hester Vane", "Hester Vane", 1.0),
+    ("one two three", "one two four", 4 / 6),
+    ("one two three four five", "one two three six seven", 6 / 10),  # at the threshold, which counts nothing
+    ("one two", "one three", 2 / 4),
+    ("a boat", UNANSWERABLE, 0.0),
+]
+
+
+class Scripted(Keepers):
+    """Asks the questions of PACK about the document and those of CLAIMS about the summary, a sentence each."""
+
+    def __init__(self, skipped: tuple[int, ...] = ()) -> None:
+        self.skipped = skipped
+        """The items that it never gives a verdict on."""
+
+    def left(self, entries: list[Json]) -> list[Json]:
+        return [entry for entry in entries if entry["id"] not in self.skipped]
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        lines = sheet.within("excerpt").split("\n\n")[1:]
+        return {
+            "questions": [
+                {"question": question, "kind": kind, "answer": answer, "quote": lines[2 * n]}
+                for n, (kind, question, answer, _) in enumerate(PACK)
+            ]
+        }
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        known = {question: answer for _, question, _, answer in PACK}
+        return {
+            "answers": self.left(
+                [
+                    {"id": n, "answer": known[item["text"]], "sentences": [n, 99]}
+                    for n, item in sheet.items("question").items()
+                ]
+            )
+        }
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        return {
+            "comparisons": [
+                {"id": n, "reason": "", "verdict": "contradicts" if pair["summary"] in CONTRADICTED else "agrees"}
+                for n, pair in sheet.items("pair").items()
+            ]
+        }
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        return {
+            "sentences": [
+                {
+                    "id": n,
+                    "questions": [
+                        {"question": f"Claim {n}?", "kind": "what", "answer": CLAIMS[n - 1][0], "importance": n}
+                    ],
+                }
+                for n in sheet.items("sentence")
+            ]
+        }
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        return {
+            "answers": self.left(
+                [
+                    {"id": n, "answer": CLAIMS[int(item["text"][6:-1]) - 1][1], "quote": ""}
+                    for n, item in sheet.items("question").items()
+                ]
+            )
+        }
+
+
+SUMMARY = " ".join(f"This is sentence {n}." for n in range(1, len(CLAIMS) + 1))
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, Scripted())
+    yield made
+    made.store.close()
+
+
+async def scored(court: Court, metric: str, summary: str = SUMMARY, **judging: Any) -> Evaluation:
+    return (await court.evaluate(summary, metrics=(metric,), **judging)).evaluations[metric]
+
+
+async def test_coverage_is_the_share_of_questions_that_are_answered(court: Court) -> None:
+    coverage = await scored(court, "coverage")
+
+    assert (coverage.outcome, coverage.score) == ("scored", 3 / 6)
+    assert (coverage.judged, coverage.unjudged) == (6, 0)
+
+
+async def test_what_is_not_answered_or_answered_otherwise_is_found(court: Court) -> None:
+    found = (await scored(court, "coverage")).findings
+
+    assert [(one.kind, one.task, one.question, one.found, one.expected) for one in found] == [
+        ("contradicted", "correct", "When did she come?", "in 1931", "in 1924"),
+        ("unanswered", "add", "Why did she come?", "", "for the quiet"),
+        ("unanswered", "add", "How did she come?", "", "by boat"),
+        ("unanswered", "add", "What did she bring?", "", "oats"),
+    ]
+    assert found[0].sentence == "This is sentence 2."
+    assert all(one.evidence and one.evidence.span for one in found)
+
+
+async def test_the_same_answer_is_not_compared_with_itself(court: Court) -> None:
+    await scored(court, "coverage")
+
+    asked = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pair").values()]
+    assert asked == ["in 1931", "on the isle"]
+
+
+async def test_what_answers_rightly_is_to_be_kept(court: Court) -> None:
+    assert (await scored(court, "coverage")).held == ("This is sentence 1.", "This is sentence 3.")
+
+
+@pytest.mark.parametrize(("top_k", "score"), [(1, 1.0), (3, 1.0), (4, 3 / 4), (99, 3 / 6)])
+async def test_coverage_by_the_most_important_questions(court: Court, top_k: int, score: float) -> None:
+    assert (await scored(court, "coverage", top_k=top_k)).score == pytest.approx(score)
+
+
+async def test_coverage_by_kind_and_by_place(court: Court) -> None:
+    details = (await scored(court, "coverage")).details
+
+    expected = {kind: {"score": float(kind in ("who", "when", "where")), "judged": 1} for kind, *_ in PACK}
+    assert details["by_kind"] == expected
+    # Every other of twelve lines: at 0, 1/6, 1/3, 1/2, 2/3 and 5/6 of the document, give or take the heading.
+    assert details["by_position"] == {
+        "0-20%": {"score": 1.0, "judged": 2},
+        "20-40%": {"score": 1.0, "judged": 1},
+        "40-60%": {"score": 0.0, "judged": 1},
+        "60-80%": {"score": 0.0, "judged": 1},
+        "80-100%": {"score": 0.0, "judged": 1},
+    }
+
+
+async def test_unjudged_questions_count_neither_way(court: Court) -> None:
+    court.script = Scripted(skipped=(1, 6))
+    coverage = await scored(court, "coverage")
+
+    assert (coverage.score, coverage.judged, coverage.unjudged) == (2 / 4, 4, 2)
+    assert "passed over 2" in str(coverage.details["trouble"])
+
+
+@pytest.mark.parametrize("metric", ["coverage", "consistency"])
+async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) -> None:
+    court.script = Scripted(skipped=tuple(range(1, 7)))
+    evaluation = await scored(court, metric)
+
+    assert (evaluation.outcome, evaluation.score, evaluation.judged) == ("failed", None, 0)
+    assert evaluation.findings == ()
+    assert "passed over" in evaluation.reason
+
+
+async def test_an_empty_summary_covers_nothing_and_nobody_is_asked_about_it(court: Court) -> None:
+    result = await court.evaluate("")
+
+    assert {sheet.prompt for sheet in court.sheets} == {"ask_document"}
+    coverage, consistency = result.evaluations["coverage"], result.evaluations["consistency"]
+    assert (coverage.score, coverage.judged, len(coverage.findings)) == (0.0, 6, 6)
+    assert (consistency.outcome, consistency.score) == ("not_applicable", None)
+    assert result.complete
+
+
+async def test_consistency_is_the_mean_of_what_is_more_alike_than_the_threshold(court: Court) -> None:
+    consistency = await scored(court, "consistency")
+
+    details: Any = consistency.details
+    assert [one["likeness"] for one in details["claims"]] == pytest.approx([like for *_, like in CLAIMS], abs=1e-4)
+    assert consistency.score == pytest.approx((1 + 4 / 6) / 5)
+    assert (consistency.judged, consistency.unjudged) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("threshold", "score"),
+    [
+        (0.0, (1 + 4 / 6 + 6 / 10 + 2 / 4) / 5),
+        (0.5, (1 + 4 / 6 + 6 / 10) / 5),
+        (0.59, (1 + 4 / 6 + 6 / 10) / 5),
+        (0.7, 1 / 5),
+    ],
+)
+async def test_consistency_by_another_threshold(court: Court, threshold: float, score: float) -> None:
+    assert (await scored(court, "consistency", threshold=threshold)).score == pytest.approx(score)
+
+
+async def test_claims_that_the_document_does_not_bear_out_are_found_the_most_important_first(court: Court) -> None:
+    found = (await scored(court, "consistency")).findings
+
+    assert [(one.kind, one.sentence, one.found, one.expected) for one in found] == [
+        ("unsupported", "This is sentence 5.", "a boat", ""),
+        ("inconsistent", "This is sentence 4.", "one two", "one three"),
+        ("inconsistent", "This is sentence 3.", "one two three four five", "one two three six seven"),
+    ]
+    assert {one.task for one in found} == {"correct"}
+
+
+@pytest.mark.parametrize(("top_k", "score"), [(1, 0.0), (4, (4 / 6) / 4), (99, (1 + 4 / 6) / 5)])
+async def test_consistency_by_the_most_important_claims(court: Court, top_k: int, score: float) -> None:
+    assert (await scored(court, "consistency", top_k=top_k)).score == pytest.approx(score)
+
+
+async def test_unjudged_claims_count_neither_way(court: Court) -> None:
+    court.script = Scripted(skipped=(1, 5))
+    consistency = await scored(court, "consistency")
+
+    assert consistency.score == pytest.approx((4 / 6) / 3)
+    assert (consistency.judged, consistency.unjudged) == (3, 2)
+
+
+async def test_a_summary_that_claims_nothing_has_no_consistency(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    consistency = await scored(court, "consistency", "The sea is cold. It is wide.")
+
+    assert (consistency.outcome, consistency.score) == ("not_applicable", None)
+    assert "claims anything" in consistency.reason
+
+
+async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> None:
+    class Hasty(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            said = super().ask_summary(sheet)
+            assert isinstance(said, dict)
+            return {"sentences": [one for one in said["sentences"] if one["id"] != 2]}
+
+    consistency = await scored(Court(tmp_path, Hasty()), "consistency", told(1, 2, 3))
+
+    assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
+    assert (consistency.details["sentences"], consistency.details["examined"]) == (3, 2)
+
+
+async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_summary(tmp_path: Path) -> None:
+    consistency = await scored(Court(tmp_path), "consistency", told(*range(1, 13)), claims=4)
+
+    details: Any = consistency.details
+    assert [one["sentence"] for one in details["claims"]] == [1, 4, 7, 10]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "UNANSWERABLE",
+        "unanswerable.",
+        '"UNANSWERABLE"',
+        "**Unanswerable**",
+        "Unanswerable: no",
+        "UNANSWERABLE\nIt is not said.",
+        "...",
+    ],
+)
+async def test_the_word_that_there_is_no_answer_is_known_however_it_is_put(tmp_path: Path, answer: str) -> None:
+    class Wordy(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.numbers]}
+
+        def answer_from_document(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "answer": answer, "quote": ""} for n in sheet.numbers]}
+
+    result = await Court(tmp_path, Wordy()).evaluate(told(1))
+
+    assert result.scores == {"coverage": 0.0, "consistency": 0.0}
+    assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
+
+
+@pytest.mark.parametrize("answer", ["An unanswerable riddle", "unanswerably", "no", "0"])
+async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
+    class Terse(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.numbers]}
+
+    assert (await scored(Court(tmp_path, Terse()), "coverage", told(1))).score == 1.0
+
+
+async def test_the_document_as_its_own_summary_covers_all_and_contradicts_nothing(tmp_path: Path) -> None:
+    result = await Court(tmp_path).evaluate(told(*range(1, 13)))
+
+    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
+    assert not [finding for one in result.evaluations.values() for finding in one.findings]
+
+
+@pytest.mark.parametrize("number", [1, 5, 12])
+async def test_one_wrong_name_is_found_on_its_very_sentence(tmp_path: Path, number: int) -> None:
+    faithful = set(range(1, 13)) - {number}
+    consistency = await scored(Court(tmp_path), "consistency", told(*faithful, wrong={number: "Nobody"}))
+
+    assert consistency.score == pytest.approx(11 / 12)
+    assert [(one.sentence, one.question) for one in consistency.findings] == [
+        (told(wrong={number: "Nobody"}), named(number))
+    ]
+
+
+async def test_a_summary_of_another_document_scores_nothing(tmp_path: Path) -> None:
+    result = await Court(tmp_path, document=island(12)).evaluate(told(50, 51, 52))
+
+    assert result.scores == {"coverage": 0.0, "consistency": 0.0}

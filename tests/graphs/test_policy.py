@@ -1,0 +1,225 @@
+"""The decisions of the refinement, one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.domain import Evaluation, Finding
+from redraft.graphs.policy import POLICIES, Aim, aim, reason_to_stop, rule, unmet
+from redraft.graphs.reviewing import REVIEW
+
+COVERAGE, CONSISTENCY = "coverage", "consistency"
+GOALS: dict[Any, float] = {COVERAGE: 0.8, CONSISTENCY: 0.8}
+STRICT = [policy for policy in POLICIES.values() if not policy.follows]
+PAPER = POLICIES["paper"]
+
+SCORES = st.one_of(st.none(), st.floats(0, 1))
+DRAFTS = st.fixed_dictionaries({COVERAGE: SCORES, CONSISTENCY: SCORES})
+NAMES = st.sampled_from(sorted(POLICIES))
+
+
+def findings(metric: str, count: int) -> tuple[Finding, ...]:
+    return tuple(Finding(metric, "wrong", "correct", f"Mend point {n}.") for n in range(count))
+
+
+def judged(coverage: float | None, consistency: float | None, found: int = 3) -> dict[str, Evaluation]:
+    """A draft with these scores, and with so many findings of each metric."""
+    return {
+        metric: Evaluation(metric, 1, "failed" if score is None else "scored", score, findings=findings(metric, found))
+        for metric, score in ((COVERAGE, coverage), (CONSISTENCY, consistency))
+    }
+
+
+def metrics_of(chosen: Aim | None) -> tuple[str, ...]:
+    return chosen.metrics if chosen else ()
+
+
+def test_what_has_no_score_misses_its_goal_and_what_just_reaches_it_does_not() -> None:
+    assert unmet({COVERAGE: 0.8, CONSISTENCY: None}, GOALS) == [CONSISTENCY]
+    assert unmet({COVERAGE: 0.8}, GOALS) == [CONSISTENCY]
+
+
+@pytest.mark.parametrize(
+    ("policy", "coverage", "consistency", "metrics"),
+    [
+        ("consistency-first", 0.1, 0.7, (CONSISTENCY,)),
+        ("consistency-first", 0.1, 0.8, (COVERAGE,)),
+        ("paper", 0.7, 0.1, (COVERAGE,)),
+        ("paper", 0.8, 0.1, (CONSISTENCY,)),
+        ("weakest-first", 0.5, 0.4, (CONSISTENCY,)),
+        ("weakest-first", 0.4, 0.5, (COVERAGE,)),
+        ("weakest-first", 0.1, None, (CONSISTENCY,)),
+        ("all", 0.1, 0.7, (COVERAGE, CONSISTENCY)),
+        ("all", 0.8, 0.7, (CONSISTENCY,)),
+    ],
+)
+def test_each_policy_chooses(policy: Any, coverage: float, consistency: float | None, metrics: tuple[str, ...]) -> None:
+    assert metrics_of(aim(POLICIES[policy], judged(coverage, consistency), GOALS, ())) == metrics
+
+
+def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
+    goals: dict[Any, float] = {COVERAGE: 0.4, CONSISTENCY: 1.0}
+
+    assert metrics_of(aim(POLICIES["weakest-first"], judged(0.3, 0.5), goals, ())) == (CONSISTENCY,)
+
+
+def test_a_goal_of_nothing_is_never_missed_by_a_score() -> None:
+    assert aim(POLICIES["weakest-first"], judged(0.0, 0.9), {COVERAGE: 0.0, CONSISTENCY: 0.5}, ()) is None
+
+
+@pytest.mark.parametrize("policy", STRICT)
+def test_six_findings_at_once_and_the_rest_after_them(policy: Any) -> None:
+    draft = judged(0.5, 0.9, found=8)
+    first = aim(policy, draft, GOALS, ())
+    assert first is not None
+    assert first.findings == findings(COVERAGE, 6)
+    second = aim(policy, draft, GOALS, [finding.id for finding in first.findings])
+    assert second is not None
+    assert second.findings == findings(COVERAGE, 8)[6:]
+
+
+def test_all_metrics_take_turns_at_the_six() -> None:
+    chosen = aim(POLICIES["all"], judged(0.5, 0.5, found=8), GOALS, ())
+
+    assert chosen is not None
+    assert [finding.metric for finding in chosen.findings] == [COVERAGE, CONSISTENCY] * 3
+
+
+def test_the_paper_takes_all_findings() -> None:
+    chosen = aim(PAPER, judged(0.5, 0.5, found=30), GOALS, ())
+
+    assert chosen is not None
+    assert chosen.findings == findings(COVERAGE, 30)
+
+
+def test_a_metric_without_anything_more_to_try_gives_its_turn_away_but_not_in_the_paper() -> None:
+    draft = judged(0.5, 0.5)
+    tried = {metric: [finding.id for finding in findings(metric, 3)] for metric in draft}
+
+    assert metrics_of(aim(POLICIES["consistency-first"], draft, GOALS, tried[CONSISTENCY])) == (COVERAGE,)
+    assert aim(PAPER, draft, GOALS, tried[COVERAGE]) is None
+
+
+@given(name=NAMES, coverage=SCORES, consistency=SCORES, tried=st.sets(st.integers(0, 7)))
+def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
+    name: Any, coverage: float | None, consistency: float | None, tried: set[int]
+) -> None:
+    draft = judged(coverage, consistency, found=4)
+    every = [finding.id for evaluation in draft.values() for finding in evaluation.findings]
+    gone = [every[n] for n in tried]
+    chosen = aim(POLICIES[name], draft, GOALS, gone)
+
+    missed = unmet({COVERAGE: coverage, CONSISTENCY: consistency}, GOALS)
+    if chosen is None:
+        left = [finding for metric in missed for finding in draft[metric].findings if finding.id not in gone]
+        assert POLICIES[name].follows or not left
+        return
+    assert chosen.findings
+    assert set(chosen.metrics) <= set(missed)
+    assert not {finding.id for finding in chosen.findings} & set(gone)
+    assert {finding.metric for finding in chosen.findings} <= set(chosen.metrics)
+
+
+Draft = Mapping[str, float | None]
+BEFORE: Draft = {COVERAGE: 0.5, CONSISTENCY: 0.9}
+
+
+@pytest.mark.parametrize(
+    ("after", "accepted", "reason"),
+    [
+        ({COVERAGE: 0.6, CONSISTENCY: 0.9}, True, "coverage gained 0.100"),
+        ({COVERAGE: 0.6, CONSISTENCY: 0.88}, True, "coverage gained 0.100"),
+        ({COVERAGE: 0.9, CONSISTENCY: 0.87}, False, "consistency fell by 0.030"),
+        ({COVERAGE: 0.5, CONSISTENCY: 1.0}, False, "no gain on coverage"),
+        ({COVERAGE: 0.49, CONSISTENCY: 1.0}, False, "no gain on coverage"),
+        ({COVERAGE: 0.6, CONSISTENCY: None}, False, "consistency could not be judged"),
+    ],
+)
+def test_a_revision_is_taken_for_what_it_gains(after: Draft, accepted: bool, reason: str) -> None:
+    ruling = rule(STRICT[0], [COVERAGE], GOALS, BEFORE, BEFORE, after, 0.02)
+
+    assert (ruling.accepted, ruling.reason) == (accepted, reason)
+
+
+def test_small_falls_do_not_add_up() -> None:
+    start = {COVERAGE: 0.5, CONSISTENCY: 0.92}
+    after = {COVERAGE: 0.7, CONSISTENCY: 0.885}
+
+    assert rule(STRICT[0], [COVERAGE], GOALS, BEFORE, BEFORE, after, 0.02).accepted
+    assert not rule(STRICT[0], [COVERAGE], GOALS, BEFORE, start, after, 0.02).accepted
+
+
+def test_a_metric_without_a_goal_may_fall() -> None:
+    after = {COVERAGE: 0.6, CONSISTENCY: 0.1}
+
+    assert rule(STRICT[0], [COVERAGE], {COVERAGE: 0.8}, BEFORE, BEFORE, after, 0.02).accepted
+
+
+def test_what_a_person_asked_for_needs_no_gain_but_must_not_cost_a_goal() -> None:
+    same, worse = dict(BEFORE), {COVERAGE: 0.1, CONSISTENCY: 0.9}
+
+    assert rule(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, same, 0.02).accepted
+    assert not rule(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, worse, 0.02).accepted
+
+
+def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -> None:
+    gained, lost = {COVERAGE: 0.6, CONSISTENCY: 0.89}, {COVERAGE: 0.505, CONSISTENCY: 0.89}
+
+    assert rule(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, gained, 0.02).accepted
+    assert not rule(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, lost, 0.02).accepted
+
+
+@given(
+    name=NAMES,
+    before=DRAFTS,
+    start=DRAFTS,
+    after=DRAFTS,
+    tolerance=st.floats(0, 0.1),
+    aimed=st.sampled_from(sorted(GOALS)),
+)
+def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance(
+    name: Any, before: Draft, start: Draft, after: Draft, tolerance: float, aimed: str
+) -> None:
+    policy = POLICIES[name]
+    ruling = rule(policy, [aimed], GOALS, before, start, after, tolerance)
+
+    assert ruling.reason
+    if policy.follows:
+        assert ruling.accepted
+        return
+    if ruling.accepted:
+        assert (after[aimed] or 0.0) > (before[aimed] or 0.0)
+        for metric in GOALS:
+            for earlier in (before, start):
+                assert (after[metric] or 0.0) >= (earlier[metric] or 0.0) - tolerance - 1e-6
+
+
+MET: Draft = {COVERAGE: 0.8, CONSISTENCY: 1.0}
+NEXT = Aim((COVERAGE,), findings(COVERAGE, 1))
+
+
+@pytest.mark.parametrize(
+    ("scores", "rounds", "refused", "next_aim", "reason"),
+    [
+        (MET, 0, 2, None, "goals_met"),
+        (BEFORE, 0, 2, None, "rounds"),
+        (BEFORE, 1, 2, None, "no_progress"),
+        (BEFORE, 1, 1, None, "nothing_to_fix"),
+        (BEFORE, 1, 1, NEXT, None),
+    ],
+)
+def test_it_stops_for_the_first_of_these_reasons(
+    scores: Draft, rounds: int, refused: int, next_aim: Aim | None, reason: str | None
+) -> None:
+    stop = reason_to_stop(STRICT[0], scores, GOALS, rounds_left=rounds, refused_in_a_row=refused, next_aim=next_aim)
+
+    assert stop == reason
+
+
+def test_the_paper_does_not_stop_for_want_of_progress() -> None:
+    assert reason_to_stop(PAPER, BEFORE, GOALS, rounds_left=1, refused_in_a_row=9, next_aim=NEXT) is None

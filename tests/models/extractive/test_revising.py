@@ -1,0 +1,149 @@
+"""Revising by hand: bringing in, correcting, replacing and dropping sentences."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.models.extractive.revising import revise
+from redraft.prompts.revising import Point, ReviseGiven
+from redraft.text.words import count_words
+from tests.models.extractive.support import STORY, consistency, judge, split
+from tests.text.hostile import raw_texts
+
+SENTENCES = split(STORY)
+SUMMARY = f"{SENTENCES[0]} {SENTENCES[3]}\n\n{SENTENCES[5]} {SENTENCES[6]}"
+
+
+def _revised(*points: Point, summary: str = SUMMARY, words: int = 250, **more: object) -> str:
+    return revise(
+        ReviseGiven.model_validate({"summary": summary, "points": points, "keep": [], "words": words, **more})
+    )
+
+
+def _add(evidence: str, **more: str) -> Point:
+    return Point(id=1, task="add", instruction="Say this.", evidence=evidence, **more)
+
+
+def _correct(sentence: str, answer: str = "", evidence: str = "", question: str = "") -> Point:
+    return Point(
+        id=1,
+        task="correct",
+        instruction="Wrong.",
+        sentence=sentence,
+        answer=answer,
+        evidence=evidence,
+        question=question,
+    )
+
+
+def test_without_points_nothing_changes() -> None:
+    assert _revised() == SUMMARY
+    assert _revised(summary=f"\n {SUMMARY} \n") == f"\n {SUMMARY} \n"
+
+
+def test_what_is_missing_comes_where_the_document_has_it() -> None:
+    revised = _revised(_add(SENTENCES[4]), document=STORY)
+    assert revised == SUMMARY.replace("\n\n", f" {SENTENCES[4]}\n\n")
+    assert _revised(_add(SENTENCES[0]), summary=SENTENCES[3], document=STORY) == f"{SENTENCES[0]} {SENTENCES[3]}"
+
+
+def test_without_the_document_it_comes_behind_what_is_most_like_it() -> None:
+    revised = _revised(_add("The ledger in the lighthouse was bound in green cloth."))
+    assert f"{SENTENCES[3]} The ledger in the lighthouse was bound in green cloth.\n\n" in revised
+    assert _revised(_add("Zebras graze.")).endswith("Zebras graze.")
+
+
+def test_only_the_sentence_that_is_needed_is_brought_in() -> None:
+    point = _add("# A heading\n\nZebras graze. Captain Renn met *Ada Quill* at noon. It rained.", answer="Ada Quill")
+    assert set(split(_revised(point))) - set(split(SUMMARY)) == {"Captain Renn met Ada Quill at noon."}
+
+
+def test_nothing_is_said_twice() -> None:
+    assert _revised(_add(SENTENCES[3]), _add("x"), _add("")) == _revised(_add("x"))
+    assert _revised(_add(SENTENCES[4]), _add(SENTENCES[4])).count(SENTENCES[4]) == 1
+
+
+@pytest.mark.parametrize(
+    ("at", "wrong", "right", "answer"),
+    [
+        (0, "Skye", "Sarn", "Sarn"),
+        (0, "3 March 1926", "3 March 1924", "Monday, 3 March 1924"),
+        (5, "Hester Vane", "Ruth Crane", "Ruth Crane"),
+        (6, "£81,500", "£18,500", "18,500"),
+    ],
+)
+def test_a_detail_is_corrected_in_place(at: int, wrong: str, right: str, answer: str) -> None:
+    said = SENTENCES[at].replace(right, wrong)
+    assert said != SENTENCES[at]
+    revised = _revised(_correct(said, answer, SENTENCES[at]), summary=SUMMARY.replace(SENTENCES[at], said))
+    assert revised == SUMMARY
+
+
+def test_the_judge_s_findings_mend_the_summary() -> None:
+    said = SUMMARY.replace("Sarn", "Skye").replace("twenty-two", "thirty").replace("hidden", "not hidden")
+    points = [
+        _correct(split(said)[one.sentence], one.document, one.quote, one.question)
+        for one in judge([STORY], split(said))
+        if one.similarity <= 0.6
+    ]
+    assert consistency([STORY], split(said)) < consistency([STORY], split(_revised(*points, summary=said))) == 1.0
+
+
+def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
+    said = "The ledger was burnt by pirates."
+    summary = SUMMARY.replace(SENTENCES[3], said)
+    assert _revised(_correct(said, "Not so", SENTENCES[3]), summary=summary) == SUMMARY
+    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    assert _revised(_correct("Nobody said this."), summary=summary) == summary
+
+
+def test_the_last_sentence_is_not_dropped() -> None:
+    assert _revised(_correct("Zebras graze."), summary="Zebras graze.") == "Zebras graze."
+
+
+def test_a_paragraph_survives_its_first_sentence() -> None:
+    assert _revised(_correct(SENTENCES[5])) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+def test_what_is_kept_stays_and_the_first_points_go_first() -> None:
+    room = count_words(SUMMARY)
+    revised = _revised(
+        _add(SENTENCES[4]), _add(SENTENCES[1]), _add(SENTENCES[2]), words=room, keep=[SENTENCES[3], SENTENCES[5]]
+    )
+    said = split(revised)
+    assert {SENTENCES[3], SENTENCES[4], SENTENCES[5]} <= set(said)
+    assert count_words(revised) <= room
+    assert _revised(_correct(SENTENCES[3], "x", "y"), keep=[SENTENCES[3]]) == SUMMARY
+
+
+def test_an_instruction_that_it_cannot_follow_changes_nothing() -> None:
+    assert _revised(Point(id=1, task="change", instruction="Make it sadder.")) == SUMMARY
+    asked = Point(id=1, task="change", instruction="Tell of the flood.", evidence=SENTENCES[4])
+    assert SENTENCES[4] in _revised(asked)
+
+
+_POINTS = st.builds(
+    Point,
+    id=st.just(1),
+    task=st.sampled_from(["add", "correct", "change"]),
+    instruction=st.just("x"),
+    sentence=st.sampled_from([*SENTENCES, "Zebras graze.", ""]),
+    answer=st.sampled_from(["Sarn", "1924", "UNANSWERABLE", ""]),
+    evidence=raw_texts,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.one_of(raw_texts, st.just(SUMMARY)),
+    st.lists(_POINTS, max_size=4),
+    st.integers(1, 120),
+    st.sampled_from(SENTENCES),
+)
+def test_the_limit_is_kept_and_so_is_what_fits(summary: str, points: list[Point], words: int, keep: str) -> None:
+    revised = _revised(*points, summary=summary, words=words, keep=[keep])
+    assert count_words(revised) <= words
+    if keep in summary and count_words(summary) <= words:
+        assert keep in revised

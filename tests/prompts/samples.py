@@ -1,0 +1,131 @@
+"""What the tests of the prompts share: a sample of what each prompt is given, and a look at what it becomes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from pydantic import BaseModel
+
+from redraft.prompts import drafting, judging, revising
+from redraft.prompts.book import SETS, PromptBook
+from redraft.prompts.catalog import PROMPTS
+
+GIVEN: dict[str, BaseModel] = {
+    "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
+    "merge": drafting.MergeGiven(summaries=["Hester came.", "Hester left."], words=120),
+    "merge_onward": drafting.MergeOnwardGiven(
+        context="It was 1924.", summaries=["Hester came.", "She left."], words=120
+    ),
+    "begin": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
+    "update": drafting.UpdateGiven(excerpt="The lamp went out.", summary="It was 1924.", words=120),
+    "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
+    "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
+    "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
+    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6),
+    "rank_questions": judging.RankGiven(
+        candidates=[
+            judging.Candidate(id=7, question="Who came?", answer="Hester."),
+            judging.Candidate(id=3, question="Who left?", answer="Ann."),
+        ]
+    ),
+    "answer_from_summary": judging.AnswerFromSummaryGiven(
+        sentences=[judging.Statement(id=1, sentence="Hester came."), judging.Statement(id=2, sentence="It rained.")],
+        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+    ),
+    "compare_answers": judging.CompareGiven(
+        pairs=[
+            judging.Pair(id=7, question="Who came?", document="Hester.", summary="Ann."),
+            judging.Pair(id=3, question="Who left?", document="Nobody.", summary="No one."),
+        ]
+    ),
+    "ask_summary": judging.AskSummaryGiven(
+        sentences=[
+            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+        ],
+        at_most=4,
+    ),
+    "answer_from_document": judging.AnswerFromDocumentGiven(
+        passages=["The lamp went out.", "It was 1924."],
+        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+    ),
+    "revise": revising.ReviseGiven(
+        summary="Hester came.",
+        points=[
+            revising.Point(
+                id=7,
+                task="correct",
+                instruction="Say who came.",
+                sentence="Hester came at noon.",
+                question="Who came?",
+                answer="Ann.",
+                evidence="Ann came in.",
+            ),
+            revising.Point(
+                id=3,
+                task="add",
+                instruction="Say when.",
+                sentence="It was late.",
+                question="When was it?",
+                answer="1924.",
+                evidence="It was 1924.",
+            ),
+        ],
+        keep=["The lamp went out.", "It rained."],
+        document="Ann came in. It was 1924.",
+        words=120,
+        query="Who is Ann?",
+    ),
+}
+TAGS = (
+    "context", "document", "excerpt", "keep", "pair", "passage", "point", "question", "sentence", "summary",
+)  # fmt: skip
+"""Every tag that stands around what comes from outside."""
+
+EVERY = pytest.mark.parametrize("name", sorted(PROMPTS))
+BOTH = pytest.mark.parametrize("book", [PromptBook(name) for name in SETS], ids=SETS)
+
+_BLOCK = re.compile(rf'<({"|".join(TAGS)})(?: n="(\d+)")?>\n(.*?)\n?</\1>', re.DOTALL)
+
+
+def rendered(book: PromptBook, name: str, **changed: Any) -> str:
+    return book.render(PROMPTS[name], GIVEN[name].model_copy(update=changed))
+
+
+def blocks(text: str, tag: str) -> list[tuple[int | None, list[str]]]:
+    """The number and the lines of each fenced block."""
+    return [
+        (int(number) if number else None, body.splitlines())
+        for found, number, body in _BLOCK.findall(text)
+        if found == tag
+    ]
+
+
+def numbers(text: str, tag: str) -> list[int | None]:
+    """The numbers of the fenced blocks."""
+    return [number for number, _ in blocks(text, tag)]
+
+
+def outside(text: str) -> str:
+    """The prompt's own words, without anything that is fenced."""
+    return _BLOCK.sub(r"<\1 \2>", text)
+
+
+def items(given: BaseModel) -> dict[str, list[BaseModel]]:
+    """The fields of what is given that hold items of several texts."""
+    fields = {name: getattr(given, name) for name in type(given).model_fields}
+    return {
+        name: value for name, value in fields.items() if isinstance(value, list) and isinstance(value[0], BaseModel)
+    }
+
+
+def with_text(value: Any, text: str) -> Any:
+    """What is given, with `text` behind every text of it that comes from elsewhere."""
+    if isinstance(value, BaseModel):
+        fields = {name: getattr(value, name) for name in type(value).model_fields if name != "task"}
+        return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
+    if isinstance(value, list):
+        return [with_text(one, text) for one in value]
+    return f"{value}{text}" if isinstance(value, str) and value else value
