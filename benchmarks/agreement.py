@@ -11,36 +11,29 @@ per system. The baseline is the share of a summary's bigrams that the document h
 from __future__ import annotations
 
 import argparse
+import asyncio
 import hashlib
 import json
 import re
 import sys
+import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from statistics import mean
 
-from rouge_score.rouge_scorer import RougeScorer
 from scipy.stats import kendalltau
 
 from benchmarks.common import DATA, table
-from redraft.models.extractive.checking import answer_from_document
-from redraft.models.extractive.claims import ask_summary
-from redraft.prompts.judging import (
-    UNANSWERABLE,
-    AnswerFromDocumentGiven,
-    Asked,
-    AskSummaryGiven,
-    Statement,
-)
+from redraft import Judging, Store, evaluate
+from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 
 QAGS = DATA / "qags" / "mturk_cnndm.jsonl"
 SUMMEVAL = DATA / "summeval"
-THRESHOLD = 0.6
-MOST_QUESTIONS = 3
 HALVES = ("developed on", "held out")
 
 
@@ -58,44 +51,35 @@ class Judged:
         return bool(hashlib.sha256(self.document.encode()).digest()[-1] % 2)
 
 
-Measure = Callable[[Judged], float]
+Measure = Callable[[Sequence[Judged]], list[float]]
 
 
-def consistency(judged: Judged) -> float:
-    """The score of Algorithm 1: the mean over all questions of the similarity of the answers, where it is high enough.
-
-    The whole article is the passage that the judge answers from, since it fits.
-    """
-    statements = [Statement(id=number, sentence=sentence) for number, sentence in enumerate(judged.sentences)]
-    asked = ask_summary(AskSummaryGiven(sentences=statements, at_most=MOST_QUESTIONS)).sentences
-    questions = [question for sentence in asked for question in sentence.questions]
-    answered = answer_from_document(
-        AnswerFromDocumentGiven(
-            passages=[judged.document],
-            questions=[Asked(id=number, question=question.question) for number, question in enumerate(questions)],
-        )
-    ).answers
-    alike = [similarity(ours.answer, theirs.answer) for ours, theirs in zip(questions, answered, strict=True)]
-    return mean(like if like > THRESHOLD else 0.0 for like in alike) if alike else 0.0
+def consistency(items: Sequence[Judged]) -> list[float]:
+    """The scores that `redraft evaluate --metric consistency` gives; nothing is known from one run to the next."""
+    return asyncio.run(_evaluated(items))
 
 
-@cache
-def similarity(summary: str, document: str) -> float:
-    """ROUGE-1 F1 of two answers."""
-    if document == UNANSWERABLE:
-        return 0.0
-    return float(_scorer().score(document, summary)["rouge1"].fmeasure)
+async def _evaluated(items: Sequence[Judged]) -> list[float]:
+    scores = []
+    judging = Judging(metrics=("consistency",))
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        for item in items:
+            document = parse(item.document.encode(), name="article.txt")
+            # What people judged as a sentence is one here too.
+            result = await evaluate(document, "\n\n".join(item.sentences), store=store, judging=judging)
+            # A summary without a claim says nothing that could be borne out.
+            scores.append(result.scores["consistency"] or 0.0)
+    return scores
 
 
-@cache
-def _scorer() -> RougeScorer:
-    return RougeScorer(["rouge1"], use_stemmer=True)
-
-
-def bigram_precision(judged: Judged) -> float:
+def bigram_precision(items: Sequence[Judged]) -> list[float]:
     """The baseline."""
-    known = _bigrams(judged.document)
-    own = [pair for sentence in judged.sentences for pair in pairwise(_tokens(sentence))]
+    return [_bigram_precision(item) for item in items]
+
+
+def _bigram_precision(item: Judged) -> float:
+    known = _bigrams(item.document)
+    own = [pair for sentence in item.sentences for pair in pairwise(_tokens(sentence))]
     return mean(pair in known for pair in own) if own else 0.0
 
 
@@ -106,6 +90,9 @@ def _bigrams(text: str) -> frozenset[tuple[str, str]]:
 
 def _tokens(text: str) -> list[str]:
     return re.findall(r"[a-z0-9]+", text.lower())
+
+
+MEASURES: tuple[Measure, ...] = (consistency, bigram_precision)
 
 
 def qags() -> list[Judged]:
@@ -134,21 +121,18 @@ def summeval() -> list[Judged]:
     return read
 
 
-def per_summary(items: Sequence[Judged], measure: Measure) -> float:
-    return float(kendalltau([measure(item) for item in items], [item.people for item in items]).statistic)
+def per_summary(items: Sequence[Judged], scores: Sequence[float]) -> float:
+    return float(kendalltau(scores, [item.people for item in items]).statistic)
 
 
-def per_system(items: Sequence[Judged], measure: Measure) -> float:
+def per_system(items: Sequence[Judged], scores: Sequence[float]) -> float:
     """The correlation of the systems' means."""
-    scores: dict[str, list[float]] = defaultdict(list)
+    ours: dict[str, list[float]] = defaultdict(list)
     people: dict[str, list[float]] = defaultdict(list)
-    for item in items:
-        scores[item.system].append(measure(item))
+    for item, score in zip(items, scores, strict=True):
+        ours[item.system].append(score)
         people[item.system].append(item.people)
-    systems = sorted(scores)
-    return float(
-        kendalltau([mean(scores[name]) for name in systems], [mean(people[name]) for name in systems]).statistic
-    )
+    return float(kendalltau([mean(ours[name]) for name in ours], [mean(people[name]) for name in ours]).statistic)
 
 
 def main() -> None:
@@ -166,10 +150,10 @@ def main() -> None:
         for half in HALVES if options.half is None else [options.half]:
             chosen = _some([item for item in items if item.held_out == (half == "held out")], options.documents)
             of = len({item.document for item in chosen})
+            scored = [measure(chosen) for measure in MEASURES]
             ways = [("per summary", per_summary)] + [("per system", per_system)] * (name == "SummEval")
             for way, agreement in ways:
-                scores = [round(agreement(chosen, cache(measure)), 3) for measure in (consistency, bigram_precision)]
-                rows.append([name, half, of, len(chosen), way, *scores])
+                rows.append([name, half, of, len(chosen), way, *(agreement(chosen, scores) for scores in scored)])
     table(rows)
 
 

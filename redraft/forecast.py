@@ -8,7 +8,14 @@ from math import ceil
 from typing import Any
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import ANSWER_TOKENS, COMPARISON_TOKENS, NUMBER_TOKENS, QUESTION_TOKENS, REPLY_TOKENS
+from redraft.agents.examiner import (
+    ANSWER_TOKENS,
+    COMPARISON_TOKENS,
+    NUMBER_TOKENS,
+    QUESTION_TOKENS,
+    batch_size,
+    reply_tokens,
+)
 from redraft.evaluators import consistency, packs
 from redraft.evaluators.base import statements_of
 from redraft.graphs.policy import FINDINGS_AT_ONCE
@@ -111,7 +118,7 @@ class _Forecaster:
     def _coverage(self, questions: int) -> Stage:
         """Every draft is asked all questions, and every answer may differ from the document's."""
         drafts = self._seats * (1 + self._rounds)
-        answering, comparing = _calls(questions, ANSWER_TOKENS), _calls(questions, COMPARISON_TOKENS)
+        answering, comparing = self._calls(questions, ANSWER_TOKENS), self._calls(questions, COMPARISON_TOKENS)
         prompt = answering * (self._summary + self._overhead(judging.ANSWER_FROM_SUMMARY)) + questions * _QUESTION
         prompt += comparing * self._overhead(judging.COMPARE_ANSWERS) + questions * 2 * _QUESTION
         completion = questions * (ANSWER_TOKENS + COMPARISON_TOKENS)
@@ -121,7 +128,7 @@ class _Forecaster:
         """Every draft may be new from end to end, and every answer have to be looked for twice."""
         asked = consistency.asked_each(self._sentences)
         claims = min(self._sentences * consistency.claims_each(self._sentences, self._how.claims), self._how.claims)
-        asking, reading = _calls(self._sentences, asked * QUESTION_TOKENS), 2 * _calls(claims, ANSWER_TOKENS)
+        asking, reading = self._calls(self._sentences, asked * QUESTION_TOKENS), 2 * self._calls(claims, ANSWER_TOKENS)
         prompt = asking * self._overhead(judging.ASK_SUMMARY) + self._summary
         answered = min(claims, self._how.top_k or claims)
         evidence = self._seats * reading * min(self._desk.room, self._prepared.plan.document_tokens)
@@ -137,10 +144,9 @@ class _Forecaster:
         prompt = document + 2 * self._summary + FINDINGS_AT_ONCE * _POINT + self._overhead(REVISE)
         return Stage("revising", self._rounds, self._rounds * prompt, self._rounds * self._summary)
 
+    def _calls(self, items: int, tokens: int) -> int:
+        """How many batches so many items come to, when each takes so many tokens of a reply."""
+        return ceil(items / batch_size(reply_tokens(self._desk.window), tokens))
+
     def _overhead(self, prompt: Prompt[Any, Any]) -> int:
         return self._prepared.tokenizer.count(self._prepared.book.source(prompt.name))
-
-
-def _calls(items: int, tokens: int) -> int:
-    """How many batches so many items come to, when each takes so many tokens of a reply."""
-    return ceil(items / max(1, REPLY_TOKENS // tokens))

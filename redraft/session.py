@@ -17,7 +17,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import Command
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import Examiner
+from redraft.agents.examiner import Examiner, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
@@ -200,6 +200,7 @@ class Session:
                 self.store.judgments,
                 sample=run.settings.sample * judging.repeat + turn,
                 temperature=run.settings.temperature,
+                reply_tokens=reply_tokens(run.settings.context_tokens),
             )
             for judge in staff.judges
             for turn in range(judging.repeat)

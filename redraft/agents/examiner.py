@@ -32,7 +32,8 @@ QUESTION_TOKENS = 90
 ANSWER_TOKENS = 80
 COMPARISON_TOKENS = 60
 NUMBER_TOKENS = 6
-REPLY_TOKENS = 3000
+_REPLY_TOKENS = 3000
+_SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
 QUESTIONS_NEAR = 20
@@ -57,6 +58,8 @@ class Examiner:
     judgments: Judgments
     sample: int = 0
     temperature: float | None = None
+    reply_tokens: int = _REPLY_TOKENS
+    """The room for a reply, which decides how much is asked at once."""
 
     @property
     def name(self) -> str:
@@ -96,7 +99,7 @@ class Examiner:
             judging.ASK_SUMMARY,
             judging.SentenceQuestions,
             [[document, at_most, one.before, one.sentence] for one in statements],
-            lambda numbers: account(_batches(numbers, at_most * QUESTION_TOKENS), ask),
+            lambda numbers: account(self._batches(numbers, at_most * QUESTION_TOKENS), ask),
         )
 
     async def answers_from_summary(
@@ -129,7 +132,7 @@ class Examiner:
             answers = reply.value.answers
             return Entries([(one.id - 1, one if one.answer.strip() else None) for one in answers], reply.repaired)
 
-        return await account(_batches(range(len(questions)), ANSWER_TOKENS), ask)
+        return await account(self._batches(range(len(questions)), ANSWER_TOKENS), ask)
 
     async def compare(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
@@ -144,7 +147,7 @@ class Examiner:
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(_batches(numbers, COMPARISON_TOKENS), ask),
+            lambda numbers: account(self._batches(numbers, COMPARISON_TOKENS), ask),
         )
 
     async def answers_from_document(self, questions: Sequence[str], desk: EvidenceDesk) -> Account[Remembered]:
@@ -181,7 +184,8 @@ class Examiner:
             reply = await self._ask(judging.ANSWER_FROM_DOCUMENT, given, len(some) * ANSWER_TOKENS, label, again)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
-        most = REPLY_TOKENS // ANSWER_TOKENS if wide else QUESTIONS_NEAR
+        fitting = batch_size(self.reply_tokens, ANSWER_TOKENS)
+        most = fitting if wide else min(fitting, QUESTIONS_NEAR)
         return await account(desk.batches(found, most), ask)
 
     async def _remembered(
@@ -205,6 +209,10 @@ class Examiner:
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)
 
+    def _batches(self, numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
+        size = batch_size(self.reply_tokens, tokens)
+        return [numbers[at : at + size] for at in range(0, len(numbers), size)]
+
     async def _ask(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
     ) -> Reply[Value_]:
@@ -212,6 +220,16 @@ class Examiner:
         # Asking again for all that was asked would be the same request: it is a further draw of it.
         sampling = Sampling(temperature, room + _REPLY_FRAME, 2 * self.sample + again)
         return await self.model.ask(Request(prompt, given, sampling, label))
+
+
+def reply_tokens(window: int) -> int:
+    """The room for a reply in a window that holds evidence, questions and what is said around them as well."""
+    return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
+
+
+def batch_size(room: int, tokens: int) -> int:
+    """How many items may be asked about at once, when each takes so many tokens of the reply."""
+    return max(1, room // tokens)
 
 
 def is_answer(text: str) -> bool:
@@ -235,11 +253,6 @@ def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Seque
     return Remembered(
         answer=words, evidence=evidence.text, start=span.start if span else None, end=span.end if span else None
     )
-
-
-def _batches(numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
-    size = max(1, REPLY_TOKENS // tokens)
-    return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 
 
 def _label(what: str, numbers: Sequence[int]) -> str:

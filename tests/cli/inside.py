@@ -35,7 +35,7 @@ def keepers_court(folder: Path, script: Script | None = None, **environment: str
         return said if isinstance(said, str) else json.dumps(said)
 
     with ChatServer(serve) as server:
-        yield Inside(folder, server.base_url, REDRAFT_MODEL=MODEL, **environment)
+        yield Inside(folder, server.base_url, REDRAFT_MODEL=MODEL, COLUMNS="100", **environment)
 
 
 class Inside(Command):
