@@ -139,6 +139,19 @@ async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> No
     assert calls["answer_from_summary"] == 2
 
 
+async def test_a_repair_that_leaves_items_out_is_not_repaired_again(tmp_path: Path) -> None:
+    class Hopeless(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            said = super().answer_from_summary(sheet)
+            assert isinstance(said, dict)
+            return {"answers": said["answers"][1:]} if sheet.again else "They are all fine."
+
+    result, calls = await judged(tmp_path, Hopeless())
+
+    assert calls["answer_from_summary"] == 2
+    assert result.evaluations["coverage"].unjudged == 1
+
+
 async def test_a_reply_that_is_cut_off_is_asked_for_in_halves(tmp_path: Path) -> None:
     class Breathless(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:

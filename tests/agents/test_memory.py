@@ -84,6 +84,8 @@ async def test_the_pack_is_built_once_for_all_drafts(court: Court) -> None:
     assert len(court.asked("ask_document")) == 1
     packs = {result.evaluations["coverage"].details["pack"] for result in (first, second)}
     assert packs == {court.store.packs.all()[0][0].id}
+    # It is found in the store, and not made once more out of replies that are there.
+    assert (second.usage.calls, second.usage.cached) == (1, 0)
 
 
 async def test_the_sentences_of_one_draft_that_say_the_same_are_asked_about_once(court: Court) -> None:

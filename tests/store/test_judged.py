@@ -580,13 +580,6 @@ def test_a_person_can_read_it_in_plain_sqlite(tmp_path: Path, query: str) -> Non
         assert database.execute(query).fetchall() == [READABLE[query]]
 
 
-def test_nothing_is_stored_as_bytes(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
-        fill(store)
-    rows = [row for table in dump(store.path).values() for row in table]
-    assert not [row for row in rows if any(isinstance(value, bytes) for value in row)]
-
-
 # Several at once.
 
 
