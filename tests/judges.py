@@ -24,6 +24,7 @@ from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.contract import Fence
 from redraft.results import Result
 from redraft.session import Reviewer
 from redraft.text.documents import parse
@@ -83,20 +84,27 @@ class Sheet:
     wanted: int = 0
     """The room for the reply, in tokens."""
 
-    def items(self, tag: str) -> dict[int, dict[str, str]]:
-        """The numbered items within fences, each as its lines by name; a line without a name is the item's `text`."""
-        found = re.findall(_ITEM.format(tag=tag), self.text, re.DOTALL)
+    def items(self, field: str) -> dict[int, dict[str, str]]:
+        """The items of one field of the prompt by number, each as its lines by name, and the whole as its `text`."""
+        found = re.findall(_ITEM.format(tag=self._tag(field)), self.text, re.DOTALL)
         return {int(number): _fields(body) for number, body in found}
 
-    def within(self, tag: str) -> str:
-        """What stands in a fence without numbers."""
+    def within(self, field: str) -> str:
+        """The text of one field of the prompt; nothing where it is not there."""
+        tag = self._tag(field)
         found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
         return found.group(1) if found else ""
+
+    def _tag(self, field: str) -> str:
+        marks = PROMPTS[self.prompt].given.model_fields[field].metadata
+        return next(mark.tag for mark in marks if isinstance(mark, Fence))
 
     @property
     def numbers(self) -> list[int]:
         """The numbers of what is to be judged."""
-        return next((list(found) for tag in ("question", "pair", "sentence") if (found := self.items(tag))), [])
+        known = PROMPTS[self.prompt].given.model_fields
+        judged = [field for field in ("questions", "candidates", "pairs", "sentences") if field in known]
+        return list(self.items(judged[0])) if judged else []
 
     def limit(self, pattern: str) -> int:
         """A number that the prompt states."""
@@ -112,6 +120,11 @@ def _fields(body: str) -> dict[str, str]:
         if colon and name.isidentifier():
             fields[name] = text
     return fields
+
+
+def sentence_of(item: Mapping[str, str]) -> str:
+    """The sentence of a summary in an item, which may hold what it points back to besides."""
+    return item.get("sentence", item["text"])
 
 
 Script = Callable[[Sheet], Said]
@@ -135,9 +148,9 @@ class Keepers:
         return {"order": sheet.numbers}
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
-        sentences = {n: keepers_in(item["sentence"]) for n, item in sheet.items("sentence").items()}
+        sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
         answers = []
-        for n, item in sheet.items("question").items():
+        for n, item in sheet.items("questions").items():
             number = asked_of(item["text"])
             places = [place for place, told_there in sentences.items() if number in told_there]
             answer = sentences[places[0]][number] if places else UNANSWERABLE
@@ -152,7 +165,7 @@ class Keepers:
                     "reason": "names",
                     "verdict": "agrees" if one["document"] == one["summary"] else "contradicts",
                 }
-                for n, one in sheet.items("pair").items()
+                for n, one in sheet.items("pairs").items()
             ]
         }
 
@@ -163,26 +176,26 @@ class Keepers:
                     "id": n,
                     "questions": [
                         {"question": named(number), "kind": "who", "answer": name, "importance": 3}
-                        for number, name in keepers_in(item["sentence"]).items()
+                        for number, name in keepers_in(sentence_of(item)).items()
                     ],
                 }
-                for n, item in sheet.items("sentence").items()
+                for n, item in sheet.items("sentences").items()
             ]
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        known = keepers_in(" ".join(item["text"] for item in sheet.items("passage").values()))
+        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
         return {
             "answers": [
                 {"id": n, "answer": known.get(number, UNANSWERABLE), "quote": f"keeper number {number} is called"}
-                for n, item in sheet.items("question").items()
+                for n, item in sheet.items("questions").items()
                 for number in [asked_of(item["text"])]
             ]
         }
 
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
-        for point in sheet.items("point").values():
+        for point in sheet.items("points").values():
             text = self.mended(text, point)
         return text
 
@@ -199,7 +212,7 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), sheet.items("point")[1])
+        return self.mended(sheet.within("summary"), sheet.items("points")[1])
 
 
 @dataclass

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import pytest
 
 from redraft import Limits, Refinement, Settings, Store, refine, resume
-from redraft.events import CallAnswered, Event
+from redraft.events import CallAnswered, Event, StageStarted, unobserved
 from redraft.graphs import refine as graph
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
 from redraft.results import Result
@@ -72,7 +72,7 @@ class Death:
             if answered == self.answers:
                 _die()
 
-        return observer if self.answers else lambda event: None
+        return observer if self.answers else unobserved
 
 
 def _die() -> None:
@@ -84,7 +84,7 @@ async def agree(request: ReviewRequest) -> ReviewAnswer:
     return {"add": ["The sea is cold."]} if request["round"] == 1 else {}
 
 
-async def work(database: Path, url: str, observer: Callable[[Event], None] = lambda event: None) -> Result:
+async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed."""
     with Store(database) as store:
         return await refine(
@@ -150,8 +150,10 @@ def outcome(result: Result) -> tuple[Any, ...]:
     return result.run.status, result.run.stop_reason, result.summary, result.scores, result.initial_scores, rounds
 
 
-async def killed_and_resumed(death: Death, folder: Path, server: ChatServer) -> tuple[Any, ...]:
-    """The outcome after a death."""
+async def killed_and_resumed(
+    death: Death, folder: Path, server: ChatServer, observer: Callable[[Event], None] = unobserved
+) -> tuple[Any, ...]:
+    """The outcome after a death. The observer sees the resumption."""
     database = folder / "killed.db"
     process = _PROCESSES.Process(target=killed, args=(death, database, server.base_url))
     process.start()
@@ -160,7 +162,7 @@ async def killed_and_resumed(death: Death, folder: Path, server: ChatServer) -> 
     with Store(database) as store:
         run = store.runs.latest(1)[0]
         assert store.status(run) == "killed"
-        return outcome(await resume(run.id, store=store, reviewer=agree))
+        return outcome(await resume(run.id, store=store, reviewer=agree, observer=observer))
 
 
 DEATHS = [
@@ -198,3 +200,16 @@ def test_what_is_killed_passes_every_node_twice_and_asks_nothing_twice(undisturb
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert [made.accepted for made in result.rounds] == [True, True, True]
     assert max(undisturbed.asked.values()) == 1
+
+
+@pytest.mark.slow
+async def test_it_goes_on_where_it_was_and_does_nothing_over_again(tmp_path: Path, server: ChatServer) -> None:
+    stages: list[str] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, StageStarted):
+            stages.append(event.name)
+
+    await killed_and_resumed(Death("settle", "before", 2), tmp_path, server, observer)
+
+    assert stages == ["revision 2, for coverage", "judging draft 2"]

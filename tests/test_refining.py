@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,34 @@ EVERY_STRICT_POLICY = pytest.mark.parametrize("policy", STRICT)
 Open = Callable[..., Court]
 
 
-@pytest.fixture(params=["function", "http"])
-def court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Opens a court, with its judge and writer at hand or behind a server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    folders = (tmp_path / str(number) for number in count())
+@contextmanager
+def opening(folder: Path, *, wired: bool) -> Iterator[Open]:
+    """Opens courts, each in a folder of its own."""
+    folders = (folder / str(number) for number in count())
     with ExitStack() as stack:
 
         def make(script: Script | None = None, **options: Any) -> Court:
             made = Court(next(folders), script, **options)
             stack.callback(made.store.close)
-            if request.param == "http":
+            if wired:
                 stack.enter_context(made.served())
             return made
 
+        yield make
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand."""
+    with opening(tmp_path, wired=False) as make:
+        yield make
+
+
+@pytest.fixture(params=["at hand", "at a server"])
+def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with opening(tmp_path, wired=request.param == "at a server") as make:
         yield make
 
 
@@ -63,8 +77,8 @@ def mended_in(result: Result) -> list[set[str]]:
 
 
 @EVERY_POLICY
-async def test_it_ends_when_the_goals_are_met(court: Open, policy: PolicyName) -> None:
-    result = await court().refine(POOR, policy=policy)
+async def test_it_ends_when_the_goals_are_met(any_court: Open, policy: PolicyName) -> None:
+    result = await any_court().refine(POOR, policy=policy)
 
     assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
     assert result.complete
@@ -74,8 +88,8 @@ async def test_it_ends_when_the_goals_are_met(court: Open, policy: PolicyName) -
 
 
 @EVERY_POLICY
-async def test_a_draft_that_meets_its_goals_is_not_touched(court: Open, policy: PolicyName) -> None:
-    opened = court()
+async def test_a_draft_that_meets_its_goals_is_not_touched(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
     result = await opened.refine(GOOD, policy=policy)
 
     assert result.run.stop_reason == "goals_met"
@@ -85,8 +99,8 @@ async def test_a_draft_that_meets_its_goals_is_not_touched(court: Open, policy: 
 
 
 @EVERY_POLICY
-async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName) -> None:
-    result = await court(Lazy()).refine(POOR, policy=policy, rounds=2)
+async def test_it_ends_when_the_rounds_are_used(any_court: Open, policy: PolicyName) -> None:
+    result = await any_court(Lazy()).refine(POOR, policy=policy, rounds=2)
 
     assert result.run.stop_reason == "rounds"
     assert [made.number for made in result.rounds] == [0, 1, 2]
@@ -94,9 +108,9 @@ async def test_it_ends_when_the_rounds_are_used(court: Open, policy: PolicyName)
 
 
 @EVERY_STRICT_POLICY
-async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(court: Open, policy: PolicyName) -> None:
+async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(any_court: Open, policy: PolicyName) -> None:
     wordy = Saying(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
-    result = await court(wordy, document=island(40)).refine(POOR, policy=policy)
+    result = await any_court(wordy, document=island(40)).refine(POOR, policy=policy)
 
     assert result.run.stop_reason == "no_progress"
     assert [made.accepted for made in result.rounds] == [True, False, False]
@@ -104,8 +118,8 @@ async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(court: Open, po
 
 
 @EVERY_POLICY
-async def test_it_ends_when_there_is_nothing_to_fix(court: Open, policy: PolicyName) -> None:
-    opened = court()
+async def test_it_ends_when_there_is_nothing_to_fix(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
     result = await opened.refine("The sea is cold.", policy=policy, goals={"consistency": 0.5})
 
     assert result.run.stop_reason == "nothing_to_fix"
@@ -115,11 +129,11 @@ async def test_it_ends_when_there_is_nothing_to_fix(court: Open, policy: PolicyN
 
 
 @EVERY_POLICY
-async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(court: Open, policy: PolicyName) -> None:
-    whole = await court().refine(POOR, policy=policy)
+async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_court: Open, policy: PolicyName) -> None:
+    whole = await any_court().refine(POOR, policy=policy)
     calls = whole.usage.calls
 
-    opened = court()
+    opened = any_court()
     stopped = await opened.refine(POOR, policy=policy, limits=Limits(max_calls=calls - 1))
     assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
     assert keepers_in(stopped.summary or "")
@@ -131,8 +145,8 @@ async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(court: 
 
 
 @EVERY_POLICY
-async def test_it_ends_when_a_person_says_so(court: Open, policy: PolicyName) -> None:
-    opened = court()
+async def test_it_ends_when_a_person_says_so(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
     result = await opened.refine(POOR, policy=policy, review=True, reviewer=answers({"stop": True}))
 
     assert (result.run.status, result.run.stop_reason) == ("done", "cancelled")
@@ -140,8 +154,8 @@ async def test_it_ends_when_a_person_says_so(court: Open, policy: PolicyName) ->
     assert not opened.asked("revise")
 
 
-async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(court: Open) -> None:
-    opened = court()
+async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_court: Open) -> None:
+    opened = any_court()
     working: list[asyncio.Task[Result]] = []
 
     def interrupt(sheet: Sheet) -> Said:
@@ -177,32 +191,32 @@ async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(court:
         ("all", [("coverage", "consistency")]),
     ],
 )
-async def test_each_policy_has_its_order(court: Open, policy: PolicyName, aims: list[tuple[str, ...]]) -> None:
-    result = await court().refine(POOR, policy=policy)
+async def test_each_policy_has_its_order(any_court: Open, policy: PolicyName, aims: list[tuple[str, ...]]) -> None:
+    result = await any_court().refine(POOR, policy=policy)
 
     assert [made.aims for made in result.rounds[1:]] == aims
 
 
-async def test_the_paper_hands_over_all_findings_of_one_metric_at_once(court: Open) -> None:
-    opened = court(document=island(40))
+async def test_the_paper_hands_over_all_findings_of_one_metric_at_once(any_court: Open) -> None:
+    opened = any_court(document=island(40))
     result = await opened.refine(POOR, policy="paper")
 
     assert mended_in(result) == [{finding.id for finding in result.initial["coverage"].findings}]
-    assert len(opened.asked("revise")[0].items("point")) == 11
+    assert len(opened.asked("revise")[0].items("points")) == 11
 
 
-async def test_other_policies_hand_over_six_at_once(court: Open) -> None:
-    opened = court(document=island(40))
+async def test_other_policies_hand_over_six_at_once(any_court: Open) -> None:
+    opened = any_court(document=island(40))
     result = await opened.refine(POOR, policy="weakest-first")
 
-    assert [len(sheet.items("point")) for sheet in opened.asked("revise")] == [6, 5]
+    assert [len(sheet.items("points")) for sheet in opened.asked("revise")] == [6, 5]
     assert result.scores == {"coverage": 1.0, "consistency": 1.0}
 
 
-async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Open) -> None:
+async def test_the_paper_follows_the_latest_draft_and_returns_the_last(any_court: Open) -> None:
     worse = [told(3), told(4), told(5)]
     revisions = iter(worse)
-    opened = court(Saying(lambda sheet: next(revisions)))
+    opened = any_court(Saying(lambda sheet: next(revisions)))
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
     assert result.run.stop_reason == "rounds"
@@ -212,8 +226,8 @@ async def test_the_paper_follows_the_latest_draft_and_returns_the_last(court: Op
     assert [made.base for made in result.rounds] == [None, *drafts[:-1]]
 
 
-async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(court: Open) -> None:
-    opened = court(Saying(POOR))
+async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(any_court: Open) -> None:
+    opened = any_court(Saying(POOR))
     result = await opened.refine(POOR, policy="paper", rounds=3)
 
     assert result.run.stop_reason == "rounds"
@@ -362,14 +376,14 @@ def answers(*given: ReviewAnswer) -> Callable[[ReviewRequest], Any]:
     return reviewer
 
 
-async def test_a_reviewer_sees_the_findings_before_each_revision(court: Open) -> None:
+async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open) -> None:
     asked: list[ReviewRequest] = []
 
     async def nod(request: ReviewRequest) -> ReviewAnswer:
         asked.append(request)
         return {}
 
-    result = await court().refine(POOR, review=True, reviewer=nod)
+    result = await any_court().refine(POOR, review=True, reviewer=nod)
 
     assert [request["round"] for request in asked] == [1, 2]
     assert [set(request["findings"]) for request in asked] == mended_in(result)
@@ -391,13 +405,13 @@ async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     assert result.run.stop_reason == "nothing_to_fix"
 
 
-async def test_a_request_of_the_reviewer_is_carried_out_and_taken(court: Open) -> None:
-    opened = court()
+async def test_a_request_of_the_reviewer_is_carried_out_and_taken(any_court: Open) -> None:
+    opened = any_court()
     say = answers({"add": ["The sea is cold."]})
     result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
 
     assert stories(result)[1] == (1, ("review", "consistency"), True)
-    points = opened.asked("revise")[0].items("point")
+    points = opened.asked("revise")[0].items("points")
     assert [point["task"] for point in points.values()] == ["change", "correct"]
     assert "The sea is cold." in (result.summary or "")
     assert set(result.scores) == {"coverage", "consistency"}

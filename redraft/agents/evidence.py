@@ -50,8 +50,11 @@ class EvidenceDesk:
         """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places."""
         if wide and self.document_tokens <= self.room:
             return [Span(0, len(self.document.text))]
+        named = self._named(question)
+        if named and not wide:
+            return named
         near = [passage.span for passage in self.passages.nearest(question, _FAR if wide else _NEAR)]
-        return list(dict.fromkeys([*self._named(question), *near]))
+        return list(dict.fromkeys([*named, *near]))
 
     def _named(self, question: str) -> list[Span]:
         """The passages that hold word for word what the question quotes: a search by rare terms may pass them over."""

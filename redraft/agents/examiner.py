@@ -104,19 +104,20 @@ class Examiner:
 
     async def answers_from_summary(
         self, statements: Sequence[Statement], questions: Sequence[str], desk: EvidenceDesk
-    ) -> Account[judging.SummaryAnswer]:
-        """The answers that a summary gives to questions, UNANSWERABLE among them.
+    ) -> Account[list[judging.SummaryAnswer]]:
+        """The answers that a summary gives to each question; none where it is silent.
 
-        A summary too long for one prompt is read in parts, and the first part that answers a question does.
+        A summary too long for one prompt is read in parts, and more than one of them may have an answer.
         """
         parts = desk.parts(statements)
         accounts = await together(self._answers_from(part, questions) for part in parts)
-        verdicts: dict[int, judging.SummaryAnswer] = {}
+        verdicts: dict[int, list[judging.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
-            answer = next((one for one in said if is_answer(one.answer)), None)
-            if answer or len(said) == len(accounts):
-                verdicts[n] = answer or said[0]
+            given = [answer for answer in said if is_answer(answer.answer)]
+            # That the summary is silent is known only when all of it has been read.
+            if given or len(said) == len(accounts):
+                verdicts[n] = given
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
     async def _answers_from(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from redraft.agents.examiner import Examiner, is_answer
+from redraft.agents.examiner import Examiner
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Sitting, concluded
@@ -71,25 +71,38 @@ async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -
     if not case.statements:
         # Nobody need be asked what an empty summary says.
         return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
-    answered = await judge.answers_from_summary(case.statements, [question.text for question in questions], case.desk)
-    ballot = {
-        n: ANSWERED if is_answer(answer.answer) else UNANSWERED for n, answer in sorted(answered.verdicts.items())
-    }
-    # Whether an answer that is the document's own contradicts it need not be asked.
-    differing = [
-        n
-        for n, verdict in ballot.items()
-        if verdict == ANSWERED and not same_words(answered.verdicts[n].answer, questions[n].answer)
+    found = await judge.answers_from_summary(case.statements, [question.text for question in questions], case.desk)
+    refuted, trouble = await _refuted(judge, questions, found.verdicts)
+    answers: dict[int, SummaryAnswer] = {}
+    ballot: dict[int, str] = {}
+    for n, given in sorted(found.verdicts.items()):
+        # Of several answers one that agrees with the document will do.
+        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted]
+        ballot[n] = ANSWERED if sound else CONTRADICTED if given else UNANSWERED
+        if given:
+            own = [answer for answer in sound if same_words(answer.answer, questions[n].answer)]
+            answers[n] = (own or sound or given)[0]
+    return _Answered(answers, _sitting(judge, ballot, found.trouble or trouble))
+
+
+async def _refuted(
+    judge: Examiner, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
+) -> tuple[set[tuple[int, int]], str]:
+    """Which answers to which questions contradict the document's; what went wrong in finding out."""
+    doubtful = [
+        (n, at)
+        for n, answers in sorted(given.items())
+        for at in range(len(answers))
+        # Whether an answer that is the document's own contradicts it need not be asked.
+        if not any(same_words(answer.answer, questions[n].answer) for answer in answers)
     ]
     pairs = [
-        Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=answered.verdicts[n].answer)
-        for n in differing
+        Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
+        for n, at in doubtful
     ]
     compared = await judge.compare(pairs)
-    for at, comparison in compared.verdicts.items():
-        if comparison.verdict == "contradicts":
-            ballot[differing[at]] = CONTRADICTED
-    return _Answered(answered.verdicts, _sitting(judge, ballot, answered.trouble or compared.trouble))
+    refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
+    return refuted, compared.trouble
 
 
 def _sitting(judge: Examiner, ballot: dict[int, str], trouble: str) -> Sitting:
@@ -159,7 +172,7 @@ def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], verdicts:
         "kind": question.kind,
         "expected": question.answer,
         "verdict": verdicts.get(n, "unjudged"),
-        "found": answers[0].answer if answers and is_answer(answers[0].answer) else "",
+        "found": answers[0].answer if answers else "",
         "sentences": list(answers[0].sentences) if answers else [],
     }
 

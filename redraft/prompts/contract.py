@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 Given_ = TypeVar("Given_", bound=BaseModel)
 Value_ = TypeVar("Value_")
@@ -31,6 +33,18 @@ class GivenModel(BaseModel):
     """Base of what prompts are given: immutable, and unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ReplyModel(BaseModel):
+    """Base of structured replies. The schema goes out with every request, so it holds only what a reply depends on."""
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler.resolve_ref_schema(handler(core))
+        schema.pop("description", None)  # the docstring: the prompt itself says what is wanted
+        for field in schema.get("properties", {}).values():
+            field.pop("title", None)
+        return schema
 
 
 def lenient(choices: Any, otherwise: str | None) -> Callable[[object], object]:

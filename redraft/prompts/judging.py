@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator
 
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, lenient
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, lenient
 
 UNANSWERABLE = "UNANSWERABLE"
 """What a reply says where a text does not hold the answer. It is an answer; silence is none."""
@@ -56,7 +56,7 @@ class AskDocumentGiven(GivenModel):
     count: int
 
 
-class DocumentQuestion(BaseModel):
+class DocumentQuestion(ReplyModel):
     """A question with its answer, and the words of the excerpt that hold it."""
 
     question: str
@@ -65,7 +65,7 @@ class DocumentQuestion(BaseModel):
     quote: str
 
 
-class DocumentQuestions(BaseModel):
+class DocumentQuestions(ReplyModel):
     """The most important question first."""
 
     questions: list[DocumentQuestion]
@@ -77,7 +77,7 @@ class RankGiven(GivenModel):
     candidates: Annotated[list[Candidate], Fence("question")]
 
 
-class Ranking(BaseModel):
+class Ranking(ReplyModel):
     """The numbers of the questions, the most important first."""
 
     order: list[int]
@@ -87,10 +87,10 @@ class AnswerFromSummaryGiven(GivenModel):
     """Questions about a document, to be answered from a summary alone."""
 
     sentences: Annotated[list[Statement], Fence("sentence")]
-    questions: Annotated[list[Asked], Fence("question")]
+    questions: Annotated[list[Asked], Fence("q")]
 
 
-class SummaryAnswer(BaseModel):
+class SummaryAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the numbers of the sentences that it rests on."""
 
     id: int
@@ -98,7 +98,7 @@ class SummaryAnswer(BaseModel):
     sentences: list[int]
 
 
-class SummaryAnswers(BaseModel):
+class SummaryAnswers(ReplyModel):
     """One answer for each question."""
 
     answers: list[SummaryAnswer]
@@ -110,7 +110,7 @@ class CompareGiven(GivenModel):
     pairs: Annotated[list[Pair], Fence("pair")]
 
 
-class Comparison(BaseModel):
+class Comparison(ReplyModel):
     """Whether the summary's answer contradicts the document's, and why."""
 
     id: int
@@ -118,7 +118,7 @@ class Comparison(BaseModel):
     verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None))]
 
 
-class Comparisons(BaseModel):
+class Comparisons(ReplyModel):
     """One verdict for each pair."""
 
     comparisons: list[Comparison]
@@ -131,7 +131,7 @@ class AskSummaryGiven(GivenModel):
     at_most: int
 
 
-class SummaryQuestion(BaseModel):
+class SummaryQuestion(ReplyModel):
     """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
 
     question: str
@@ -140,14 +140,14 @@ class SummaryQuestion(BaseModel):
     importance: Importance
 
 
-class SentenceQuestions(BaseModel):
+class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
     id: int
     questions: list[SummaryQuestion]
 
 
-class SummaryQuestions(BaseModel):
+class SummaryQuestions(ReplyModel):
     """One entry for each sentence."""
 
     sentences: list[SentenceQuestions]
@@ -157,10 +157,10 @@ class AnswerFromDocumentGiven(GivenModel):
     """Questions to be answered from passages of the document alone."""
 
     passages: Annotated[list[str], Fence("passage")]
-    questions: Annotated[list[Asked], Fence("question")]
+    questions: Annotated[list[Asked], Fence("q")]
 
 
-class DocumentAnswer(BaseModel):
+class DocumentAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
 
     id: int
@@ -168,7 +168,7 @@ class DocumentAnswer(BaseModel):
     quote: str
 
 
-class DocumentAnswers(BaseModel):
+class DocumentAnswers(ReplyModel):
     """One answer for each question."""
 
     answers: list[DocumentAnswer]

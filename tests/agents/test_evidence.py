@@ -22,7 +22,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def passages(sheet: Sheet) -> list[str]:
-    return [item["text"] for item in sheet.items("passage").values()]
+    return [item["text"] for item in sheet.items("passages").values()]
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
@@ -58,7 +58,7 @@ class Nearsighted(Keepers):
     def answer_from_document(self, sheet: Sheet) -> Said:
         said = super().answer_from_document(sheet)
         assert isinstance(said, dict)
-        for answer, item in zip(said["answers"], sheet.items("question").values(), strict=True):
+        for answer, item in zip(said["answers"], sheet.items("questions").values(), strict=True):
             self.put[asked_of(item["text"])] += 1
             if self.put[asked_of(item["text"])] == 1:
                 answer["answer"] = UNANSWERABLE
@@ -79,7 +79,7 @@ async def test_only_the_questions_without_an_answer_are_looked_up_again(tmp_path
     court = Court(tmp_path, document=island(40))
     result = await court.evaluate(told(7, 77), metrics=("consistency",))
 
-    assert [len(sheet.items("question")) for sheet in court.asked("answer_from_document")] == [2, 1]
+    assert [len(sheet.items("questions")) for sheet in court.asked("answer_from_document")] == [2, 1]
     assert [one.kind for one in result.evaluations["consistency"].findings] == ["unsupported"]
 
 

@@ -11,7 +11,7 @@ from redraft import Limits
 from redraft.errors import BudgetError
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, told
+from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, sentence_of, told
 
 SIXTY = told(*range(1, 61))
 CHANGED = told(*(n for n in range(1, 61) if n not in (20, 40)), wrong={20: "Bob", 40: "Jim"})
@@ -36,7 +36,7 @@ async def test_two_changed_sentences_of_sixty_are_the_only_ones_asked_about(
         server.seen.clear()
         second = await court.evaluate(CHANGED, metrics=("consistency",))
 
-    asked = {item["sentence"] for sheet in court.asked("ask_summary") for item in sheet.items("sentence").values()}
+    asked = {sentence_of(item) for sheet in court.asked("ask_summary") for item in sheet.items("sentences").values()}
     assert asked == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
     # Their questions are those that were asked about the sentences before, and the document's answers are known.
     assert not court.asked("answer_from_document")
@@ -63,7 +63,7 @@ async def test_an_answer_is_compared_once(court: Court) -> None:
     court.forget()
     await court.evaluate(told(1, 5, wrong={2: "Bob", 3: "Joe"}))
 
-    compared = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pair").values()]
+    compared = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()]
     assert compared == ["Joe"]
 
 

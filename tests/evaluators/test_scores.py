@@ -55,10 +55,7 @@ class Scripted(Keepers):
         known = {question: answer for _, question, _, answer in PACK}
         return {
             "answers": self.left(
-                [
-                    {"id": n, "answer": known[item["text"]], "sentences": [n, 99]}
-                    for n, item in sheet.items("question").items()
-                ]
+                [{"id": n, "answer": known[item["text"]], "sentences": [n, 99]} for n, item in sheet.items("questions").items()]
             )
         }
 
@@ -66,7 +63,7 @@ class Scripted(Keepers):
         return {
             "comparisons": [
                 {"id": n, "reason": "", "verdict": "contradicts" if pair["summary"] in CONTRADICTED else "agrees"}
-                for n, pair in sheet.items("pair").items()
+                for n, pair in sheet.items("pairs").items()
             ]
         }
 
@@ -79,7 +76,7 @@ class Scripted(Keepers):
                         {"question": f"Claim {n}?", "kind": "what", "answer": CLAIMS[n - 1][0], "importance": n}
                     ],
                 }
-                for n in sheet.items("sentence")
+                for n in sheet.items("sentences")
             ]
         }
 
@@ -88,7 +85,7 @@ class Scripted(Keepers):
             "answers": self.left(
                 [
                     {"id": n, "answer": CLAIMS[int(item["text"][6:-1]) - 1][1], "quote": ""}
-                    for n, item in sheet.items("question").items()
+                    for n, item in sheet.items("questions").items()
                 ]
             )
         }
@@ -131,7 +128,7 @@ async def test_what_is_not_answered_or_answered_otherwise_is_found(court: Court)
 async def test_the_same_answer_is_not_compared_with_itself(court: Court) -> None:
     await scored(court, "coverage")
 
-    asked = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pair").values()]
+    asked = [pair["summary"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()]
     assert asked == ["in 1931", "on the isle"]
 
 
@@ -252,6 +249,23 @@ async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> No
 
     assert (consistency.score, consistency.judged, consistency.unjudged) == (1.0, 2, 1)
     assert (consistency.details["sentences"], consistency.details["examined"]) == (3, 2)
+
+
+async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_most_important(tmp_path: Path) -> None:
+    class Curious(Keepers):
+        def ask_summary(self, sheet: Sheet) -> Said:
+            weighed = [("Detail?", 1), ("Heart?", 5), ("Blank?", 3)]
+            questions = [{"question": q, "kind": "what", "answer": "x", "importance": weight} for q, weight in weighed]
+            return {"sentences": [{"id": n, "questions": questions} for n in sheet.numbers]}
+
+        def answer_from_document(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "answer": "x", "quote": ""} for n in sheet.numbers]}
+
+    consistency = await scored(Court(tmp_path, Curious()), "consistency", told(1, 2), claims=4)
+
+    details: Any = consistency.details
+    asked = [(one["sentence"], one["question"]) for one in details["claims"]]
+    assert asked == [(1, "Heart?"), (1, "Blank?"), (2, "Heart?"), (2, "Blank?")]
 
 
 async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_summary(tmp_path: Path) -> None:

@@ -80,7 +80,7 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "context", "document", "excerpt", "keep", "pair", "passage", "point", "question", "sentence", "summary",
+    "context", "document", "excerpt", "keep", "pair", "passage", "point", "q", "question", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

@@ -18,10 +18,10 @@ from tests.text.hostile import raw_texts
 LINE_BREAKS = ["\n", "\r", "\r\n", "\n\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", " \n\t "]
 FIELDS = {
     "rank_questions": {"question": ["question", "answer"]},
-    "answer_from_summary": {"sentence": ["sentence"], "question": []},
+    "answer_from_summary": {"sentence": ["sentence"], "q": []},
     "compare_answers": {"pair": ["question", "document", "summary"]},
     "ask_summary": {"sentence": ["before", "sentence"]},
-    "answer_from_document": {"question": []},
+    "answer_from_document": {"q": []},
     "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
@@ -91,7 +91,7 @@ def test_an_item_has_one_line_for_each_text(book: PromptBook, name: str, tag: st
 
 
 def test_an_item_of_one_text_is_that_text() -> None:
-    assert blocks(rendered(PromptBook(), "answer_from_document"), "question")[0] == (7, ["Who came?"])
+    assert blocks(rendered(PromptBook(), "answer_from_document"), "q")[0] == (7, ["Who came?"])
 
 
 def test_an_item_of_several_texts_names_them() -> None:
