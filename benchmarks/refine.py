@@ -18,13 +18,14 @@ from contextlib import closing
 from pathlib import Path
 from statistics import fmean
 
-from benchmarks.common import SAMPLE, stories, table
+from benchmarks.common import SAMPLE, prose, stories, table
 from redraft import Document, Judging, Refinement, Result, Settings, Store, evaluate, load, refine, summarize
 from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
 METRICS = ("coverage", "consistency")
+_BOOK = 400_000
 
 
 def documents(most: int) -> list[Document]:
@@ -85,12 +86,22 @@ def _row(result: Result) -> tuple[object, ...]:
 
 async def costs(words: int) -> None:
     """Every figure is from a database of its own, so that nothing is known beforehand."""
-    print("prompt tokens of judging a draft of the sample book, by the ledger\n")
     document = load(str(SAMPLE))
+    pairs = [(name, document, first, second) for name, first, second in await _pairs(document, words)]
+    book = parse(prose(_BOOK).encode(), name="book.txt")
+    pairs.append(
+        (
+            f"the same of a text of {_BOOK:,} characters",
+            book,
+            lead(book.text, words),
+            lead(book.text[_BOOK // 2 :], words),
+        )
+    )
+    print("prompt tokens of judging a draft, by the ledger (of the sample book, where nothing else is said)\n")
     rows: list[tuple[object, ...]] = [("", "first draft", "with the pack", "second draft", "share")]
-    for name, first, second in await _pairs(document, words):
+    for name, source, first, second in pairs:
         with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-            one, other = [await evaluate(document, text, store=store) for text in (first, second)]
+            one, other = [await evaluate(source, text, store=store) for text in (first, second)]
             pack = _tokens(store, one.run.id, ("ask_document", "rank_questions"))
         all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
         share = f"{100 * all_of_other / all_of_one:.1f} %"

@@ -13,7 +13,7 @@ from redraft.events import Observer, unobserved
 from redraft.models.base import Model
 from redraft.models.opening import resolve
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, prepare, recall, record
+from redraft.preparing import Order, check_judging, prepare, recall, record
 from redraft.results import Result, read_result
 from redraft.session import Reviewer, Session
 from redraft.settings import Judging, Limits, MetricName, Refinement, Settings
@@ -37,6 +37,9 @@ class Means:
         """Begin a run of any kind, and work on it to its end."""
         limits = self.limits or Limits()
         prepared = await asyncio.to_thread(prepare, source, settings, self.model, order.given)
+        if order.judging is not None:
+            # Whatever is amiss with how drafts are judged is said before the first one is paid for.
+            await asyncio.to_thread(check_judging, order.judging, prepared.document, self.store)
         hired = hire(prepared.settings, order.judging, limits, self.prices, self.model, self.judges)
         run = record(prepared, order, limits, self.store)
         with self.store.claim(run.id):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 
 from redraft.domain import Chunk, Document, content_id
-from redraft.errors import DocumentError, PromptError, RunError
+from redraft.errors import DocumentError, PromptError, RunError, UsageError
+from redraft.evaluators.similarity import similarity
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.models.opening import resolve, tokenizer_of
@@ -22,6 +23,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
 from redraft.text.documents import load
+from redraft.text.embeddings import load_encoder
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words
 
@@ -72,6 +74,16 @@ def prepare(
     book = PromptBook(settings.prompts)
     plan = Planner(document, chunks, settings, tokenizer).plan(book)
     return Prepared(document, settings, chunks, tokenizer, book, plan, (warning,) if warning else ())
+
+
+def check_judging(judging: Judging, document: Document, store: Store) -> None:
+    """Refuse a pack of another document, and an embedding model that cannot be had."""
+    if judging.pack and store.packs.get(judging.pack).document != document.id:
+        raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+    if judging.embeddings:
+        load_encoder(judging.embeddings)
+    elif judging.similarity == "cosine" and "consistency" in judging.metrics:
+        similarity("cosine", None)
 
 
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import ClassVar
 
 from redraft.agents.examiner import Examiner
@@ -48,8 +49,8 @@ class Coverage:
         verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
         details = {
             "pack": case.pack.id,
-            "by_kind": _shares(verdicts, [question.kind for question in questions]),
-            "by_position": _shares(verdicts, [_bin(question.position) for question in questions]),
+            "by_kind": _shares(panel, [question.kind for question in questions]),
+            "by_position": _shares(panel, [_bin(question.position) for question in questions]),
             "questions": [_shown(n, question, panel, verdicts) for n, question in enumerate(questions)],
         }
         return concluded(
@@ -182,9 +183,11 @@ def _bin(position: float) -> str:
     return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
-def _shares(verdicts: dict[int, str], groups: Sequence[str]) -> dict[str, dict[str, float | int]]:
-    """Per group the share of the judged questions that are answered, and how many were judged."""
-    members: dict[str, list[bool]] = defaultdict(list)
-    for n, verdict in sorted(verdicts.items(), key=lambda item: groups[item[0]]):
-        members[groups[n]].append(verdict in {ANSWERED, CONTRADICTED})
-    return {group: {"score": sum(found) / len(found), "judged": len(found)} for group, found in members.items()}
+def _shares(panel: Sequence[_Answered], groups: Sequence[str]) -> dict[str, dict[str, float | int]]:
+    """Per group the share of the judges' verdicts that the question is answered, and how many questions were judged."""
+    shares: dict[str, list[float]] = defaultdict(list)
+    for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
+        verdicts = [verdict for one in panel if (verdict := one.verdict(n)) is not None]
+        if verdicts:
+            shares[group].append(fmean(verdict != UNANSWERED for verdict in verdicts))
+    return {group: {"score": fmean(found), "judged": len(found)} for group, found in shares.items()}

@@ -8,7 +8,6 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import Examiner
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Pack
-from redraft.errors import UsageError
 from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.packs import build_pack, pack_key
 from redraft.events import Observer
@@ -31,10 +30,7 @@ class Jury:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
         document, packs = self.desk.document.id, self.store.packs
         if self.judging.pack:
-            pack = packs.get(self.judging.pack)
-            if pack.document != document:
-                raise UsageError(f"pack {pack.id} is about another document", hint="`redraft pack list` lists them")
-            return pack
+            return packs.get(self.judging.pack)
         key = pack_key(self.panel[0], self.desk, self.judging.questions)
         known = packs.imported(document) or packs.find(document, key)
         if known is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 
 from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, lenient
 

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stderr
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -38,6 +39,7 @@ class Encoder(Protocol):
         ...
 
 
+@lru_cache(maxsize=1)
 def load_encoder(name_or_path: str) -> Encoder:
     """The encoder in a local folder, for which nothing is ever fetched, or a public model by its name."""
     folder = os.path.expanduser(name_or_path)

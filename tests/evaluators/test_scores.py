@@ -55,7 +55,10 @@ class Scripted(Keepers):
         known = {question: answer for _, question, _, answer in PACK}
         return {
             "answers": self.left(
-                [{"id": n, "answer": known[item["text"]], "sentences": [n, 99]} for n, item in sheet.items("questions").items()]
+                [
+                    {"id": n, "answer": known[item["text"]], "sentences": [n, 99]}
+                    for n, item in sheet.items("questions").items()
+                ]
             )
         }
 

@@ -112,6 +112,7 @@ class CountingModel:
 @pytest.fixture
 def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
     made = CountingModel()
+    load_encoder.cache_clear()
 
     def make(*loaded: Any, **options: Any) -> CountingModel:
         made.loaded, made.options = loaded, options

@@ -47,7 +47,7 @@ def look_up(source: Source, sought: Sought) -> Found | None:
     weights = weights or dict.fromkeys(sought.keys, 1.0)
     best: tuple[float, int, Found] | None = None
     for number in source.places(sought.keys):
-        support, lines = _support(source, weights, number)
+        support, own, lines = _support(source, weights, number)
         if support < _SUPPORT_IN_PLACE:
             continue
         keys = source.lines[number].keys
@@ -56,7 +56,7 @@ def look_up(source: Source, sought: Sought) -> Found | None:
         if best is not None and (support, shared) <= best[:2]:
             continue
         place = _Place(source.text_of(number), source.words_of(number), source.details_of(number))
-        answer = _filler(place, sought, steps)
+        answer = _filler(place, sought, steps) if own >= _SUPPORT_IN_PLACE else ""
         if not answer and support >= _SUPPORT:
             answer = _by_kind(place, sought)
         if answer:
@@ -64,12 +64,13 @@ def look_up(source: Source, sought: Sought) -> Found | None:
     return best[2] if best else None
 
 
-def _support(source: Source, weights: Mapping[str, float], number: int) -> tuple[float, list[int]]:
-    """The share of the weights that a line has, together with the one before it where that has more of them."""
+def _support(source: Source, weights: Mapping[str, float], number: int) -> tuple[float, float, list[int]]:
+    """The share of the weights that a line has with the one before it, and by itself; and the lines that it takes."""
     own = weights.keys() & set(source.lines[number].keys)
     before = weights.keys() & set(source.lines[number - 1].keys) if number else set()
     lines = [number, number - 1] if before - own else [number]
-    return sum(weights[key] for key in own | before) / sum(weights.values()), lines
+    whole = sum(weights.values())
+    return sum(weights[key] for key in own | before) / whole, sum(weights[key] for key in own) / whole, lines
 
 
 def _filler(place: _Place, sought: Sought, blocks: Sequence[tuple[int, int, int]]) -> str:
