@@ -69,10 +69,17 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
 
 def brief(finding: Finding) -> str:
     """A finding in one line."""
-    about = one_line(finding.question or finding.explanation, 120)
+    about = _short(finding.question or finding.explanation, 120)
     if finding.expected:
-        return f"{finding.kind}: {about} -> {one_line(finding.expected, 80)}"
+        return f"{finding.kind}: {about} -> {_short(finding.expected, 80)}"
     return f"{finding.kind}: {about}"
+
+
+def _short(text: str, width: int) -> str:
+    """One line of at most so many characters, cut at a space; where none is near, as in Chinese, within a word."""
+    line = one_line(text)
+    space = line.rfind(" ", width // 2, width)
+    return one_line(line, width) if len(line) <= width or space < 0 else f"{line[:space]}…"
 
 
 def _expected(finding: Finding) -> str:

@@ -40,6 +40,8 @@ _REFINEMENT = {
     "tolerance": "tolerance",
     "review": "review",
 }
+# The fields that name metrics.
+_OF_METRICS = {"metrics", "goals"}
 
 
 def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
@@ -120,8 +122,18 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
         first = error.errors()[0]
         names = {field: name for name, field in (options or {}).items()}
         field = str(first["loc"][0])
+        option = f"--{names.get(field, field).replace('_', '-')}"
+        if first["type"] == "literal_error" and field in _OF_METRICS:
+            raise _no_metric(option, first["input"]) from error
         where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
-        raise UsageError(f"--{names.get(field, field).replace('_', '-')}{where}: {first['msg']}") from error
+        raise UsageError(f"{option}{where}: {first['msg']}") from error
+
+
+def _no_metric(option: str, name: object) -> UsageError:
+    from redraft.settings import MetricName
+
+    there_are = " and ".join(get_args(MetricName))
+    return UsageError(f"{option}: there is no metric {name!r}; there are {there_are}")
 
 
 def _readable(value: object) -> object:

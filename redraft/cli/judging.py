@@ -18,7 +18,7 @@ Examples:
   redraft evaluate book.txt - --model openai:gpt-5-mini --repeat 3 < summary.md
   redraft evaluate book.txt summary.md --judge openai:a --judge openai:b --judge openai:c
 \b
-The exit code is 3 when a metric could not be judged.
+The exit code is 3 when a metric could not be judged, or the budget is used up.
 """
 
 _REFINE_EPILOG = """\b
@@ -127,6 +127,7 @@ def refine(
     from redraft.cli import given as asked
     from redraft.cli.outcome import finish
     from redraft.cli.plans import show_plan
+    from redraft.cli.render import count, say
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.models.prices import price_table
@@ -157,7 +158,10 @@ def refine(
             ),
             quiet=quiet,
         )
-        return finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        code = finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        if given["words"] is None and not quiet:
+            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
+        return code
 
 
 @click.command(epilog=_FORK_EPILOG)

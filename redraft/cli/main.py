@@ -16,10 +16,10 @@ from redraft.cli.prompts import prompts
 from redraft.cli.runs import runs, show
 from redraft.cli.summarize import resume, summarize
 from redraft.cli.traces import diff, trace
-from redraft.errors import RedraftError, UsageError
+from redraft.errors import BudgetError, RedraftError, UsageError
 
-DONE, FAILED, WRONG_USAGE, INTERRUPTED = 0, 1, 2, 130
-_EXIT_CODES = {UsageError.code: WRONG_USAGE, "interrupted": INTERRUPTED}
+DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
+_EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
 
 _EPILOG = """\b
 Examples:

@@ -89,7 +89,8 @@ asking_options = together(
         "--questions",
         type=click.IntRange(1, 1000),
         metavar="N",
-        help="Most questions about the document.  [default: 40]",
+        help="Most questions about the document: their number grows with the root of its length, up to N."
+        "  [default: 40]",
     ),
 )
 

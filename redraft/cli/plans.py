@@ -152,7 +152,7 @@ def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:
             "chunks": it.chunks,
         },
         "model": prepared.settings.model,
-        "judges": list(order.judging.judges) if order.judging else [],
+        "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
         "tokenizer": prepared.tokenizer.name,
         **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
         "stages": [asdict(stage) for stage in spending.forecast.stages],

@@ -69,10 +69,11 @@ def _by_whom(result: Result) -> Iterator[str]:
 def _outcome(result: Result) -> Iterator[str]:
     """The scores, how they came about, and where to see more of it."""
     yield from score_lines(result.scores, result.initial_scores, result.goals)
-    if result.rounds:
-        taken = sum(bool(made.accepted) for made in result.rounds[1:])
-        revisions = count(len(result.rounds) - 1, "revision")
-        yield f"{revisions}, {taken or 'none'} of them taken; {why_stopped(result)}"
+    if revisions := result.rounds[1:]:
+        taken = sum(bool(made.accepted) for made in revisions)
+        yield f"{count(len(revisions), 'revision')}, {taken or 'none'} of them taken; {why_stopped(result)}"
+    elif result.rounds:
+        yield why_stopped(result)
     if result.run.judging and result.draft:
         yield f"more about it: redraft trace {result.run.id}"
 
@@ -98,7 +99,7 @@ def score_lines(
     width = max((len(metric) for metric in scores), default=0)
     for metric, value in scores.items():
         line = f"{metric:<{width}}  "
-        line += f"{score(before[metric])} -> {score(value)}" if metric in before else score(value)
+        line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
         if goal := goals.get(metric):
             line += f"  goal {goal['at_least']:g}: {'met' if goal['met'] else 'missed'}"
         lines.append(line)
@@ -108,6 +109,11 @@ def score_lines(
 def score(value: float | None) -> str:
     """A score; a dash where there is none. It is rounded down, so that none looks like a goal that it misses."""
     return "-" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def _or_none(value: float | None) -> str:
+    """A score beside an arrow, where a dash could not be told from it."""
+    return "none" if value is None else score(value)
 
 
 def scores(values: Mapping[str, float | None]) -> str:
@@ -125,7 +131,7 @@ def why_stopped(result: Result) -> str:
         return f"it was interrupted: redraft resume {run.id}"
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
-    return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped there by you"
+    return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"
 
 
 def origin(pack: Pack) -> str:

@@ -73,12 +73,14 @@ async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -
         # Nobody need be asked what an empty summary says.
         return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
     found = await judge.answers_from_summary(case.statements, [question.text for question in questions], case.desk)
-    refuted, trouble = await _refuted(judge, questions, found.verdicts)
+    refuted, undecided, trouble = await _refuted(judge, questions, found.verdicts)
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
         # Of several answers one that agrees with the document will do.
-        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted]
+        sound = [answer for at, answer in enumerate(given) if (n, at) not in refuted | undecided]
+        if not sound and any((n, at) in undecided for at in range(len(given))):
+            continue
         ballot[n] = ANSWERED if sound else CONTRADICTED if given else UNANSWERED
         if given:
             own = [answer for answer in sound if same_words(answer.answer, questions[n].answer)]
@@ -88,8 +90,8 @@ async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -
 
 async def _refuted(
     judge: Examiner, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
-) -> tuple[set[tuple[int, int]], str]:
-    """Which answers to which questions contradict the document's; what went wrong in finding out."""
+) -> tuple[set[tuple[int, int]], set[tuple[int, int]], str]:
+    """Which answers to which questions contradict the document's, for which nobody can say, and what went wrong."""
     doubtful = [
         (n, at)
         for n, answers in sorted(given.items())
@@ -103,7 +105,8 @@ async def _refuted(
     ]
     compared = await judge.compare(pairs)
     refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
-    return refuted, compared.trouble
+    undecided = {doubtful[at] for at in compared.open(range(len(doubtful)))}
+    return refuted, undecided, compared.trouble
 
 
 def _sitting(judge: Examiner, ballot: dict[int, str], trouble: str) -> Sitting:

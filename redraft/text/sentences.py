@@ -31,6 +31,10 @@ _ELLIPSIS = re.compile(r"…(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА
 # It takes the number of a list item for a sentence.
 _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 
+# Nor does it know of these that a number follows them.
+_NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
+_LONGEST_NUMBERED = 12
+
 _ENDS = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
 
 
@@ -114,7 +118,13 @@ def _segment(text: str) -> list[str]:
         return [text]
     if len(parts) > 1 and _ITEM_NUMBER.fullmatch(parts[0]):
         del ends[1]
+    ends = [end for end in ends if end in (0, len(text)) or not _counts(text, end)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
+
+
+def _counts(text: str, at: int) -> bool:
+    """Whether a number follows that belongs to the abbreviation before, as in "Vol. 17"."""
+    return text[at:].lstrip()[:1].isdigit() and bool(_NUMBERED.search(text, max(0, at - _LONGEST_NUMBERED), at))
 
 
 def _settled(parts: list[str]) -> int:

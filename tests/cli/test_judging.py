@@ -9,6 +9,9 @@ from typing import Any
 
 import pytest
 
+from redraft.cli.findings import brief
+from redraft.cli.render import score_lines
+from redraft.domain import Finding
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court
@@ -18,6 +21,7 @@ from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
+NO_BEAUTY = "there is no metric 'beauty'; there are coverage and consistency"
 
 
 @pytest.fixture(scope="module")
@@ -226,6 +230,8 @@ def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp
     cheap = plan(fresh, "summarize", "book.md", "--refine", "--model", "openai:gpt-4o", "--judge", "extractive")
     assert 0 < cheap["cost_usd"] < whole["cost_usd"]
     assert whole["judges"] == ["openai:gpt-4o"]
+    assert planned["judges"] == ["extractive"]
+    assert plan(fresh, "summarize", "book.md")["judges"] == []
 
 
 def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
@@ -240,6 +246,47 @@ def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command
     done = own.run("resume", run, "--max-calls", "100", "--json")
     assert done.code == 0, done.err
     assert done.json["stop_reason"] == "goals_met"
+
+
+def test_a_budget_that_ends_before_a_judgment_is_exit_code_3(command: Inside, tmp_path: Path) -> None:
+    own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
+    done = own.run("evaluate", "book.md", "poor.md", "--max-calls", "1", "--json")
+
+    assert done.code == 3, done.err
+    assert done.json["error"]["code"] == "budget"
+
+
+def test_without_a_revision_only_why_it_stopped_is_told(command: Inside) -> None:
+    done = command.run("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
+
+    assert done.code == 0, done.err
+    assert "\nit stopped because every goal is met\n" in done.err
+    assert "revision" not in done.err
+
+
+def test_the_limit_is_told_where_it_was_not_given(command: Inside) -> None:
+    arguments = ("refine", "book.md", "poor.md", "--goal", "coverage=0.1")
+    silent = command.run(*arguments)
+    limit = command.run(*arguments, "--json").json["settings"]["words"]
+
+    assert f"limit: {limit} words (--words N for another)" in silent.err
+    assert "limit:" not in command.run(*arguments, "--words", "100").err
+    assert command.run(*arguments, "-q").err == ""
+
+
+def test_a_score_that_there_was_not_is_told_from_the_arrow() -> None:
+    assert score_lines({"consistency": 1.0}, {"consistency": None}, {}) == ["consistency  none -> 1.00"]
+
+
+def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
+    def brief_of(explanation: str) -> str:
+        return brief(Finding("coverage", "kind", "add", explanation))
+
+    whole = "mend the lighthouse " * 12
+    shown = brief_of(whole)
+    assert len(shown) <= len("kind: ") + 120
+    assert f"kind: {whole}".startswith(shown.removesuffix("…") + " ")
+    assert brief_of("灯" * 200) == f"kind: {'灯' * 119}…"
 
 
 def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
@@ -270,13 +317,13 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, "'coverage' or 'consistency'"),
+        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"--metric: {NO_BEAUTY}"),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
-        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, "'coverage' or 'consistency'"),
+        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"--goal: {NO_BEAUTY}"),
         (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),
         (("refine", "book.md", "book.md", "--judge", "gpt-5"), 2, "there is no model"),
         (("refine", "book.md", "-", "--review"), 2, "answers from stdin"),

@@ -47,7 +47,7 @@ def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(60).text, "utf-8")
     command = Inside(tmp_path)
     stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json")
-    assert stopped.code == 1
+    assert stopped.code == 3
     assert stopped.json["error"]["code"] == "budget"
     run = command.run("runs", "--json").json[0]["run"]
     assert f"redraft resume {run}" in stopped.json["error"]["hint"]

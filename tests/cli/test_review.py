@@ -50,7 +50,7 @@ def test_enter_goes_on_and_s_stops(command: Inside) -> None:
     assert "consistency  0.75  goal 1: missed" in done.err
     assert "   1  inconsistent: What is keeper number 2 called?" in done.err
     assert "before revision 2" in done.err
-    assert "it was stopped there by you" in done.err
+    assert "it was stopped by you" in done.err
 
 
 def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
@@ -137,4 +137,4 @@ def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_w
     assert process.wait(timeout=20) == (130 if stop else 3)
     assert b"Traceback" not in shown
     last = shown[asked:].decode()
-    assert ("go on with: redraft resume" if stop else "it was stopped there by you") in last
+    assert ("go on with: redraft resume" if stop else "it was stopped by you") in last

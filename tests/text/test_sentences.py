@@ -158,6 +158,15 @@ def test_long_true_paragraphs_are_split_as_in_one_go(stories: list[str]) -> None
         assert split(text) == [part.strip() for part in segment("en", text)]
 
 
+@pytest.mark.parametrize("numbered", ["Vol. 17 of the ledgers", "the ledger (vol. 17)", "Ch. 5", "pp. 7 and 8"])
+def test_a_number_belongs_to_the_abbreviation_before_it(numbered: str) -> None:
+    assert split(f"Doyle produced {numbered}. Then he went.") == [f"Doyle produced {numbered}.", "Then he went."]
+
+
+def test_a_number_may_begin_a_sentence() -> None:
+    assert split("It went to the court. 17 men came.")[-1] == "17 men came."
+
+
 @pytest.mark.parametrize("length", [4_000, 4_001, 12_345])
 def test_a_sentence_longer_than_a_block_is_whole(length: int) -> None:
     words = ("word " * length)[:length].strip() + " end."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, details
@@ -11,7 +11,7 @@ from redraft.models.extractive.finding import Found, look_up
 from redraft.models.extractive.forms import Claim, read_claim, read_question
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.source import Match, Source, Tiling, match
-from redraft.models.extractive.wording import NEGATIONS, carries, is_negation, is_number, listed, pairs
+from redraft.models.extractive.wording import carries, is_negation, is_number, listed, pairs
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     UNANSWERABLE,
@@ -24,6 +24,8 @@ from redraft.prompts.judging import (
 _SAME = 0.6
 # With a smaller share of a part borne out, the passages do not say it.
 _LEAST_BORNE_OUT = 0.4
+# That two people are named together says nothing of what the one did to the other.
+_LEAST_SAID = 0.5
 # A sentence is copied when this share of it stands in the passages in runs of at least so many words.
 _COPIED = 0.25
 _SHORTEST_COPY = 3
@@ -31,8 +33,13 @@ _SHORTEST_COPY = 3
 _MOST_ALIKE = 0.5
 _DENIAL = "Not so"
 # What a negation brings with it, as in "he saw" and "he did not see".
-_HELPERS = listed("do does did be is are was were have has had will would can could may might must should")
+_HELPERS = listed(
+    "do does did be is are was were have has had will would can could may might must should"
+    " everybody everyone everything all every always ever some somebody someone something any anybody anyone anything"
+)
 _LONGEST_TURN = 3
+# How far before a word what denies it stands, and how far it may when other words come between.
+_JUST_BEFORE, _NEAR = 2, 7
 
 
 @answers(ANSWER_FROM_DOCUMENT)
@@ -109,7 +116,7 @@ def _borne_out(laid: _Laid) -> Found | None:
     if laid.tiling.copied(_SHORTEST_COPY) < _COPIED * len(laid.keys):
         held |= _with_little_words(laid.keys, laid.near)
     asked = [at for at in sorted(held) if claim.first <= at < claim.end]
-    if len(asked) < _LEAST_BORNE_OUT * (claim.end - claim.first):
+    if len(asked) < _LEAST_BORNE_OUT * (claim.end - claim.first) or _is_only_named(laid, held):
         return None
     pieces: list[list[int]] = []
     for at in asked:
@@ -118,6 +125,15 @@ def _borne_out(laid: _Laid) -> Found | None:
         else:
             pieces.append([at, at + 1])
     return Found(" … ".join(claim.cut(first, end) for first, end in pieces), [laid.line])
+
+
+def _is_only_named(laid: _Laid, held: Set[int]) -> bool:
+    """Whether the passages have the names and numbers, and too little of what is said of them."""
+    claim = laid.claim
+    named = {at for detail in details(claim.text, claim.words) for at in range(detail.first, detail.last + 1)}
+    said = [at for at in range(claim.first, claim.end) if at not in named and carries(laid.keys[at])]
+    there = sum(at in held or laid.keys[at] in laid.near for at in said)
+    return there < _LEAST_SAID * len(said)
 
 
 def _with_little_words(keys: Sequence[str], known: frozenset[str]) -> set[int]:
@@ -143,6 +159,22 @@ def _is_denied(laid: _Laid) -> bool:
         turned = any(map(is_negation, here)) != any(map(is_negation, beyond))
         if turned and not any(_says_more(key) for key in (*here, *beyond)):
             return True
+    return _is_turned(laid, there)
+
+
+def _is_turned(laid: _Laid, there: Sequence[str]) -> bool:
+    """Whether a word that both have is denied in one of the two, just before it, and nowhere near it in the other."""
+
+    def denied(keys: Sequence[str], at: int, reach: int) -> bool:
+        return any(map(is_negation, keys[max(0, at - reach) : at]))
+
+    for step, first, end, other, _ in laid.match.steps:
+        for at in range(max(first, laid.claim.first), min(end, laid.claim.end)) if step == "equal" else ():
+            place = other + at - first
+            if carries(laid.keys[at]) and not is_negation(laid.keys[at]):
+                here, beyond = denied(laid.keys, at, _JUST_BEFORE), denied(there, place, _JUST_BEFORE)
+                if (here and not denied(there, place, _NEAR)) or (beyond and not denied(laid.keys, at, _NEAR)):
+                    return True
     return False
 
 
@@ -151,7 +183,7 @@ def _denies_too(laid: _Laid) -> bool:
     for at in range(laid.claim.first, laid.claim.end):
         if is_negation(laid.keys[at]):
             denied = next((key for key in laid.keys[at + 1 :] if carries(key) and not is_negation(key)), "")
-            if denied and not any(laid.source.share_line(word, denied) for word in NEGATIONS):
+            if denied and not laid.source.denies(denied):
                 return False
     return True
 

@@ -16,7 +16,7 @@ from redraft.models.extractive.source import Source
 from redraft.models.extractive.wording import carries, keys, words
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.ranking import rank
-from redraft.text.sentences import sentences
+from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 
@@ -152,7 +152,10 @@ def _needed(point: Point) -> str:
     answer = {key for key in keys(point.answer) if carries(key)}
     best, most = "", -1.0
     for span in sentences(point.evidence):
-        text = finish(plain(point.evidence[span.start : span.end]))
+        found = point.evidence[span.start : span.end]
+        if not ends_sentence(plain(found)):  # a heading, or the rest of a line, is nothing to put into a summary
+            continue
+        text = finish(plain(found))
         own = set(keys(text))
         leans = PRONOUN.match(text) or CONNECTIVE.match(text)
         worth = (len(own & wanted) + len(own & answer)) * (_ADRIFT if leans else 1.0)

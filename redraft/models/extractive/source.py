@@ -9,11 +9,13 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from redraft.models.extractive.details import Detail, details
-from redraft.models.extractive.wording import Word, carries, pairs, words
+from redraft.models.extractive.wording import Word, carries, is_negation, pairs, words
 from redraft.text.sentences import sentences
 
 # The places looked at closely: those that share most with what is sought.
 _PLACES = 5
+# A negation this many words before another denies it.
+_DENIED_BEFORE = 4
 # A pair of neighbours says more than its two words do.
 _PAIR_WEIGHT = 2.0
 _SHORTEST_RUN = 2
@@ -92,9 +94,14 @@ class Source:
         """Whether the two stand next to each other in a line."""
         return (first, second) in self._by_term
 
-    def share_line(self, first: str, second: str) -> bool:
-        """Whether a line has both of two telling words."""
-        return not set(self._by_term.get(first, ())).isdisjoint(self._by_term.get(second, ()))
+    def denies(self, key: str) -> bool:
+        """Whether a negation stands shortly before the word, or just behind it, in some line."""
+        for number in self._by_term.get(key, ()):
+            there = self.lines[number].keys
+            for at, other in enumerate(there):
+                if other == key and any(map(is_negation, there[max(0, at - _DENIED_BEFORE) : at + 2])):
+                    return True
+        return False
 
     def text_of(self, line: int) -> str:
         """The line to the letter."""
