@@ -10,6 +10,7 @@ from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.finding import Found, look_up
 from redraft.models.extractive.forms import Claim, read_claim, read_question
 from redraft.models.extractive.registry import answers
+from redraft.models.extractive.retelling import Retelling
 from redraft.models.extractive.source import Match, Source, Tiling, match
 from redraft.models.extractive.wording import carries, is_negation, is_number, listed, pairs
 from redraft.prompts.judging import (
@@ -27,7 +28,7 @@ _LEAST_BORNE_OUT = 0.4
 # That two people are named together says nothing of what the one did to the other.
 _LEAST_SAID = 0.5
 # A sentence is copied when this share of it stands in the passages in runs of at least so many words.
-_COPIED = 0.25
+_COPIED = 0.35
 _SHORTEST_COPY = 3
 # An answer that is to differ shares less than this with what is asked about.
 _MOST_ALIKE = 0.5
@@ -46,10 +47,11 @@ _JUST_BEFORE, _NEAR = 2, 7
 def answer_from_document(given: AnswerFromDocumentGiven) -> DocumentAnswers:
     """Each answer from the place that is most like what the question says."""
     source = Source(given.passages)
+    retelling = Retelling(source)
     answered: list[DocumentAnswer] = []
     for asked in given.questions:
         claim = read_claim(asked.question)
-        found = _check(source, claim) if claim else look_up(source, read_question(asked.question))
+        found = _check(source, retelling, claim) if claim else look_up(source, read_question(asked.question))
         answered.append(
             DocumentAnswer(id=asked.id, answer=found.answer, quote=source.text_of(found.lines[0]))
             if found
@@ -64,6 +66,7 @@ class _Laid(NamedTuple):
     claim: Claim
     keys: list[str]
     source: Source
+    retelling: Retelling
     tiling: Tiling
     match: Match
     near: frozenset[str]
@@ -80,7 +83,7 @@ class _Laid(NamedTuple):
         return self.match.line if self.same else self.tiling.line
 
 
-def _check(source: Source, claim: Claim) -> Found | None:
+def _check(source: Source, retelling: Retelling, claim: Claim) -> Found | None:
     """What the passages have in the place of the words asked about; None where they do not speak of it."""
     keys = [word.key for word in claim.words]
     if (line := source.find(keys)) is not None:
@@ -89,11 +92,14 @@ def _check(source: Source, claim: Claim) -> Found | None:
     tiling, beside = source.tile(keys, places), match(source, keys, places)
     if tiling is None or beside is None:
         return None
-    laid = _Laid(claim, keys, source, tiling, beside, source.surroundings(keys, places))
+    laid = _Laid(claim, keys, source, retelling, tiling, beside, source.surroundings(keys, places))
     if laid.same and _is_denied(laid):
         return Found(_DENIAL, [laid.line])
     if not laid.same and not _denies_too(laid):
         return None
+    if not laid.same and tiling.copied(_SHORTEST_COPY) < _COPIED * len(keys):
+        line = retelling.line_for(claim)
+        return None if line is None else Found(claim.asked, [line])
     others: list[str] = []
     for detail in details(claim.text, claim.words):
         if claim.first <= detail.first < claim.end:
@@ -157,7 +163,9 @@ def _is_denied(laid: _Laid) -> bool:
             continue
         here, beyond = laid.keys[first:end], there[other_first:other_end]
         turned = any(map(is_negation, here)) != any(map(is_negation, beyond))
-        if turned and not any(_says_more(key) for key in (*here, *beyond)):
+        # "No part" for "a great part" is a denial too: all that is said instead of the one is "no".
+        only = step == "replace" and any(_is_only_no(side) for side in (here, beyond))
+        if turned and (only or not any(_says_more(key) for key in (*here, *beyond))):
             return True
     return _is_turned(laid, there)
 
@@ -188,6 +196,10 @@ def _denies_too(laid: _Laid) -> bool:
     return True
 
 
+def _is_only_no(keys: Sequence[str]) -> bool:
+    return len(keys) == 1 and is_negation(keys[0])
+
+
 def _says_more(key: str) -> bool:
     return carries(key) and not is_negation(key) and key not in _HELPERS
 
@@ -197,6 +209,7 @@ def _instead(laid: _Laid, marked: Detail) -> str:
     if not laid.same:
         return ""
     keys = laid.source.lines[laid.match.line].keys
+    whole = tuple(laid.keys[marked.first : marked.last + 1])
     for first, end, other_first, other_end in _replacements(laid):
         own = laid.keys[max(first, marked.first) : min(end, marked.last + 1)]
         if not own or _tell(laid.keys[first:end], own):
@@ -205,6 +218,8 @@ def _instead(laid: _Laid, marked: Detail) -> str:
             its = keys[max(other_first, detail.first) : min(other_end, detail.last + 1)]
             alone = not _tell(keys[other_first:other_end], its)
             if detail.kind == marked.kind and its and alone and not _alike(own, its):
+                if laid.retelling.may_be_one(whole, tuple(keys[detail.first : detail.last + 1])):
+                    continue
                 return _told_apart(laid, detail, max(other_first, detail.first), min(other_end, detail.last + 1))
     return ""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.forms import Claim, ask_whether
-from redraft.models.extractive.grammar import has_verb
 from redraft.models.extractive.registry import answers
+from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, words
 from redraft.prompts.judging import (
     ASK_SUMMARY,
@@ -19,13 +18,7 @@ from redraft.prompts.judging import (
     SummaryQuestion,
     SummaryQuestions,
 )
-from redraft.text.sentences import ends_sentence
 
-_HEADING_WORDS = 12
-_FEWEST_WORDS = 2
-_HEADING_MARK = re.compile(r"\s*(?:#{1,6}\s|\*\*[^*]+\*\*\s*$|[-=*_]{3,}\s*$)")
-_ITEM_MARK = re.compile(r"\s*(?:[-+*•]|\d{1,3}[.)])\s")
-_ASKS = re.compile(r"\?[\"'”’»)\]*_]*\s*$")
 # How long a part of a sentence is that a question asks about: about a clause.
 _WORDS_PER_QUESTION = 10
 _REACH = 3
@@ -46,7 +39,7 @@ def ask_summary(given: AskSummaryGiven) -> SummaryQuestions:
 def _questions(sentence: str, at_most: int) -> list[SummaryQuestion]:
     text = " ".join(sentence.split())
     found = words(text)
-    if at_most < 1 or not _claims(text, [word.key for word in found]):
+    if at_most < 1 or not states(text, [word.key for word in found]):
         return []
     known = [detail for detail in details(text, found) if detail.sure]
     count = min(at_most, max(1, round(len(found) / _WORDS_PER_QUESTION)))
@@ -86,16 +79,3 @@ def _weigh(known: Sequence[Detail], of: Sequence[Word]) -> tuple[Kind, int]:
     if any(detail.kind == "name" for detail in known):
         return "who", importance
     return ("how" if numbers else "what"), importance
-
-
-def _claims(text: str, keys: list[str]) -> bool:
-    """Whether a sentence says that something is so; headings, questions and scraps do not."""
-    if len(keys) < _FEWEST_WORDS or not any(map(carries, keys)) or _HEADING_MARK.match(text) or _ASKS.search(text):
-        return False
-    return ends_sentence(text) or len(keys) > _HEADING_WORDS or bool(_ITEM_MARK.match(text)) or _reads_on(text)
-
-
-def _reads_on(text: str) -> bool:
-    """Whether a line without an end is a sentence all the same: it has a verb, and not the capitals of a title."""
-    capitals = sum(word[:1].isupper() for word in text.split())
-    return has_verb(text) and 2 * capitals <= len(text.split())

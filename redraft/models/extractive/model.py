@@ -17,7 +17,7 @@ from redraft.models.base import Reply, Request, Sampling
 from redraft.models.extractive.registry import handler_for
 from redraft.prompts.contract import Given_, Value_
 
-VERSION = 2
+VERSION = 3
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 _CHARACTERS_PER_TOKEN = 4

@@ -8,11 +8,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from redraft.models.extractive.details import Detail, details
-from redraft.models.extractive.forms import read_claim
-from redraft.models.extractive.lexicon import CONNECTIVE, PRONOUN
+from redraft.models.extractive.forms import Claim, read_claim
+from redraft.models.extractive.lexicon import CONNECTIVE, PRONOUN, SPEECH
 from redraft.models.extractive.prose import cut, finish, plain
 from redraft.models.extractive.registry import answers
+from redraft.models.extractive.retelling import Retelling
 from redraft.models.extractive.source import Source
+from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import carries, keys, words
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.ranking import rank
@@ -22,6 +24,9 @@ from redraft.text.words import count_words
 
 # A sentence that points back to another is brought in only where no other serves nearly as well.
 _ADRIFT = 0.8
+_MUCH_LONGER = 1.5
+# What somebody says is no sentence of a summary.
+_SPOKEN = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +84,9 @@ def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     draft = _read(given.summary, given.keep)
     source = Source([given.document]) if given.document else None
+    retelling = Retelling(source) if source else None
     for point in given.points:
-        changed = _applied(draft, point, source)
+        changed = _applied(draft, point, source, retelling)
         fitting = _fitted(changed, given.words)
         if fitting is not None and fitting.units:
             draft = fitting
@@ -97,7 +103,15 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
     return _Draft(tuple(units), summary[end:])
 
 
-def _applied(draft: _Draft, point: Point, source: Source | None) -> _Draft:
+def _is_unsupported(point: Point) -> bool:
+    """Whether a sentence is called wrong and nothing is said of what the document has instead."""
+    return point.task == "correct" and bool(point.sentence) and not point.evidence and not point.answer
+
+
+def _applied(draft: _Draft, point: Point, source: Source | None, retelling: Retelling | None) -> _Draft:
+    if source and retelling and _is_unsupported(point):
+        # A judge without understanding calls much unsupported that the document says in words of its own.
+        point = point.model_copy(update={"evidence": _nearest(point.sentence, source, retelling)})
     if point.task == "correct" or (point.task == "change" and point.sentence and point.evidence):
         return _corrected(draft, point)
     sentence = _needed(point)
@@ -147,19 +161,39 @@ def _marked(text: str, point: Point) -> Iterator[tuple[Detail, set[str]]]:
 
 
 def _needed(point: Point) -> str:
-    """The sentence of the evidence that says most of what the point asks for."""
+    """The sentence of the evidence that says most of what the point asks for, behind the one that it points back to."""
     wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
     answer = {key for key in keys(point.answer) if carries(key)}
-    best, most = "", -1.0
+    best, most, before = "", -1.0, ""
     for span in sentences(point.evidence):
         found = point.evidence[span.start : span.end]
         if not ends_sentence(plain(found)):  # a heading, or the rest of a line, is nothing to put into a summary
             continue
         text = finish(plain(found))
+        if text[:1].islower():  # it would be read as a part of the sentence before it
+            continue
         own = set(keys(text))
         leans = PRONOUN.match(text) or CONNECTIVE.match(text)
         worth = (len(own & wanted) + len(own & answer)) * (_ADRIFT if leans else 1.0)
         if own and worth > most:
+            best, most = f"{before} {text}" if leans and before else text, worth
+        before = text
+    return best
+
+
+def _nearest(sentence: str, source: Source, retelling: Retelling) -> str:
+    """The document's own sentence about the same thing; nothing where it has none."""
+    of = words(sentence)
+    best, most = "", 0.0
+    for line, worth in (retelling.nearest(Claim(sentence, of, 0, len(of))) if of else {}).items():
+        text = source.text_of(line)
+        if not ends_sentence(plain(text)) or not states(text, source.lines[line].keys):
+            continue
+        # One that is much longer would push others out.
+        worth *= min(1.0, _MUCH_LONGER * len(of) / len(source.lines[line].words))
+        worth *= _ADRIFT if PRONOUN.match(text) or CONNECTIVE.match(text) else 1.0
+        worth *= _SPOKEN if SPEECH.search(text) else 1.0
+        if worth > most:
             best, most = text, worth
     return best
 

@@ -122,14 +122,16 @@ def _stem(token: str) -> str:
         token = token[:-3] + "y"
     elif token.endswith("s") and not token.endswith(("ss", "us", "is")):
         token = token[:-1]
+    if token.endswith("ied") and len(token) > 4:
+        return token[:-3] + "y"
     for ending in ("ing", "ed"):
         base = token.removesuffix(ending)
         if base != token and len(base) > 2 and any(vowel in base for vowel in "aeiouy"):
+            if base in NEGATIONS:  # "noted" is no "not"
+                return base + "e"
             doubled = len(base) > 3 and base[-1] == base[-2] and base[-1] not in "lsz"
             token = base[:-1] if doubled else base
             break
-    if token.endswith("ied") and len(token) > 4:
-        return token[:-3] + "y"
     return token[:-1] if token.endswith("e") and len(token) > 4 else token
 
 

@@ -60,6 +60,17 @@ def test_only_the_sentence_that_is_needed_is_brought_in() -> None:
     assert set(split(_revised(point))) - set(split(SUMMARY)) == {"Captain Renn met Ada Quill at noon."}
 
 
+def test_a_sentence_that_points_back_comes_with_the_one_before_it() -> None:
+    evidence = "It was late. Matthias Crane sat at the bottom of the stairs. He had been dead for two days."
+    changed = _revised(_add(evidence, question="How long had Matthias been dead?", answer="two days"))
+    assert "Matthias Crane sat at the bottom of the stairs. He had been dead for two days." in changed
+    assert "It was late" not in changed
+
+
+def test_the_rest_of_a_broken_sentence_is_not_brought_in() -> None:
+    assert _revised(_add("came through from the relay station ten minutes late.", answer="ten minutes")) == SUMMARY
+
+
 def test_nothing_is_said_twice() -> None:
     assert _revised(_add(SENTENCES[3]), _add("x"), _add("")) == _revised(_add("x"))
     assert _revised(_add(SENTENCES[4]), _add(SENTENCES[4])).count(SENTENCES[4]) == 1
@@ -97,6 +108,27 @@ def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
     assert _revised(_correct(said, "Not so", SENTENCES[3]), summary=summary) == SUMMARY
     assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f" {SENTENCES[3]}", "")
     assert _revised(_correct("Nobody said this."), summary=summary) == summary
+
+
+def test_what_is_called_unsupported_is_replaced_by_what_the_document_says_of_it() -> None:
+    said = "For more than two decades Ruth kept the notebook of her dead father."
+    summary = SUMMARY.replace(SENTENCES[5], said)
+    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY
+    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+@pytest.mark.parametrize(
+    "said", ["Zebras graze on the moon.", "Zebras and giraffes graze quietly while a forgotten notebook rusts."]
+)
+def test_what_is_unsupported_and_like_nothing_in_the_document_is_dropped(said: str) -> None:
+    summary = SUMMARY.replace(SENTENCES[5], said)
+    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+
+
+def test_nothing_is_replaced_by_what_the_summary_says_already() -> None:
+    said = "Ruth had kept her father's notebook for many years."
+    summary = f"{SUMMARY} {said}"
+    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY
 
 
 def test_the_last_sentence_is_not_dropped() -> None:

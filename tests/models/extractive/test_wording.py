@@ -21,6 +21,9 @@ from tests.text.hostile import raw_texts
         ("the 4th of May", "the 4 of may"),
         ("He says the boards", "he says the board"),
         ("Ｈｅｓｔｅｒ", "Hester"),
+        ("He noted it", "he note it"),
+        ("noting", "notes"),
+        ("She tried", "she tries"),
     ],
 )
 def test_spelling_and_tokenisation_make_no_difference(one: str, other: str) -> None:
