@@ -138,12 +138,17 @@ class _Asker:
         self._take([one for one in left if not one.matters], count)
         self._take(left, count, again=True)
         if len(self._asked) < count:  # what cannot be put as a question in good English leaves a gap to fill
-            self._take([candidate for sentence in self._told for candidate in self._gaps(sentence)], count)
+            gaps = [candidate for sentence in self._told for candidate in self._gaps(sentence)]
+            self._take([*gaps], count)
+            self._take(gaps, count, patterned=True)
         self._asked.sort(key=lambda asked: -asked.worth)
         return [asked.question for asked in self._asked]
 
-    def _take(self, left: list[_Candidate], count: int, *, again: bool = False) -> None:
-        """Ask the questions that are worth most beside those asked already, or `again` about the same sentences."""
+    def _take(self, left: list[_Candidate], count: int, *, again: bool = False, patterned: bool = False) -> None:
+        """Ask the questions that are worth most beside those asked already, or `again` about the same sentences.
+
+        Of a text that is `patterned`, in which all sentences are much alike, those are asked that have other answers.
+        """
         tries = _TRIES * count
         parts = max(1, count // _QUESTIONS_A_PART)
         while left and len(self._asked) < count and tries:
@@ -157,24 +162,12 @@ class _Asker:
 
             best = max(left, key=gain)
             left.remove(best)
-            if not self._is_asked(best, again=again) and self._is_answered(best.question):
+            asked_before = any(
+                _is_same(asked, best) if patterned else _alike(asked, best, again=again) for asked in self._asked
+            )
+            if not asked_before and self._is_answered(best.question):
                 self._kinds.update(best.sorts)
                 self._asked.append(best)
-
-    def _is_asked(self, candidate: _Candidate, *, again: bool) -> bool:
-        """Whether another question asks for much the same, or is about the same sentence."""
-        return any(self._alike(asked, candidate, again=again) for asked in self._asked)
-
-    def _alike(self, asked: _Candidate, candidate: _Candidate, *, again: bool) -> bool:
-        one, other = asked.question, candidate.question
-        if one.question == other.question:
-            return True
-        if one.quote == other.quote and again:
-            return bool(concepts(one.answer) & concepts(other.answer))
-        if asked.sorts[1] != candidate.sorts[1]:
-            return one.quote == other.quote and not _TOLD_IN_PASSING & {asked.sorts[1], candidate.sorts[1]}
-        shared = len(asked.asks_of & candidate.asks_of)
-        return one.quote == other.quote or shared > _SAME * min(len(asked.asks_of), len(candidate.asks_of))
 
     def _is_answered(self, question: DocumentQuestion) -> bool:
         """Whether the excerpt gives the answer that is meant."""
@@ -291,6 +284,25 @@ class _Asker:
             return "who"
         before = text[: detail.start].split()[-1:]
         return "where" if before and before[0].lower() in ("in", "at", "to", "from", "near", "of") else "what"
+
+
+def _is_same(asked: _Candidate, candidate: _Candidate) -> bool:
+    """Whether one sentence is asked about twice, or the same is asked for."""
+    one, other = asked.question, candidate.question
+    return one.quote == other.quote or bool(concepts(one.answer) & concepts(other.answer))
+
+
+def _alike(asked: _Candidate, candidate: _Candidate, *, again: bool) -> bool:
+    """Whether two questions ask for much the same, or are about the same sentence."""
+    one, other = asked.question, candidate.question
+    if one.question == other.question:
+        return True
+    if one.quote == other.quote and again:
+        return bool(concepts(one.answer) & concepts(other.answer))
+    if asked.sorts[1] != candidate.sorts[1]:
+        return one.quote == other.quote and not _TOLD_IN_PASSING & {asked.sorts[1], candidate.sorts[1]}
+    shared = len(asked.asks_of & candidate.asks_of)
+    return one.quote == other.quote or shared > _SAME * min(len(asked.asks_of), len(candidate.asks_of))
 
 
 def _question(question: str, kind: Kind, answer: str, sentence: Told) -> DocumentQuestion:

@@ -8,7 +8,7 @@ families by themselves, but for an ending that looks English.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from redraft.models.extractive.verbs import IRREGULAR
 from redraft.models.extractive.wording import is_negation, is_number, keys
@@ -33,13 +33,12 @@ _SHORTEST_STEM = 4
 _VOWELS = frozenset("aeiouy")
 
 
-def _irregular() -> Mapping[str, str]:
+@cache
+def _first_forms() -> Mapping[str, str]:
+    """What stands for each irregular word. Made when it is first needed: keys take a second to load."""
     forms = {keys(form)[0]: keys(plain)[0] for form, plain in IRREGULAR.items()}
     groups = (keys(group) for group in _DERIVED.replace("\n", " ").split(";"))
     return forms | {form: group[0] for group in groups for form in group}
-
-
-_FIRST_FORM = _irregular()
 
 
 @lru_cache(maxsize=100_000)
@@ -49,13 +48,19 @@ def family(key: str) -> str:
         return key
     stem = key
     for _ in range(_AT_MOST):
-        if stem in _FIRST_FORM:
-            return _FIRST_FORM[stem]
+        if stem in _first_forms():
+            return _first_forms()[stem]
         shorter = _without_ending(stem)
         if shorter == stem:
             break
         stem = shorter
     return _plain(stem)
+
+
+@cache
+def families_of(text: str) -> frozenset[str]:
+    """The families of the words of a list."""
+    return frozenset(map(family, keys(text)))
 
 
 def _without_ending(stem: str) -> str:

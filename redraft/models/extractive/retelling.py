@@ -15,12 +15,12 @@ from typing import NamedTuple
 
 from redraft.models.extractive.aliases import Name, Names
 from redraft.models.extractive.details import details
-from redraft.models.extractive.families import family
+from redraft.models.extractive.families import families_of, family
 from redraft.models.extractive.forms import Claim
 from redraft.models.extractive.lexicon import PERSONAL
 from redraft.models.extractive.source import Source
 from redraft.models.extractive.statements import is_heading
-from redraft.models.extractive.wording import carries, is_negation, keys
+from redraft.models.extractive.wording import carries, is_negation
 
 # What a summary tells in one sentence takes a text up to so many.
 _STRETCH = 6
@@ -46,7 +46,7 @@ _BESIDE = 2
 # How far before a word what denies it may stand, where it is sought, and where it is not to be.
 _DENIED_NEAR, _DENIED_JUST_BEFORE = 5, 2
 # Verbs that say that something is not so, or does not happen.
-_DENIALS = frozenset(map(family, keys("refuse fail lack deny prevent avoid unable hardly stop miss forbid reject")))
+_DENIALS = "refuse fail lack deny prevent avoid unable hardly stop miss forbid reject"
 
 
 class _Told(NamedTuple):
@@ -270,7 +270,7 @@ def _next_telling(keys: Sequence[str], at: int) -> list[str]:
 
 
 def _denies(keys: Iterable[str]) -> bool:
-    return any(is_negation(key) or family(key) in _DENIALS for key in keys)
+    return any(is_negation(key) or family(key) in families_of(_DENIALS) for key in keys)
 
 
 def _is_denied(word: str, keys: Sequence[str], reach: int) -> bool:
