@@ -10,11 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redraft.domain import Document, Totals
+    from redraft.domain import Document, KeyFact, KeyFacts, Totals, Tree
     from redraft.drafting import resume, summarize
     from redraft.errors import RedraftError
     from redraft.preparing import prepare
-    from redraft.refining import evaluate, fork, refine
+    from redraft.refining import build_pack, evaluate, fork, refine
     from redraft.results import Result, read_result
     from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "Document": "redraft.domain",
     "Judging": "redraft.settings",
+    "KeyFact": "redraft.domain",
+    "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
     "RedraftError": "redraft.errors",
     "Refinement": "redraft.settings",
@@ -30,6 +32,8 @@ _HOMES = {
     "Settings": "redraft.settings",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
+    "Tree": "redraft.domain",
+    "build_pack": "redraft.refining",
     "evaluate": "redraft.refining",
     "fork": "redraft.refining",
     "load": "redraft.text.documents",
@@ -43,6 +47,8 @@ _HOMES = {
 __all__ = [
     "Document",
     "Judging",
+    "KeyFact",
+    "KeyFacts",
     "Limits",
     "RedraftError",
     "Refinement",
@@ -50,6 +56,8 @@ __all__ = [
     "Settings",
     "Store",
     "Totals",
+    "Tree",
+    "build_pack",
     "evaluate",
     "fork",
     "load",

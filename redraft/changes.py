@@ -108,7 +108,7 @@ def difference(before: Turn, after: Turn) -> Difference:
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     """What it is about: a question of the document's, or a claim of a sentence, even if that was changed since."""
     if finding.metric in CONTENT:
-        return finding.metric, finding.question or finding.explanation
+        return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 
 
@@ -133,7 +133,7 @@ class _Credits:
         about = self._by_old.get(finding.sentence, _NOBODY)
         if about != _NOBODY and self._changes[about].after:
             return about
-        for sentence in self._resting.get(finding.question, ()):
+        for sentence in self._resting.get(finding.question or finding.expected, ()):
             if sentence in self._by_new:
                 return self._by_new[sentence]
         return about if about != _NOBODY else self._holding(finding)
@@ -149,13 +149,14 @@ class _Credits:
 
 
 def _resting_on(turn: Turn) -> dict[str, list[str]]:
-    """Which sentences of the draft the judges' answers to the document's questions rest on, by question."""
+    """Which sentences of the draft answer the document's questions, or state its key facts, as the judges have it."""
     texts = {statement.id: statement.sentence for statement in statements_of(turn.draft.text)}
     resting: dict[str, list[str]] = {}
     for evaluation in turn.evaluations.values():
-        asked = evaluation.details.get("questions")
-        for one in asked if isinstance(asked, list) else []:
-            resting[one["question"]] = [texts[number] for number in one["sentences"] if number in texts]
+        for item, items in (("question", "questions"), ("fact", "facts")):
+            judged = evaluation.details.get(items)
+            for one in judged if isinstance(judged, list) else []:
+                resting[one[item]] = [texts[number] for number in one["sentences"] if number in texts]
     return resting
 
 

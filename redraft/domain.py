@@ -129,7 +129,11 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing wrong with a draft, precise enough to act on. The explanation is an instruction in plain words."""
+    """One thing wrong with a draft, precise enough to act on.
+
+    The explanation is an instruction in plain words, and in our own: whoever revises does as it says. What a text or a
+    model says stands in the other fields.
+    """
 
     metric: str
     kind: str
@@ -141,13 +145,14 @@ class Finding:
     found: str = ""
     """What the draft says."""
     expected: str = ""
-    """What the document says."""
+    """What the document says, or in which way it says otherwise."""
     evidence: Evidence | None = None
 
     @property
     def id(self) -> str:
         """The same for the same complaint about the same words, in whichever draft."""
-        return content_id("\n".join((self.metric, self.kind, self.sentence, self.question, self.explanation)))[:12]
+        about = self.question or ("" if self.sentence else self.expected)
+        return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
 
 Outcome = Literal["scored", "not_applicable", "failed"]
@@ -192,6 +197,74 @@ class Pack:
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
+    imported: bool = False
+
+
+Perspective = Literal["analytical", "narrative"]
+"""What a tree of key facts is about: what the text means and argues, or what happens in it."""
+Level = Literal["root", "branch", "leaf"]
+
+
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a key fact was pruned: the dimension in which it failed, and the validator's reason.
+
+    Besides the three dimensions a fact may be `orphaned`, or `unjudged` where nobody gave a verdict on it.
+    """
+
+    dimension: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFact:
+    """A fact that a good summary may state. The numbers of a tree's facts follow each other depth first, from 1."""
+
+    id: int
+    level: Level
+    parent: int | None
+    text: str
+    evidence: Evidence
+    objections: tuple[Objection, ...] = ()
+    """Empty for a fact that is kept; one that is pruned stays on record."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether summaries are judged by it."""
+        return not self.objections
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The key facts of one stretch of a document from one perspective, and the question that they answer."""
+
+    chunk: int
+    perspective: Perspective
+    span: Span
+    position: float
+    """Where in the document the middle of the stretch is, from 0 to 1."""
+    facts: tuple[KeyFact, ...]
+    query: str = ""
+    """Empty where nothing of the tree was kept, or no question came back."""
+
+    @property
+    def kept(self) -> tuple[KeyFact, ...]:
+        """The facts that summaries are judged by, depth first."""
+        return tuple(fact for fact in self.facts if fact.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """The trees of one document, in its order: the part of its pack that recall and faithfulness are judged by."""
+
+    id: str
+    document: str
+    builder: str
+    validator: str
+    prompt_hashes: Mapping[str, str]
+    trees: tuple[Tree, ...]
+    missing: tuple[str, ...] = ()
+    """What could not be built, and why."""
     imported: bool = False
 
 

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import get_args
 
 from redraft.domain import Document
 from redraft.errors import RunError
 from redraft.events import Observer, unobserved
 from redraft.models.base import Model
+from redraft.models.budget import Budget
 from redraft.models.opening import resolve
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, check_judging, prepare, recall, record
+from redraft.preparing import Order, Prepared, check_judging, prepare, recall, record
 from redraft.results import Result, read_result
 from redraft.session import Reviewer, Session
-from redraft.settings import Judging, Limits, MetricName, Refinement, Settings
-from redraft.staff import hire, located
+from redraft.settings import USUAL_METRICS, Judging, Limits, Refinement, Settings
+from redraft.staff import Hired, hire, located
+from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
@@ -32,6 +33,8 @@ class Means:
     judges: Sequence[Model] = ()
     reviewer: Reviewer | None = None
     observer: Observer = unobserved
+    budget: Budget | None = None
+    """One for several runs together; otherwise each has its own."""
 
     async def begin(self, source: str | Document, settings: Settings, order: Order) -> Result:
         """Begin a run of any kind, and work on it to its end."""
@@ -43,7 +46,30 @@ class Means:
         hired = hire(prepared.settings, order.judging, limits, self.prices, self.model, self.judges)
         run = record(prepared, order, limits, self.store)
         with self.store.claim(run.id):
-            return await Session(self.store, run, prepared, hired, self.observer, self.reviewer).go()
+            return await self._session(run, prepared, hired).go()
+
+    async def go_on(self, key: str) -> Result:
+        """Go on with a run of any kind where it stopped."""
+        store = self.store
+        run = store.runs.get(key)
+        if run.kind == "chunk-size":
+            raise RunError(f"run {run.id} is part of an experiment", hint="repeat `redraft experiment chunk-size`")
+        if self.model is None:
+            resolve(run.settings)
+        elif self.model.identity != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self.model.identity}")
+        if run.status == "done" and not store.runs.gaps(run.id):
+            return read_result(store, run.id)
+        with store.claim(run.id):
+            if self.limits is not None:
+                store.runs.set_limits(run.id, self.limits)
+            prepared = await asyncio.to_thread(recall, store, run)
+            run = store.runs.get(run.id)
+            hired = hire(run.settings, run.judging, run.limits, self.prices, self.model, self.judges)
+            return await self._session(run, prepared, hired).go()
+
+    def _session(self, run: Run, prepared: Prepared, hired: Sequence[Hired]) -> Session:
+        return Session(self.store, run, prepared, hired, self.observer, self.reviewer, self.budget)
 
     def judging(self, judging: Judging | None, refinement: Refinement | None, settings: Settings) -> Judging:
         """How drafts are judged: by the metrics of the goals too, and by the judges that were handed over."""
@@ -53,7 +79,7 @@ class Means:
         else:
             judging = located(judging, settings)
         goals = refinement.goals if refinement else {}
-        metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or get_args(MetricName)
+        metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or (() if judging.build else USUAL_METRICS)
         return judging.model_copy(update={"metrics": metrics})
 
 
@@ -96,17 +122,4 @@ async def resume(
 
     A run that is done stays as it is; but the chunks that it had to leave out are tried again.
     """
-    run = store.runs.get(key)
-    if model is None:
-        resolve(run.settings)
-    elif model.identity != run.settings.model:
-        raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {model.identity}")
-    if run.status == "done" and not store.runs.gaps(run.id):
-        return read_result(store, run.id)
-    with store.claim(run.id):
-        if limits is not None:
-            store.runs.set_limits(run.id, limits)
-        prepared = await asyncio.to_thread(recall, store, run)
-        run = store.runs.get(run.id)
-        hired = hire(run.settings, run.judging, run.limits, prices, model, judges)
-        return await Session(store, run, prepared, hired, observer, reviewer).go()
+    return await Means(store, limits, prices, model, judges, reviewer, observer).go_on(key)

@@ -56,7 +56,16 @@ class Noted:
     message: str
 
 
-Event = RunStarted | StageStarted | CallStarted | CallAnswered | CallFailed | Noted
+@dataclass(frozen=True, slots=True)
+class PartDone:
+    """One of many parts of an experiment is done with, or has failed."""
+
+    name: str
+    number: int
+    of: int
+
+
+Event = RunStarted | StageStarted | CallStarted | CallAnswered | CallFailed | Noted | PartDone
 Observer = Callable[[Event], None]
 
 

@@ -15,10 +15,11 @@ from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.models.opening import resolve, tokenizer_of
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.prompts.catalog import JUDGING
+from redraft.prompts.catalog import FACTUAL, JUDGING
 from redraft.prompts.drafting import STRATEGIES
+from redraft.prompts.keyfacts import JUDGE_CHUNK
 from redraft.prompts.revising import REVISE
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.settings import KEYFACT_METRICS, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -54,13 +55,37 @@ class Order:
     parent: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What follows from the settings without a look at the document, except at its length."""
+
+    settings: Settings
+    tokenizer: Tokenizer
+    book: PromptBook
+    warnings: tuple[str, ...]
+
+
 def prepare(
     source: str | Document, settings: Settings, model: Model | None = None, given: str | None = None
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
+    document = load(source) if isinstance(source, str) else source
+    settled = _settle(document, settings, model, given)
+    chunks = chunk(document, settled.tokenizer, settled.settings.chunk_budget)
+    plan = Planner(document, chunks, settled.settings, settled.tokenizer).plan(settled.book)
+    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, settled.warnings)
+
+
+def identify(document: Document, settings: Settings, order: Order) -> str:
+    """The identity that a run of these settings has: whoever knows it finds the run again."""
+    settled = _settle(document, settings, None, order.given)
+    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement)
+    return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
+
+
+def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
-    document = load(source) if isinstance(source, str) else source
     words = count_words(document.text)
     if not words:
         raise DocumentError("there is not one word in the document", place=document.source)
@@ -70,16 +95,17 @@ def prepare(
         limit = fitting_words(settings.words, words)
     settings = settings.model_copy(update={"words": limit})
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
-    chunks = chunk(document, tokenizer, settings.chunk_budget)
-    book = PromptBook(settings.prompts)
-    plan = Planner(document, chunks, settings, tokenizer).plan(book)
-    return Prepared(document, settings, chunks, tokenizer, book, plan, (warning,) if warning else ())
+    return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
 
 
 def check_judging(judging: Judging, document: Document, store: Store) -> None:
     """Refuse a pack of another document, and an embedding model that cannot be had."""
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+    if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
+        raise UsageError(
+            f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
+        )
     if judging.embeddings:
         load_encoder(judging.embeddings)
     elif judging.similarity == "cosine" and "consistency" in judging.metrics:
@@ -149,6 +175,9 @@ def prompt_hashes(
 ) -> dict[str, str]:
     """The hashes of the prompts that a run uses: others may come and go."""
     prompts = [*STRATEGIES[settings.strategy]]
+    if judging and judging.build == "marks":
+        return {JUDGE_CHUNK.name: book.hash(JUDGE_CHUNK)}
     prompts += JUDGING if judging else ()
+    prompts += FACTUAL if judging and (judging.build == "keyfacts" or {*judging.metrics} & KEYFACT_METRICS) else ()
     prompts += (REVISE,) if refinement else ()
     return {prompt.name: book.hash(prompt) for prompt in prompts}

@@ -70,11 +70,15 @@ async def build_pack(
     judges: Sequence[Model] = (),
     observer: Observer = unobserved,
 ) -> Result:
-    """Build the pack that a document's summaries are judged by, in a run that judges none; a known one is kept."""
+    """Build what a document's summaries are judged by, in a run that judges none; what is known is kept.
+
+    That is what `judging.build` names: the questions, or else the key facts.
+    """
     means = Means(store, limits, prices, model, judges, None, observer)
     settings = _given(settings)
-    order = Order(means.judging(judging, None, settings).model_copy(update={"metrics": ()}))
-    return await means.begin(source, settings, order)
+    judging = (judging or Judging()).model_copy(update={"metrics": ()})
+    judging = judging.model_copy(update={"build": judging.build or "questions"})
+    return await means.begin(source, settings, Order(means.judging(judging, None, settings)))
 
 
 async def fork(

@@ -17,7 +17,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import Command
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import Examiner, reply_tokens
+from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
@@ -32,6 +32,8 @@ from redraft.graphs.incremental import incremental_graph
 from redraft.graphs.partial import best_so_far
 from redraft.graphs.refine import RefiningContext, refining_graph
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.models.base import Model
+from redraft.models.budget import Budget
 from redraft.preparing import Prepared
 from redraft.results import Result, read_result
 from redraft.settings import EXTRACTIVE, Judging
@@ -57,6 +59,39 @@ _REVISION_TOKENS = 2000
 Reviewer = Callable[[ReviewRequest], Awaitable[ReviewAnswer]]
 
 
+@dataclass(slots=True)
+class Record:
+    """Why a run came to its end, once it has."""
+
+    reason: str = "complete"
+
+
+@asynccontextmanager
+async def on_record(store: Store, run: str) -> AsyncIterator[Record]:
+    """Record that a run is being worked on, then how that ended and how long it took."""
+    record, began = Record(), time.monotonic()
+    store.runs.set_status(run, "running")
+    try:
+        yield record
+    except BudgetError as error:
+        store.runs.set_status(run, "stopped", stop_reason="budget", error=_described(error))
+        raise
+    except RedraftError as error:
+        store.runs.set_status(run, "failed", stop_reason=error.code, error=_described(error))
+        raise
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        store.runs.set_status(run, "interrupted", stop_reason="cancelled")
+        raise
+    except Exception as error:
+        described = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
+        store.runs.set_status(run, "failed", stop_reason="bug", error=described)
+        raise
+    else:
+        store.runs.set_status(run, "done", stop_reason=record.reason)
+    finally:
+        store.runs.add_seconds(run, time.monotonic() - began)
+
+
 @dataclass(frozen=True, slots=True)
 class Session:
     """A run at work. `reviewer` is the person who looks at findings, where the run asks for one."""
@@ -67,46 +102,33 @@ class Session:
     hired: Sequence[Hired]
     observer: Observer
     reviewer: Reviewer | None = None
+    budget: Budget | None = None
+    """The budget that the run shares with others, in place of one of its own."""
 
     async def go(self) -> Result:
         """Work until there is nothing left to do; whatever ends it sooner is recorded with the run."""
-        run, began = self.run, time.monotonic()
+        run = self.run
         self.observer(RunStarted(run.id))
         for warning in self.prepared.warnings:
             self.observer(Noted(warning))
-        self.store.runs.set_status(run.id, "running")
         try:
-            reason = await self._work()
+            async with on_record(self.store, run.id) as record:
+                record.reason = await self._work()
         except BudgetError as error:
             kept = self._has_draft() or self._keep_partial(error)
-            self.store.runs.set_status(run.id, "stopped", stop_reason="budget", error=_described(error))
             if not kept or run.kind == "evaluate":
                 raise
-        except RedraftError as error:
-            self.store.runs.set_status(run.id, "failed", stop_reason=error.code, error=_described(error))
-            raise
-        except (asyncio.CancelledError, KeyboardInterrupt):
-            self.store.runs.set_status(run.id, "interrupted", stop_reason="cancelled")
-            raise
-        except Exception as error:
-            described = {"code": "bug", "message": f"{type(error).__name__}: {error}", "hint": "please report it"}
-            self.store.runs.set_status(run.id, "failed", stop_reason="bug", error=described)
-            raise
-        else:
-            self.store.runs.set_status(run.id, "done", stop_reason=reason)
-        finally:
-            self.store.runs.add_seconds(run.id, time.monotonic() - began)
         return read_result(self.store, run.id)
 
     async def _work(self) -> str:
         """All stages of the run; returns why it ended."""
         run = self.run
         async with (
-            at_work(self.hired, run, self.prepared.book, self.store, self.observer) as staff,
+            at_work(self.hired, run, self.prepared.book, self.store, self.observer, self.budget) as staff,
             checkpointer(self.store) as saver,
         ):
-            if run.kind == "pack":
-                return await self._build_pack(staff)
+            if run.kind in ("pack", "keyfacts"):
+                return await self._build(staff)
             draft = await self._first_draft(staff, saver)
             if run.judging is not None:
                 jury = await asyncio.to_thread(self._jury, staff, run.judging)
@@ -116,13 +138,18 @@ class Session:
                 await jury.judge(draft)
         return "gaps" if self.store.runs.gaps(run.id) else "complete"
 
-    async def _build_pack(self, staff: Staff) -> str:
-        """The document's questions and nothing else; the run's judging names the pack that it came to."""
+    async def _build(self, staff: Staff) -> str:
+        """The document's questions or key facts and nothing else; the run's judging names what it came to."""
         run = self.run
         assert run.judging is not None
-        self.observer(StageStarted("questions about the document", 0))
-        pack = await (await asyncio.to_thread(self._jury, staff, run.judging)).pack()
-        self.store.runs.set_judging(run.id, run.judging.model_copy(update={"pack": pack.id}))
+        jury = await asyncio.to_thread(self._jury, staff, run.judging)
+        if run.kind == "pack":
+            self.observer(StageStarted("questions about the document", 0))
+            built = {"pack": (await jury.pack()).id}
+        else:
+            self.observer(StageStarted("key facts of the document", 0))
+            built = {"keyfacts": (await jury.completed()).id}
+        self.store.runs.set_judging(run.id, run.judging.model_copy(update=built))
         return "complete"
 
     async def _first_draft(self, staff: Staff, saver: AsyncSqliteSaver) -> str:
@@ -193,20 +220,30 @@ class Session:
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
         passages = Passages(prepared.document, prepared.tokenizer, encoder)
         tokens = prepared.plan.document_tokens
-        panel = tuple(
-            Examiner(
-                judge,
-                prepared.book,
-                self.store.judgments,
-                sample=run.settings.sample * judging.repeat + turn,
-                temperature=run.settings.temperature,
-                reply_tokens=reply_tokens(run.settings.context_tokens),
-            )
-            for judge in staff.judges
-            for turn in range(judging.repeat)
-        )
+        first = run.settings.sample * judging.repeat
+        panel = tuple(self._judge(model, first + turn) for model in staff.judges for turn in range(judging.repeat))
         desk = EvidenceDesk(prepared.document, passages, prepared.tokenizer, run.settings.context_tokens, tokens)
-        return Jury(self.store, desk, panel, evaluators(judging, encoder), judging, self.observer)
+        return Jury(
+            self.store,
+            desk,
+            panel,
+            evaluators(judging, encoder),
+            judging,
+            self.observer,
+            validator=self._judge(staff.validator, first),
+            query=run.settings.query,
+        )
+
+    def _judge(self, model: Model, sample: int) -> Judge:
+        settings = self.run.settings
+        return Judge(
+            model,
+            self.prepared.book,
+            self.store.judgments,
+            sample=sample,
+            temperature=settings.temperature,
+            reply_tokens=reply_tokens(settings.context_tokens),
+        )
 
     def _pen(self, staff: Staff) -> Pen:
         settings = self.run.settings

@@ -11,7 +11,13 @@ from pydantic import BaseModel, ConfigDict, Field
 Strategy = Literal["hierarchical", "incremental", "direct", "given"]
 """`given`: the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine"]
-MetricName = Literal["coverage", "consistency"]
+MetricName = Literal["coverage", "consistency", "keyfact_recall", "faithfulness"]
+USUAL_METRICS: tuple[MetricName, ...] = ("coverage", "consistency")
+"""What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
+for by name."""
+KEYFACT_METRICS: frozenset[MetricName] = frozenset({"keyfact_recall", "faithfulness"})
+BuildName = Literal["questions", "keyfacts", "marks"]
+PerspectiveName = Literal["both", "analytical", "narrative"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
@@ -55,7 +61,10 @@ class Judging(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     metrics: tuple[MetricName, ...] = ()
-    """None named is all of them."""
+    """None named is the usual ones; with `build`, none."""
+    build: BuildName | None = None
+    """What to build instead of judging a draft: the document's questions, or its trees of key facts; or marks for its
+    chunks, by which their size is chosen."""
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
     base_url: str | None = None
@@ -75,6 +84,12 @@ class Judging(BaseModel):
     """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
     pack: str | None = None
     """The id of the pack to use; without one, the document's own is used, or built."""
+    keyfacts: str | None = None
+    """The id of the trees to use; without one, the document's own are used, or built."""
+    perspective: PerspectiveName = "both"
+    """From which perspectives there are trees."""
+    validator: str | None = None
+    """The model that validates key facts; without one, the first judge validates what it has found itself."""
 
 
 class Refinement(BaseModel):

@@ -134,7 +134,12 @@ def _turn_json(turn: Turn) -> dict[str, object]:
 
 def place_of(document: Document, span: Span) -> str:
     """Where in a document something stands, for people: its chapter, and how far into the document that is."""
-    percent = f"{100 * span.start // max(1, len(document.text))}%"
+    percent = percent_of(document, span.start)
     within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
     titles = [one.title for one in within if one.title != document.title]
     return f"{titles[-1]}, {percent}" if titles else percent
+
+
+def percent_of(document: Document, offset: int) -> str:
+    """How far into a document something stands, for people."""
+    return f"{100 * offset // max(1, len(document.text))}%"

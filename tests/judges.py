@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
-from redraft.domain import Document, Usage
+from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.events import Observer, unobserved
 from redraft.models.base import Model, Request
@@ -25,6 +26,7 @@ from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence
+from redraft.refining import build_pack
 from redraft.results import Result
 from redraft.session import Reviewer
 from redraft.text.documents import parse
@@ -34,7 +36,11 @@ KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
 AGREES = {True: "agrees", False: "contradicts"}
 _KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
-_SHAPES = {prompt.returns.__name__: name for name, prompt in PROMPTS.items() if prompt.returns is not str}
+_BOOK = PromptBook()
+_SHAPES: dict[str, list[str]] = defaultdict(list)
+for _name, _prompt in PROMPTS.items():
+    if _prompt.returns is not str:
+        _SHAPES[_prompt.returns.__name__].append(_name)
 _ITEM = r'<{tag} n="(\d+)">\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
@@ -59,6 +65,31 @@ def told(*numbers: int, wrong: Mapping[int, str] | None = None) -> str:
 def keepers_in(text: str) -> dict[int, str]:
     """The keepers that a text tells of."""
     return {int(number): name for number, name in _KEEPER.findall(text)}
+
+
+def fact_of(number: int, name: str = "") -> str:
+    """The sentence that tells of a keeper."""
+    return f"The keeper number {number} is called {name or f'Tom{number}'}."
+
+
+def tree_of(keepers: Sequence[tuple[int, str]]) -> Json:
+    """Key facts on keepers by fours: a root, a branch with a leaf, and a branch without, or two where one is left."""
+    facts = [fact_of(*keeper) for keeper in keepers]
+    fours = [facts[at : at + 4] for at in range(0, len(facts), 4)]
+    if len(fours) > 1 and len(fours[-1]) == 1:
+        fours[-2:] = [fours[-2] + fours[-1]]
+    return {
+        "roots": [
+            {
+                "fact": four[0],
+                "branches": [
+                    {"fact": four[1 % len(four)], "leaves": four[2:3]},
+                    *({"fact": fact, "leaves": []} for fact in four[3:]),
+                ],
+            }
+            for four in fours
+        ]
+    }
 
 
 def asked_of(question: str) -> int:
@@ -103,7 +134,7 @@ class Sheet:
     def numbers(self) -> list[int]:
         """The numbers of what is to be judged."""
         known = PROMPTS[self.prompt].given.model_fields
-        judged = [field for field in ("questions", "candidates", "pairs", "sentences") if field in known]
+        judged = [field for field in ("facts", "questions", "candidates", "pairs", "sentences") if field in known]
         return list(self.items(judged[0])) if judged else []
 
     def limit(self, pattern: str) -> int:
@@ -193,6 +224,59 @@ class Keepers:
             ]
         }
 
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        return tree_of(list(keepers_in(sheet.within("excerpt")).items()))
+
+    def keyfacts_narrative(self, sheet: Sheet) -> Said:
+        return tree_of(list(keepers_in(sheet.within("excerpt")).items())[::-1])
+
+    def facts_faithful(self, sheet: Sheet) -> Said:
+        known = keepers_in(sheet.within("excerpt"))
+        return {
+            "facts": [
+                {"id": n, "reason": "names", "quote": f"keeper number {number} is called", "verdict": verdict}
+                for n, item in sheet.items("facts").items()
+                for number, name in keepers_in(item["text"]).items()
+                for verdict in ["pass" if known.get(number) == name else "fail"]
+            ]
+        }
+
+    def facts_objective(self, sheet: Sheet) -> Said:
+        return {"facts": [{"id": n, "reason": "a bare name", "verdict": "pass"} for n in sheet.numbers]}
+
+    def facts_significant(self, sheet: Sheet) -> Said:
+        return {"facts": [{"id": n, "reason": "who they are", "verdict": "pass"} for n in sheet.numbers]}
+
+    def query_analytical(self, sheet: Sheet) -> Said:
+        return {"query": f"Why are the keepers {', '.join(map(str, _told_in(sheet)))} called so?"}
+
+    def query_narrative(self, sheet: Sheet) -> Said:
+        return {"query": f"Who came after whom of the keepers {', '.join(map(str, _told_in(sheet)))}?"}
+
+    def align_facts(self, sheet: Sheet) -> Said:
+        told_in = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
+        return {
+            "facts": [
+                {"id": n, "stated": "yes" if places else "no", "sentences": places}
+                for n, item in sheet.items("facts").items()
+                for places in [[m for m, told in told_in.items() if keepers_in(item["text"]).items() <= told.items()]]
+            ]
+        }
+
+    def verify_sentences(self, sheet: Sheet) -> Said:
+        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
+        return {
+            "sentences": [
+                {"id": n, **_verified(keepers_in(sentence_of(item)), known)}
+                for n, item in sheet.items("sentences").items()
+            ]
+        }
+
+    def judge_chunk(self, sheet: Sheet) -> Said:
+        facts = len(keepers_in(sheet.within("excerpt")))
+        marks = {"validity": min(5, 1 + facts // 10), "coherence": 4, "cross_content": 1}
+        return {"major_facts": facts, "connections": 0, "explanation": "A list of keepers.", **marks}
+
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for point in sheet.items("points").values():
@@ -203,9 +287,27 @@ class Keepers:
         """The summary when one point is dealt with."""
         if point["task"] == "change":
             return f"{text} {point['instruction']}"
-        number = asked_of(point["question"])
-        right = f"The keeper number {number} is called {point['answer']}."
+        if "question" in point:
+            right = f"The keeper number {asked_of(point['question'])} is called {point['answer']}."
+        else:
+            source = point.get("evidence", "") if point["task"] == "correct" else point["answer"]
+            right = " ".join(fact_of(*known) for known in keepers_in(source).items())
         return text.replace(point["sentence"], right) if point["task"] == "correct" else f"{text} {right}"
+
+
+def _told_in(sheet: Sheet) -> list[int]:
+    return sorted(number for item in sheet.items("facts").values() for number in keepers_in(item["fact"]))
+
+
+def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
+    """What is wrong with a sentence that tells of these keepers, going by those that are known."""
+    for number, name in told_of.items():
+        if number not in known:
+            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "category": "out_of_article"}
+        if known[number] != name:
+            reason = f"The sentence says {name}, the passages {known[number]}."
+            return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
+    return {"reason": "It is so.", "quote": "", "category": "none"}
 
 
 class Lazy(Keepers):
@@ -234,17 +336,22 @@ def seen_on(wire: Seen) -> Sheet:
     plain = re.search(r'"title": "(\w+)", "type": "object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
-    return Sheet(_SHAPES.get(shape, "revise"), text, len(wire.messages) > 1, room)
+    return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise"], text), text, len(wire.messages) > 1, room)
+
+
+def _prompt_of(names: Sequence[str], text: str) -> str:
+    """Which of some prompts that are replied to in the same shape a text is: the one with most of its lines in it."""
+    lines = {name: [line for line in _BOOK.source(name).splitlines() if "{" not in line] for name in names}
+    return max(names, key=lambda name: sum(line in text for line in lines[name]) / len(lines[name]))
 
 
 def function_model(script: Script, identity: str = "function") -> FunctionModel:
     """The script as a model without a wire."""
-    book = PromptBook()
 
     def answer(request: Request[Any, Any]) -> Line:
         sheet = Sheet(
             request.prompt.name,
-            book.render(request.prompt, request.given),
+            _BOOK.render(request.prompt, request.given),
             request.complaint is not None,
             request.sampling.max_tokens or 0,
         )
@@ -327,6 +434,28 @@ class Court:
             judges=judges,
             observer=observer,
         )
+
+    async def keyfacts(
+        self,
+        *,
+        document: Document | None = None,
+        limits: Limits | None = None,
+        settings: Mapping[str, Any] | None = None,
+        observer: Observer = unobserved,
+        **judging: Any,
+    ) -> KeyFacts:
+        """Grow the key facts of a document."""
+        result = await build_pack(
+            document or self.document,
+            self.settings(settings),
+            store=self.store,
+            judging=Judging(build="keyfacts", **judging),
+            limits=limits,
+            model=self.model,
+            observer=observer,
+        )
+        assert result.run.judging is not None
+        return self.store.keyfacts.get(result.run.judging.keyfacts or "")
 
     async def refine(
         self,

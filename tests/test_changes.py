@@ -112,7 +112,7 @@ def turn(text: str, *found: Finding, failed: str = "", details: dict[str, object
             findings=tuple(one for one in found if one.metric == name),
             details=details or {},
         )
-        for name in ("coverage", "consistency")
+        for name in ("coverage", "consistency", "keyfact_recall", "faithfulness")
     }
     return Turn(Round(0, "d"), Draft("d", "r", 0, "given", text, 1), evaluations, ())
 
@@ -140,6 +140,32 @@ def test_the_judge_knows_better_than_the_words_which_sentence_answers() -> None:
     found = difference(turn("", UNANSWERED), after)
 
     assert [change.answers for change in found.changes] == [(), (UNANSWERED,)]
+
+
+LIGHT = finding("keyfact_recall", "missing root", expected="Ruth Crane keeps the light.")
+OIL = finding("keyfact_recall", "missing leaf", expected="The oil comes from Wickmouth.")
+
+
+def test_each_missing_fact_is_a_complaint_of_its_own_and_credited_to_the_sentence_that_states_it() -> None:
+    details: dict[str, object] = {"facts": [{"fact": LIGHT.expected, "sentences": [2]}]}
+    after = turn("Oil is dear. Nobody else but Ruth looks after the lamp.", OIL, details=details)
+    found = difference(turn("Oil is dear.", LIGHT, OIL), after)
+
+    assert LIGHT.id != OIL.id
+    assert [change.answers for change in found.changes] == [(LIGHT,)]
+    assert (found.answered, found.new) == ((), ())
+
+
+def test_an_unfaithful_sentence_is_credited_with_its_correction_whatever_the_judge_said_of_it() -> None:
+    wrong = finding("faithfulness", "entity", sentence="The keeper is called Bob Ash.", expected="It says Tom Ash.")
+    found = difference(turn(wrong.sentence, wrong), turn("The keeper is called Tom Ash."))
+    assert [change.answers for change in found.changes] == [(wrong,)]
+
+    again = replace(wrong, expected="The passages say Tom Ash.")
+    assert again.id == wrong.id
+    found = difference(turn(wrong.sentence, wrong), turn(f"It rains. {wrong.sentence}", again))
+    assert [change.answers for change in found.changes] == [()]
+    assert (found.answered, found.new) == ((), ())
 
 
 def test_evidence_is_looked_for_where_the_answer_is_in_other_words() -> None:

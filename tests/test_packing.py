@@ -13,7 +13,8 @@ from redraft import Store
 from redraft.domain import Document, Pack
 from redraft.errors import PackError, RedraftError, RunError
 from redraft.evaluators.packs import pack_id
-from redraft.packing import built, choose, import_pack, pack_json, read_pack_file
+from redraft.packfile import pack_json, read_pack_file
+from redraft.packing import Packed, built, choose, import_pack
 from redraft.refining import build_pack
 from redraft.settings import Judging
 from redraft.text.documents import parse
@@ -38,7 +39,7 @@ def elsewhere(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 async def exported(court: Court) -> Json:
     pack = await build(court)
-    return json.loads(json.dumps(pack_json(pack, court.document)))
+    return json.loads(json.dumps(pack_json(court.document, pack, None)))
 
 
 async def build(court: Court, questions: int = 40) -> Pack:
@@ -53,7 +54,7 @@ async def build(court: Court, questions: int = 40) -> Pack:
     return built(court.store, result)
 
 
-def bring(store: Store, content: Json | bytes, document: Document | None) -> Pack:
+def bring(store: Store, content: Json | bytes, document: Document | None) -> Packed:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     return import_pack(store, data, document, "pack.json")
 
@@ -76,25 +77,29 @@ async def test_building_is_a_run_that_makes_no_draft_and_the_pack_is_the_one_tha
 async def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
     court: Court, elsewhere: Store, exported: Json
 ) -> None:
-    pack = bring(elsewhere, exported, court.document)
+    brought = bring(elsewhere, exported, court.document)
+    pack = brought.questions
 
+    assert pack is not None
     assert pack.imported
     assert elsewhere.packs.get(pack.id) == pack
-    assert pack_json(pack, court.document) == exported
+    assert brought.to_json() == exported
     assert elsewhere.packs.imported(court.document.id) == pack
-    assert bring(elsewhere, exported, None) == pack
+    assert bring(elsewhere, exported, None) == brought
     assert len(elsewhere.packs.all()) == 1
 
 
 async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Court) -> None:
     small, large = await build(court, 2), await build(court, 4)
-    assert choose(court.store, court.document) == large
-    assert choose(court.store, court.document, small.id[:8]) == small
+    assert choose(court.store, court.document).questions == large
+    assert choose(court.store, court.document, small.id[:8]).questions == small
 
     for wanted in (small, large, small):
         # It was built here, so it is known already: importing it decides which one is used.
-        bring(court.store, json.loads(json.dumps(pack_json(wanted, court.document))), court.document)
-        assert choose(court.store, court.document).id == wanted.id
+        bring(court.store, json.loads(json.dumps(pack_json(court.document, wanted, None))), court.document)
+        chosen = choose(court.store, court.document).questions
+        assert chosen is not None
+        assert chosen.id == wanted.id
         result = await court.evaluate(told(1), metrics=("coverage",))
         assert result.evaluations["coverage"].details["pack"] == wanted.id
 
@@ -102,7 +107,7 @@ async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Cou
 def test_without_a_pack_the_next_step_is_told(court: Court) -> None:
     with pytest.raises(PackError) as error:
         choose(court.store, court.document)
-    assert "redraft pack build keepers.md" in error.value.hint
+    assert "redraft pack build keepers.md, or redraft keyfacts keepers.md" in error.value.hint
 
 
 async def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, court: Court) -> None:
@@ -135,9 +140,13 @@ SPOILED: dict[str, Callable[[Json], object]] = {
     "nothing": lambda content: None,
     "another format": edit("format", "something"),
     "no version": edit("version", "1"),
-    "a newer version": edit("version", 2),
+    "a newer version": edit("version", 3),
+    "version 0": edit("version", 0),
     "a version that is true": edit("version", True),
     "no questions": edit("questions", []),
+    "nothing at all": lambda content: {**content, "id": None, "questions": []},
+    "no id": edit("id", None),
+    "no model": edit("model", None),
     "questions that are none": edit("questions", {"0": 1}),
     "too many questions": lambda content: {**content, "questions": content["questions"] * 400},
     "another id": edit("id", "0" * 16),
@@ -210,13 +219,15 @@ async def test_twice_the_same_question_is_refused_even_under_a_fitting_id(
 
 async def test_what_a_later_version_adds_is_passed_over(court: Court, elsewhere: Store, exported: Json) -> None:
     exported["license"] = "CC0"
-    assert bring(elsewhere, exported, court.document).id == exported["id"]
+    brought = bring(elsewhere, exported, court.document).questions
+    assert brought is not None
+    assert brought.id == exported["id"]
 
 
 def test_a_file_that_cannot_be_one_is_not_read(tmp_path: Path) -> None:
     large = tmp_path / "large.json"
     with large.open("wb") as file:
-        file.truncate(20_000_000)
+        file.truncate(70_000_000)
     for path in (large, tmp_path, tmp_path / "missing.json"):
         with pytest.raises(RedraftError):
             read_pack_file(str(path))

@@ -13,8 +13,9 @@ from redraft.text.quotes import locate
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
-_NEAR = 2
-_FAR = 12
+# How many passages are looked at for each item, and how many where those say nothing of it.
+NEAR = 2
+FAR = 12
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
 _LONGEST_QUOTE = 600
@@ -46,15 +47,26 @@ class EvidenceDesk:
         """The tokens of evidence that a prompt has room for."""
         return int(self.window * _SHARE_OF_WINDOW)
 
-    def evidence(self, question: str, *, wide: bool) -> list[Span]:
-        """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places."""
+    def evidence(self, question: str, *, wide: bool, within: Span | None = None) -> list[Span]:
+        """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places.
+
+        With `within` that place is all that there is to read, whole where it fits.
+        """
+        if within is not None:
+            near = self.nearest(question, FAR, within) if self._tokens([within]) > self.room else []
+            return near or [within]
         if wide and self.document_tokens <= self.room:
             return [Span(0, len(self.document.text))]
         named = self._named(question)
         if named and not wide:
             return named
-        near = [passage.span for passage in self.passages.nearest(question, _FAR if wide else _NEAR)]
+        near = [passage.span for passage in self.passages.nearest(question, FAR if wide else NEAR)]
         return list(dict.fromkeys([*named, *near]))
+
+    def nearest(self, text: str, count: int, within: Span) -> list[Span]:
+        """The places within a part of the document that are nearest to a text, the best first."""
+        found = (passage.span for passage in self.passages.nearest(text, count, within))
+        return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
 
     def _named(self, question: str) -> list[Span]:
         """The passages that hold word for word what the question quotes: a search by rare terms may pass them over."""
@@ -96,7 +108,8 @@ class EvidenceDesk:
             if parts[-1] and filled + tokens > self.room:
                 parts.append([])
                 filled = 0
-            parts[-1].append(statement)
+            # What a sentence points back to is the one before it in its part, if it is not the first.
+            parts[-1].append(statement.model_copy(update={"before": ""}) if parts[-1] else statement)
             filled += tokens
         return parts
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
-import textwrap
 from collections.abc import Iterator, Sequence
 
-from redraft.cli.render import count, score
+from redraft.cli.levels import by_level
+from redraft.cli.render import count, score, spaced
+from redraft.cli.render import wrapped as _wrapped
 from redraft.domain import Document, Evaluation, Finding
 from redraft.text.cleaning import one_line
 from redraft.tracing import place_of
 
 SHOWN = 10
-_WIDEST, _NARROWEST = 100, 40
 _LABEL = 14
 _QUOTE = 240
-_ITEMS = {"coverage": "question", "consistency": "claim"}
+_ITEMS = {"coverage": "question", "consistency": "claim", "keyfact_recall": "fact", "faithfulness": "sentence"}
 
 
 def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN, rest: str = "") -> Iterator[str]:
@@ -27,7 +26,8 @@ def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN
     if one.outcome == "scored":
         yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
     else:
-        yield from _wrapped(f"{one.metric} {one.outcome.replace('_', ' ')}: {one_line(one.reason, 300)}", "", "  ")
+        yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
+    yield from by_level(one)
     yield from _panel(one)
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
@@ -53,13 +53,13 @@ def _panel(one: Evaluation) -> Iterator[str]:
 
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
     """A finding in lines, under a number."""
-    about = finding.question or finding.explanation
-    yield from _wrapped(f"{one_line(finding.kind)}: {one_line(about, _QUOTE)}", f"{number:>4}  ", " " * 6)
+    about = one_line(_about(finding), _QUOTE)
+    yield from _wrapped(f"{spaced(finding.kind)}: {about}", f"{number:>4}  ", " " * 6)
     quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
     rows = [
         ("sentence", quoted),
         ("summary says", one_line(finding.found, _QUOTE)),
-        ("document says", _expected(finding)),
+        ("document says" if finding.question else "reason", _expected(finding)),
         ("evidence", _evidence(finding, document)),
     ]
     for label, text in rows:
@@ -69,10 +69,19 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
 
 def brief(finding: Finding) -> str:
     """A finding in one line."""
-    about = _short(finding.question or finding.explanation, 120)
-    if finding.expected:
-        return f"{finding.kind}: {about} -> {_short(finding.expected, 80)}"
-    return f"{finding.kind}: {about}"
+    quoted = f"“{finding.sentence}”" if finding.task == "correct" and not finding.question else ""
+    about = f"{spaced(finding.kind)}: {_short(quoted or _about(finding), 120)}"
+    return about if _is_missing(finding) or not finding.expected else f"{about} -> {_short(finding.expected, 80)}"
+
+
+def _about(finding: Finding) -> str:
+    """What it is about: a question, what is missing, or else what is to be done."""
+    return finding.expected if _is_missing(finding) else finding.question or finding.explanation
+
+
+def _is_missing(finding: Finding) -> bool:
+    """Whether what the document says is not the answer to anything, but is itself what the summary lacks."""
+    return finding.task == "add" and not finding.question and bool(finding.expected)
 
 
 def _short(text: str, width: int) -> str:
@@ -84,8 +93,9 @@ def _short(text: str, width: int) -> str:
 
 def _expected(finding: Finding) -> str:
     if finding.expected:
-        return one_line(finding.expected, _QUOTE)
-    return "nothing about it" if finding.task == "correct" else ""
+        return "" if _is_missing(finding) else one_line(finding.expected, _QUOTE)
+    # Without a question there is nothing that the document was silent about.
+    return "nothing about it" if finding.task == "correct" and finding.question else ""
 
 
 def _evidence(finding: Finding, document: Document) -> str:
@@ -100,8 +110,3 @@ def wrapped(texts: Sequence[str], mark: str) -> Iterator[str]:
     """Texts as wrapped paragraphs, each behind a mark."""
     for text in texts:
         yield from _wrapped(text, mark, " " * len(mark))
-
-
-def _wrapped(text: str, first: str, later: str) -> list[str]:
-    width = max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
-    return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)

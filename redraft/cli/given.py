@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.settings import BuildName, Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
 
 M = TypeVar("M", bound="BaseModel")
@@ -32,6 +32,9 @@ _JUDGING = {
     "threshold": "threshold",
     "embeddings": "embeddings",
     "pack": "pack",
+    "keyfacts": "keyfacts",
+    "perspective": "perspective",
+    "validator": "validator",
 }
 _REFINEMENT = {
     "goal": "goals",
@@ -67,22 +70,43 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
 
 
 def judging(given: Given, refinement: Refinement | None = None) -> Judging:
-    """How drafts are judged: by the metrics given, else by those of the goals, else by all."""
+    """How drafts are judged: by the metrics given, else by those of the goals, else by the usual ones."""
     from redraft.evaluators.similarity import similarity
-    from redraft.settings import Judging, MetricName
+    from redraft.settings import USUAL_METRICS, Judging
 
     named = _named(given, _JUDGING)
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    made = _checked(Judging, {**named, "metrics": metrics or get_args(MetricName)}, _JUDGING)
+    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, _JUDGING)
     if made.embeddings is None:
         # What cannot be had without a model of embeddings is refused before anything is spent.
         similarity(made.similarity, None)
     return made
 
 
+def building(given: Given, what: BuildName) -> Judging:
+    """How something is built that drafts are judged by."""
+    return judging(given).model_copy(update={"metrics": (), "build": what})
+
+
+def check_query(given: Given, judging: Judging) -> None:
+    """Refuse a query on the command line that no metric would look at."""
+    from redraft.settings import KEYFACT_METRICS
+
+    if typed(given, ("query",)) and KEYFACT_METRICS.isdisjoint(judging.metrics):
+        raise UsageError(
+            f"--query makes no difference to {' and '.join(judging.metrics)}",
+            hint="add --metric keyfact_recall, or --metric faithfulness",
+        )
+
+
 def known_pack(judging: Judging, store: Store) -> Judging:
-    """The judging with the whole id of its pack, or an error where there is no such pack."""
-    return judging.model_copy(update={"pack": store.packs.get(judging.pack).id}) if judging.pack else judging
+    """The judging with the whole ids of its pack and its key facts, or an error where there are none such."""
+    known: dict[str, str] = {}
+    if judging.pack:
+        known["pack"] = store.packs.get(judging.pack).id
+    if judging.keyfacts:
+        known["keyfacts"] = store.keyfacts.get(judging.keyfacts).id
+    return judging.model_copy(update=known)
 
 
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:
@@ -132,8 +156,8 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
 def _no_metric(option: str, name: object) -> UsageError:
     from redraft.settings import MetricName
 
-    there_are = " and ".join(get_args(MetricName))
-    return UsageError(f"{option}: there is no metric {name!r}; there are {there_are}")
+    *others, last = get_args(MetricName)
+    return UsageError(f"{option}: there is no metric {name!r}; there are {', '.join(others)} and {last}")
 
 
 def _readable(value: object) -> object:

@@ -73,7 +73,7 @@ def _found(turn: Turn) -> Iterator[str]:
     """What was wrong, in numbers."""
     for name, one in turn.evaluations.items():
         kinds = Counter(finding.kind for finding in one.findings)
-        parts = [f"{number} {kind}" for kind, number in kinds.most_common()]
+        parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":
@@ -117,8 +117,8 @@ def _text(change: Change) -> str:
 
 def _end(trace: Trace) -> Iterator[str]:
     result, run = trace.result, trace.run
-    if run.kind == "pack":
-        yield f"this run built the questions of a document: redraft resume {run.id} shows them"
+    if run.kind in render.BUILDS:
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: redraft show {run.id}"
     elif run.judging is None:
         yield "this run was made without judging, so there is no more to tell"
         if trace.turns:

@@ -17,6 +17,8 @@ Examples:
   redraft evaluate book.txt summary.md --metric coverage --json
   redraft evaluate book.txt - --model openai:gpt-5-mini --repeat 3 < summary.md
   redraft evaluate book.txt summary.md --judge openai:a --judge openai:b --judge openai:c
+  redraft evaluate book.txt summary.md --metric keyfact_recall --metric faithfulness
+  redraft evaluate book.txt answer.md --metric keyfact_recall --query "Why ...?"
 \b
 The exit code is 3 when a metric could not be judged, or the budget is used up.
 """
@@ -26,6 +28,7 @@ Examples:
   redraft refine book.txt summary.md
   redraft refine book.txt summary.md --goal coverage=0.9 --goal consistency=0.95 --rounds 6
   redraft refine book.txt summary.md --model openai:gpt-5-mini --judge openai:gpt-5 -o better.md
+  redraft refine book.txt summary.md --goal keyfact_recall=0.5 --goal faithfulness=0.9
   redraft refine book.txt summary.md --review
 \b
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
@@ -46,6 +49,7 @@ Examples:
 @click.argument("source")
 @click.argument("summary")
 @options.metric_option
+@options.query
 @options.judging_options
 @options.model_options
 @options.limit_options
@@ -77,6 +81,7 @@ def evaluate(
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
+    asked.check_query(given, judging)
     text, table = _draft(source, summary), price_table(prices)
     if dry_run:
         return show_plan(source, settings, Order(judging, given=text), table, limits, as_json=as_json)

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 import click
 
 from redraft.cli.config import read_config
+from redraft.cli.experiments import experiment
 from redraft.cli.judging import evaluate, fork, refine
+from redraft.cli.keyfacts import keyfacts
 from redraft.cli.packs import pack
 from redraft.cli.prompts import prompts
 from redraft.cli.runs import runs, show
@@ -28,6 +30,7 @@ Examples:
   redraft summarize book.txt --model openai:gpt-5-mini --dry-run
   redraft evaluate book.txt summary.md
   redraft refine book.txt summary.md --goal coverage=0.8 --goal consistency=0.9
+  redraft keyfacts book.txt
   redraft trace 3fa2c1d0
   redraft resume 3fa2c1d0
 \b
@@ -45,7 +48,9 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-for command in (summarize, evaluate, refine, resume, runs, show, trace, diff, fork, pack, prompts):
+_WORK = (summarize, evaluate, refine, resume, fork, keyfacts, pack, experiment)
+_LOOK = (runs, show, trace, diff, prompts)
+for command in (*_WORK, *_LOOK):
     app.add_command(command)
 
 

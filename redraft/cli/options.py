@@ -42,26 +42,43 @@ dry_run = click.option(
 )
 prices = option("--prices", metavar="FILE", help="TOML file with prices of models; goes before the built-in table.")
 
+words = option(
+    "--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; without it, one that fits."
+)
 length_options = together(
-    option(
-        "--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; without it, one that fits."
-    ),
+    words,
     option("--query", metavar="TEXT", help="Summarize what answers this question."),
 )
-
-drafting_options = together(
-    option(
-        "--strategy",
-        type=click.Choice(["hierarchical", "incremental", "direct"]),
-        default="hierarchical",
-        help="How the summary is drafted.",
-    ),
-    length_options,
-    option("--chunk-tokens", type=click.IntRange(min=16), metavar="N", default=2048, help="Most tokens of a chunk."),
+query = option(
+    "--query",
+    metavar="TEXT",
+    help="The question that the summary answers: the query of a tree of `redraft keyfacts`, by whose facts it is"
+    " judged.",
 )
 
-model_options = together(
-    option("--model", metavar="NAME", default="extractive", help="extractive (built in), or openai:NAME."),
+strategy = option(
+    "--strategy",
+    type=click.Choice(["hierarchical", "incremental", "direct"]),
+    default="hierarchical",
+    help="How the summary is drafted.",
+)
+chunk_tokens = option(
+    "--chunk-tokens", type=click.IntRange(min=16), metavar="N", default=2048, help="Most tokens of a chunk."
+)
+drafting_options = together(strategy, length_options, chunk_tokens)
+
+temperature = option(
+    "--temperature", type=click.FloatRange(0, 2), metavar="T", help="For every prompt, in place of each one's own."
+)
+prompt_set = option(
+    "--prompts", metavar="SET|DIR", default="standard", help="standard, simple (weak models), or a directory."
+)
+draw_options = together(
+    temperature,
+    prompt_set,
+    option("--sample", type=click.IntRange(min=0), metavar="N", default=0, help="Another number, another draw."),
+)
+setup_options = together(
     option("--base-url", metavar="URL", help="OpenAI-compatible server; default OPENAI_BASE_URL."),
     option(
         "--context-tokens",
@@ -70,27 +87,46 @@ model_options = together(
         default=8192,
         help="Most tokens of a prompt with its reply.",
     ),
-    option(
-        "--temperature", type=click.FloatRange(0, 2), metavar="T", help="For every prompt, in place of each one's own."
-    ),
-    option("--prompts", metavar="SET|DIR", default="standard", help="standard, simple (weak models), or a directory."),
-    option("--sample", type=click.IntRange(min=0), metavar="N", default=0, help="Another number, another draw."),
+    draw_options,
+)
+model_options = together(
+    option("--model", metavar="NAME", default="extractive", help="extractive (built in), or openai:NAME."),
+    setup_options,
 )
 
-asking_options = together(
+judge_base_url = option(
+    "--judge-base-url", metavar="URL", help="OpenAI-compatible server of the judges, where it is another."
+)
+
+judge_options = together(
     option(
         "--judge",
         multiple=True,
         metavar="NAME",
-        help="Model that judges, in place of --model; several decide by majority. The first asks the questions.",
+        help="Model that judges, in place of --model; several decide by majority. The first asks the questions and"
+        " finds the key facts.",
     ),
-    option("--judge-base-url", metavar="URL", help="OpenAI-compatible server of the judges, where it is another."),
+    judge_base_url,
+)
+
+questions = option(
+    "--questions",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Most questions about the document: their number grows with the root of its length, up to N.  [default: 40]",
+)
+
+keyfact_options = together(
     option(
-        "--questions",
-        type=click.IntRange(1, 1000),
-        metavar="N",
-        help="Most questions about the document: their number grows with the root of its length, up to N."
-        "  [default: 40]",
+        "--perspective",
+        type=click.Choice(["both", "analytical", "narrative"]),
+        help="Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both."
+        "  [default: both]",
+    ),
+    option(
+        "--validator",
+        metavar="NAME",
+        help="Model that validates key facts, in place of the first judge, who finds them.",
     ),
 )
 
@@ -117,13 +153,20 @@ verdict_options = together(
     option(
         "--embeddings", metavar="MODEL", help="A sentence-transformers model, by name or path, to find passages by too."
     ),
-    option("--pack", metavar="ID", help="Judge by this pack, not by the document's own: see `redraft pack list`."),
+    option(
+        "--pack", metavar="ID", help="Judge by these questions, not by the document's own: see `redraft pack list`."
+    ),
+    option("--keyfacts", metavar="ID", help="Judge by these key facts, not by the document's own."),
 )
 
-judging_options = together(asking_options, verdict_options)
+judging_options = together(judge_options, questions, keyfact_options, verdict_options)
 
 metric_option = option(
-    "--metric", multiple=True, metavar="NAME", help="coverage or consistency; may be repeated.  [default: all]"
+    "--metric",
+    multiple=True,
+    metavar="NAME",
+    help="coverage, consistency, keyfact_recall or faithfulness; may be repeated. The key facts for keyfact_recall cost"
+    " about ten readings of the document, once.  [default: coverage and consistency]",
 )
 
 refining_options = together(

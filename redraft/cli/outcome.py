@@ -1,4 +1,4 @@
-"""What a command prints at its end: a summary, a judgment or a pack, for people or for programs."""
+"""What a command prints at its end: a summary, a judgment, or what was built, for people or for programs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from redraft.cli import findings, render
+from redraft.cli import findings, render, trees
 from redraft.cli.running import write
 from redraft.domain import Document, Pack
-from redraft.packing import built, pack_json
+from redraft.packfile import keyfacts_json, pack_json
+from redraft.packing import built, built_keyfacts
 from redraft.results import Result
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
@@ -20,13 +21,22 @@ _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
 def finish(
-    store: Store, result: Result, *, output: str | None = None, as_json: bool, quiet: bool, show_all: bool = False
+    store: Store,
+    result: Result,
+    *,
+    output: str | None = None,
+    as_json: bool,
+    quiet: bool,
+    show_all: bool = False,
+    pruned: bool = False,
 ) -> int:
     """Print what the run was for; returns the exit code."""
     if result.run.kind == "evaluate":
         _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
     elif result.run.kind == "pack":
-        _built(store, result, as_json=as_json, quiet=quiet)
+        _questions(store, result, as_json=as_json, quiet=quiet)
+    elif result.run.kind == "keyfacts":
+        return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
     else:
         _summary(result, output, as_json=as_json, quiet=quiet)
     return _DONE if result.complete else _SHORT
@@ -58,16 +68,29 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
         render.closing(result, None, scores=False)
 
 
-def _built(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
     pack, document = built(store, result), store.documents.get(result.run.document)
     if as_json:
-        render.echo_json(pack_json(pack, document))
+        render.echo_json(pack_json(document, pack, None))
     else:
         for line in pack_lines(pack, document):
             click.echo(line)
     if not quiet:
         render.closing(result, None)
         render.say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+
+
+def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
+    keyfacts, document = built_keyfacts(store, result), store.documents.get(result.run.document)
+    if as_json:
+        render.echo_json(keyfacts_json(document, keyfacts))
+    else:
+        for line in trees.keyfacts_lines(keyfacts, document, pruned=pruned):
+            click.echo(line)
+    if not quiet:
+        render.closing(result, None)
+        render.say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")
+    return _SHORT if keyfacts.missing else _DONE
 
 
 def pack_lines(pack: Pack, document: Document) -> list[str]:

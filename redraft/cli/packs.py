@@ -1,13 +1,20 @@
-"""`redraft pack`: build, export, import and list the questions that documents are judged by."""
+"""`redraft pack`: build, export, import and list what the summaries of a document are judged by."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import options
 from redraft.errors import UsageError
+from redraft.text.cleaning import one_line
+
+if TYPE_CHECKING:
+    from redraft.domain import KeyFacts, Pack
+    from redraft.packing import Packed
+    from redraft.store.store import Store
 
 _GROUP_EPILOG = """\b
 Examples:
@@ -19,9 +26,9 @@ Examples:
 
 @click.group(epilog=_GROUP_EPILOG)
 def pack() -> None:
-    """Questions about a document, by which all summaries of it are judged.
+    """Questions about a document, and its key facts, by which all summaries of it are judged.
 
-    A pack is built once, when it is first needed. Share it, so that others measure by the same yardstick.
+    They are built once, when they are first needed. Share them, so that others measure by the same yardstick.
     """
 
 
@@ -34,27 +41,35 @@ Examples:
 
 @pack.command("build", epilog=_BUILD_EPILOG)
 @click.argument("source")
-@options.asking_options
+@options.judge_options
+@options.questions
 @options.model_options
 @options.limit_options
 @options.prices
+@options.dry_run
 @options.db
 @options.as_json
 @options.quiet
-def build_pack(source: str, db: str | None, prices: str | None, as_json: bool, quiet: bool, **given: Any) -> int:
-    """Build the pack of SOURCE, unless it is there already, and show its questions.
+def build_pack(
+    source: str, dry_run: bool, db: str | None, prices: str | None, as_json: bool, quiet: bool, **given: Any
+) -> int:
+    """Build the questions about SOURCE, unless they are there already, and show them.
 
-    It is the one that evaluate and refine use under the same options.
+    They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
     from redraft.cli import given as asked
     from redraft.cli.outcome import finish
+    from redraft.cli.plans import show_plan
     from redraft.cli.running import work
     from redraft.models.prices import price_table
+    from redraft.preparing import Order
     from redraft.refining import build_pack as run
     from redraft.store.store import Store
 
-    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "questions")
     table = price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(judging), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
             lambda display: run(
@@ -80,35 +95,40 @@ Examples:
 
 @pack.command("export", epilog=_EXPORT_EPILOG)
 @click.argument("source")
-@click.option("--pack", "key", metavar="ID", help="Which pack, where there are several: see `redraft pack list`.")
+@click.option("--pack", "pack_id", metavar="ID", help="Which questions, where there are several: see `pack list`.")
+@click.option("--keyfacts", "keyfacts_id", metavar="ID", help="Which key facts, where there are several.")
 @click.option("--output", "-o", metavar="FILE", help="Write the pack to a file instead of stdout.")
 @options.db
 @options.quiet
-def export_pack(source: str, key: str | None, output: str | None, db: str | None, quiet: bool) -> int:
-    """Print the pack of SOURCE as JSON that holds all that it takes to use it elsewhere.
+def export_pack(
+    source: str, pack_id: str | None, keyfacts_id: str | None, output: str | None, db: str | None, quiet: bool
+) -> int:
+    """Print the questions and the key facts of SOURCE as JSON that holds all that it takes to use them elsewhere.
 
-    That is the pack that was imported last, or else the one that was built last.
+    Those that were imported last, or else those that were built last.
     """
     from pathlib import Path
 
-    from redraft.cli.render import count, json_text, origin, say
+    from redraft.cli.render import json_text, say
     from redraft.cli.running import check_output, write
-    from redraft.packing import choose, pack_json
+    from redraft.packing import choose
     from redraft.store.store import Store
     from redraft.text.documents import load
 
     check_output(output)
     document = load(source)
     with Store(db) as store:
-        chosen = choose(store, document, key)
-    text = json_text(pack_json(chosen, document))
+        chosen = choose(store, document, pack_id, keyfacts_id)
+    text = json_text(chosen.to_json())
     if output:
         write(Path(output).expanduser(), text + "\n", "name another place with -o")
     else:
         click.echo(text)
     if not quiet:
-        where = f" written to {output}" if output else ""
-        say(f"pack {chosen.id}{where}: {count(len(chosen.questions), 'question')}, {origin(chosen)}")
+        for line in _contents(chosen):
+            say(line)
+        if output:
+            say(f"written to {output}")
     return 0
 
 
@@ -129,9 +149,9 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
-    from redraft.cli.render import count, echo_json, origin, say
+    from redraft.cli.render import echo_json, say
+    from redraft.packfile import read_pack_file
     from redraft.packing import import_pack as store_pack
-    from redraft.packing import pack_json, read_pack_file
     from redraft.store.store import Store
     from redraft.text.documents import load
 
@@ -143,54 +163,70 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
-        about = store.documents.get(imported.document)
     if as_json:
-        echo_json(pack_json(imported, about))
+        echo_json(imported.to_json())
     if not quiet:
-        say(f"pack {imported.id}: {count(len(imported.questions), 'question')}, {origin(imported)}")
-        say(f"summaries of {about.title} are judged by it from now on")
+        for line in _contents(imported):
+            say(line)
+        say(f"summaries of {one_line(imported.document.title, 60)} are judged by this from now on")
     return 0
+
+
+def _contents(packed: Packed) -> Iterator[str]:
+    """What is in a pack, and where it comes from."""
+    from redraft.cli import render, trees
+
+    if pack := packed.questions:
+        yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
+    if keyfacts := packed.keyfacts:
+        yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}"
 
 
 @pack.command("list")
 @options.db
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
-    """List all packs, newest first."""
+    """List all questions and key facts, newest first."""
     from redraft.cli.render import echo_json, say, table
     from redraft.store.store import Store
-    from redraft.text.cleaning import one_line
 
     with Store(db) as store:
-        listed = [(one, created, store.documents.title(one.document)) for one, created in store.packs.all()]
+        listed = _listed(store)
     if as_json:
-        echo_json(
-            [
-                {
-                    "pack": one.id,
-                    "created": created,
-                    "document": one.document,
-                    "title": title,
-                    "model": one.model,
-                    "questions": len(one.questions),
-                    "imported": one.imported,
-                }
-                for one, created, title in listed
-            ]
-        )
+        echo_json(listed)
     elif not listed:
         say("No packs yet. Make one: redraft pack build FILE")
     else:
-        rows = [
-            (
-                one.id,
-                created[:16].replace("T", " "),
-                str(len(one.questions)),
-                one_line(one.model, 30),
-                "imported" if one.imported else "built",
-                one_line(title, 40),
-            )
-            for one, created, title in listed
-        ]
-        table([("PACK", "WHEN (UTC)", "QUESTIONS", "MODEL", "ORIGIN", "TITLE"), *rows])
+        table([("ID", "WHEN (UTC)", "WHAT", "MODEL", "ORIGIN", "TITLE"), *map(_row, listed)])
     return 0
+
+
+def _listed(store: Store) -> list[dict[str, Any]]:
+    """The contract of `pack list --json`."""
+    listed = [
+        _entry(store, one, created, kind="questions", model=one.model, questions=len(one.questions))
+        for one, created in store.packs.all()
+    ]
+    for one, created in store.keyfacts.all():
+        facts, by = sum(len(tree.kept) for tree in one.trees), {"model": one.builder, "validator": one.validator}
+        listed.append(_entry(store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees)))
+    return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
+
+
+def _entry(store: Store, one: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
+    about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
+    return {"pack": one.id, "created": created, **about, **what}
+
+
+def _row(listed: dict[str, Any]) -> tuple[str, ...]:
+    from redraft.cli.render import count
+
+    of_questions = listed["kind"] == "questions"
+    return (
+        listed["pack"],
+        listed["created"][:16].replace("T", " "),
+        count(listed["questions"], "question") if of_questions else count(listed["keyfacts"], "key fact"),
+        one_line(listed["model"], 30),
+        "imported" if listed["imported"] else "built",
+        one_line(listed["title"], 40),
+    )

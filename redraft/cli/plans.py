@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 
 import click
 
 from redraft.cli.render import count, echo_json
 from redraft.domain import Usage
-from redraft.forecast import Forecast, forecast
+from redraft.forecast import Forecast, Role, forecast
 from redraft.models.opening import price_of, reasoning_reserve, resolve
 from redraft.models.prices import PriceTable
 from redraft.preparing import Order, Prepared, prepare
-from redraft.settings import Limits, Settings
+from redraft.settings import Judging, Limits, Settings
 
 _DONE = 0
 
 
 @dataclass(frozen=True, slots=True)
 class _Spending:
-    """What drafting and judging come to. `judge` are the settings under which all but drafting is asked."""
+    """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
 
     prepared: Prepared
     forecast: Forecast
-    judge: Settings
+    staff: Mapping[Role, Settings]
     prices: PriceTable
 
     @property
@@ -53,26 +54,23 @@ class _Spending:
                 total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
         return total
 
-    def _parts(self) -> list[tuple[Settings, int, Usage]]:
-        it, asked = self.prepared.plan, self.forecast
-        return [
-            (self.prepared.settings, it.calls, Usage(it.prompt_tokens, it.completion_tokens)),
-            (self.judge, asked.calls, Usage(asked.prompt_tokens, asked.completion_tokens)),
-        ]
+    def _parts(self) -> Iterator[tuple[Settings, int, Usage]]:
+        """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
+        it = self.prepared.plan
+        yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
+        for stage in self.forecast.stages:
+            yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
 
 
 def show_plan(
     source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
 ) -> int:
     """Print to stdout what a command would do."""
-    if order.given is not None:
+    if order.given is not None or (order.judging and order.judging.build):
         settings = settings.model_copy(update={"strategy": "given"})
-    prepared, judging = prepare(source, settings, given=order.given), order.judging
-    judge = prepared.settings
-    if judging and judging.judges:
-        address = judging.base_url or judge.base_url
-        judge = resolve(judge.model_copy(update={"model": judging.judges[0], "base_url": address}))
-    spending = _Spending(prepared, forecast(prepared, order), judge, prices)
+    prepared = prepare(source, settings, given=order.given)
+    staff = _staff(prepared.settings, order.judging or Judging())
+    spending = _Spending(prepared, forecast(prepared, order), staff, prices)
     if as_json:
         echo_json(_plan_json(spending, order))
         return _DONE
@@ -84,6 +82,16 @@ def show_plan(
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
     return _DONE
+
+
+def _staff(writer: Settings, judging: Judging) -> dict[Role, Settings]:
+    """Under which settings everybody works."""
+
+    def named(name: str) -> Settings:
+        return resolve(writer.model_copy(update={"model": name, "base_url": judging.base_url or writer.base_url}))
+
+    judge = named(judging.judges[0]) if judging.judges else writer
+    return {"writer": writer, "judge": judge, "validator": named(judging.validator) if judging.validator else judge}
 
 
 def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
@@ -101,6 +109,8 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
         ]
     if order.judging and order.judging.judges:
         rows.append(("judges", ", ".join(order.judging.judges)))
+    if order.judging and order.judging.validator:
+        rows.append(("validator", order.judging.validator))
     if order.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
@@ -153,6 +163,7 @@ def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:
         },
         "model": prepared.settings.model,
         "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
+        "validator": spending.staff["validator"].model if order.judging else None,
         "tokenizer": prepared.tokenizer.name,
         **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
         "stages": [asdict(stage) for stage in spending.forecast.stages],

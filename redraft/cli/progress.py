@@ -20,6 +20,7 @@ from redraft.events import (
     Event,
     Noted,
     Observer,
+    PartDone,
     RunStarted,
     StageStarted,
     unobserved,
@@ -60,6 +61,8 @@ class Tally:
                 self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
             case Noted():
                 self.notes += 1
+            case PartDone(name, number, of):
+                self.stage, self.latest = f"{number}/{of}", name
 
     def _answered(self, usage: Usage, cost: float | None, cached: bool) -> None:
         self.done += 1
@@ -156,7 +159,9 @@ def _plain() -> Observer:
         if isinstance(event, StageStarted):
             calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
             planned = f": {calls} planned" if event.planned else ""
-            click.echo(f"{event.name}{planned} (run {tally.run})", err=True)
+            click.echo(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}", err=True)
+        elif isinstance(event, PartDone):
+            click.echo(f"{event.number}/{event.of} {event.name}", err=True)
         elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
             click.echo(f"note: {event.message}", err=True)
         elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 
 import click
@@ -13,6 +15,9 @@ from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import one_line
 
 _TITLE = 60
+_WIDEST, _NARROWEST = 100, 40
+# Runs that make no draft, and what they build instead.
+BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 _STOPS = {
     "goals_met": "every goal is met",
     "rounds": "no more rounds are allowed",
@@ -28,6 +33,21 @@ def count(number: int, what: str) -> str:
     if number == 1:
         return f"1 {what}"
     return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def spaced(name: str) -> str:
+    """A name for programs as people read it: out of article."""
+    return one_line(name).replace("_", " ")
+
+
+def width() -> int:
+    """How wide lines may be: as the terminal is, within reason."""
+    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+
+
+def wrapped(text: str, first: str, later: str) -> list[str]:
+    """A text in lines, the first of them behind one mark, the others behind another."""
+    return textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
 
 
 def say(line: str) -> None:
@@ -60,9 +80,9 @@ def _by_whom(result: Result) -> Iterator[str]:
         chosen = result.run.kind == "summarize"
         yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
     if judging and judging.judges:
-        yield f"judged by {', '.join(judging.judges)}"
+        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {', '.join(judging.judges)}"
     words = result.draft.words if result.draft else 0
-    what = "" if result.run.kind == "pack" else f"{count(words, 'word')} of "
+    what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
     yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
 
 
@@ -153,9 +173,14 @@ def usage(totals: Totals) -> str:
 
 def table(rows: Sequence[Sequence[str]]) -> None:
     """Print rows to stdout in aligned columns."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    for line in aligned(rows):
+        click.echo(line)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
 
 def piece_text(piece: Piece) -> str:

@@ -9,12 +9,14 @@ import sys
 import tempfile
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from redraft.cli.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.results import Result
+
+T = TypeVar("T")
 
 
 def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
@@ -30,7 +32,7 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
             progress.observe(event)
 
         try:
-            return asyncio.run(_until_stopped(task(Display(observe, progress.paused))))
+            return asyncio.run(until_stopped(task(Display(observe, progress.paused))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
                 raise InterruptedRunError(run) from None
@@ -51,7 +53,7 @@ class InterruptedRunError(RedraftError):
         super().__init__("stopped; what was done is kept", hint=f"go on with: redraft resume {run}")
 
 
-async def _until_stopped(task: Coroutine[Any, Any, Result]) -> Result:
+async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
     """Let SIGTERM stop the work as cleanly as Ctrl-C does."""
     current = asyncio.current_task()
     assert current is not None

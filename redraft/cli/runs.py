@@ -62,7 +62,7 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
         run["status"],
         kind,
         one_line(run["model"], 24),
-        "" if run["kind"] == "pack" else str(run["words"]),
+        "" if run["kind"] in render.BUILDS else str(run["words"]),
         render.scores(run["scores"]),
         one_line(run["title"], 40),
     )
@@ -77,15 +77,20 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
 def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) -> int:
     """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
 
-    What was found wrong with the summary is shown by `redraft trace RUN`.
+    What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
+    are shown.
     """
     from redraft.cli import render
+    from redraft.cli.outcome import finish
     from redraft.results import read_result
     from redraft.store.store import Store
 
     with Store(db) as store:
         result = read_result(store, run_id)
         parts = store.runs.pieces(result.run.id) if pieces else []
+        if result.run.kind in render.BUILDS and result.status == "done" and not as_json:
+            finish(store, result, as_json=False, quiet=quiet)
+            return 0
     if as_json:
         shown = result.to_json()
         if pieces:
@@ -97,11 +102,11 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     if result.summary is not None:
         click.echo(result.summary)
     if not quiet:
-        if result.summary is None and result.run.kind != "pack":
+        if result.summary is None and result.run.kind not in render.BUILDS:
             click.echo(f"run {result.run.id} ({result.status}) has no summary yet", err=True)
         if result.run.error:
             click.echo(f"it ended with: {result.run.error['message']}", err=True)
         render.closing(result, None)
-        if result.run.kind == "pack":
-            render.say(f"its questions: redraft resume {result.run.id}")
+        if (what := render.BUILDS.get(result.run.kind)) and result.status != "done":
+            render.say(f"no {what} yet: redraft resume {result.run.id}")
     return 0

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, get_args
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import Examiner
-from redraft.domain import Evaluation, Pack
+from redraft.agents.judge import Judge
+from redraft.domain import Evaluation, KeyFacts, Pack, Perspective, Tree
 from redraft.evaluators.consensus import Ballot, agreement, spread
+from redraft.evaluators.keyfacts import trees_for
 from redraft.prompts.judging import Statement
+from redraft.settings import BuildName
 from redraft.text.cleaning import one_line
 from redraft.text.references import points_back
 from redraft.text.sentences import sentences
@@ -21,13 +23,30 @@ _BEFORE = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Yardstick:
+    """What of the document's pack is there: its questions, and its key facts, to be used from these perspectives."""
+
+    pack: Pack | None = None
+    keyfacts: KeyFacts | None = None
+    perspectives: tuple[Perspective, ...] = get_args(Perspective)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A draft before its judges. The first of the panel asks the questions, all of them answer."""
 
     statements: tuple[Statement, ...]
-    pack: Pack | None
-    panel: tuple[Examiner, ...]
+    panel: tuple[Judge, ...]
     desk: EvidenceDesk
+    yardstick: Yardstick = Yardstick()
+    query: str | None = None
+    """The question that the summary answers, where it is not about the document as a whole."""
+
+    @property
+    def trees(self) -> tuple[Tree, ...]:
+        """The key facts that the summary is held against."""
+        known = self.yardstick.keyfacts
+        return trees_for(known, self.query, self.yardstick.perspectives) if known else ()
 
 
 class Evaluator(Protocol):
@@ -40,8 +59,13 @@ class Evaluator(Protocol):
     def version(self) -> int: ...
 
     @property
-    def needs_pack(self) -> bool:
-        """Whether the case must hold the document's pack."""
+    def needs(self) -> BuildName | None:
+        """What of the document's pack is built for it, if it is not there."""
+        ...
+
+    @property
+    def uses(self) -> BuildName | None:
+        """What of the pack it takes where it is there."""
         ...
 
     async def evaluate(self, case: Case) -> Evaluation:

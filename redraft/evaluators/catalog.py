@@ -7,6 +7,8 @@ from collections.abc import Callable
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.evaluators.similarity import similarity
 from redraft.settings import Judging, MetricName
 from redraft.text.embeddings import Encoder
@@ -25,9 +27,19 @@ def _consistency(judging: Judging, encoder: Encoder | None) -> Evaluator:
     )
 
 
+def _keyfact_recall(_judging: Judging, _encoder: Encoder | None) -> Evaluator:
+    return KeyfactRecall()
+
+
+def _faithfulness(_judging: Judging, _encoder: Encoder | None) -> Evaluator:
+    return Faithfulness()
+
+
 _METRICS: dict[MetricName, Callable[[Judging, Encoder | None], Evaluator]] = {
     "coverage": _coverage,
     "consistency": _consistency,
+    "keyfact_recall": _keyfact_recall,
+    "faithfulness": _faithfulness,
 }
 
 

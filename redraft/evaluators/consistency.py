@@ -9,12 +9,14 @@ from typing import ClassVar, Literal
 
 from redraft.agents.accounting import Account
 from redraft.agents.examiner import Examiner, Remembered, is_answer
+from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Sitting, concluded
 from redraft.evaluators.consensus import majority
 from redraft.evaluators.similarity import Similarity
 from redraft.prompts.judging import SentenceQuestions, Statement, SummaryQuestion
+from redraft.settings import BuildName
 
 CONSISTENT, INCONSISTENT, UNSUPPORTED = "consistent", "inconsistent", "unsupported"
 # The paper asks 4 to 10 questions about a summary. Three about a sentence come to that for the shortest summaries, and
@@ -54,14 +56,17 @@ class Consistency:
     top_k: int | None = None
     name: ClassVar[str] = "consistency"
     version: ClassVar[int] = 1
-    needs_pack: ClassVar[bool] = False
+    needs: ClassVar[BuildName | None] = None
+    uses: ClassVar[BuildName | None] = None
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each claim that the document contradicts or does not make."""
         if not case.statements:
             return self._without("not_applicable", "the summary has no sentence")
         examined = _spread(case.statements, self.claims)
-        asked = await case.panel[0].questions_about(examined, asked_each(len(examined)), case.desk.document.id)
+        asked = await Examiner(case.panel[0]).questions_about(
+            examined, asked_each(len(examined)), case.desk.document.id
+        )
         claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
@@ -84,8 +89,8 @@ class Consistency:
         )
         return concluded(evaluation, [one.sitting for one in panel])
 
-    async def _check(self, judge: Examiner, claims: Sequence[_Claim], case: Case) -> _Checked:
-        found = await judge.answers_from_document([claim.asked.question for claim in claims], case.desk)
+    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case) -> _Checked:
+        found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
         likeness = {
             n: self.similarity(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
             for n, answer in sorted(found.verdicts.items())

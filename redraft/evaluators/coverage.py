@@ -9,15 +9,17 @@ from statistics import fmean
 from typing import ClassVar
 
 from redraft.agents.examiner import Examiner
+from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Sitting, concluded
 from redraft.evaluators.consensus import majority
+from redraft.evaluators.keyfacts import bin_of
 from redraft.prompts.judging import Pair, SummaryAnswer
+from redraft.settings import BuildName
 from redraft.text.words import same_words
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
-_BINS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +40,20 @@ class Coverage:
     top_k: int | None = None
     name: ClassVar[str] = "coverage"
     version: ClassVar[int] = 1
-    needs_pack: ClassVar[bool] = True
+    needs: ClassVar[BuildName | None] = "questions"
+    uses: ClassVar[BuildName | None] = "questions"
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find what is not answered and what is answered otherwise than by the document."""
-        questions = case.pack.questions[: self.top_k] if case.pack else ()
-        if case.pack is None or not questions:
+        questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
+        if case.yardstick.pack is None or not questions:
             return Evaluation(self.name, self.version, "not_applicable", reason="the document's pack has no questions")
         panel = await together(_sit(judge, case, questions) for judge in case.panel)
         verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
         details = {
-            "pack": case.pack.id,
+            "pack": case.yardstick.pack.id,
             "by_kind": _shares(panel, [question.kind for question in questions]),
-            "by_position": _shares(panel, [_bin(question.position) for question in questions]),
+            "by_position": _shares(panel, [bin_of(question.position) for question in questions]),
             "questions": [_shown(n, question, panel, verdicts) for n, question in enumerate(questions)],
         }
         return concluded(
@@ -68,11 +71,13 @@ class Coverage:
         )
 
 
-async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -> _Answered:
+async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion]) -> _Answered:
     if not case.statements:
         # Nobody need be asked what an empty summary says.
         return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
-    found = await judge.answers_from_summary(case.statements, [question.text for question in questions], case.desk)
+    found = await Examiner(judge).answers_from_summary(
+        case.statements, [question.text for question in questions], case.desk
+    )
     refuted, undecided, trouble = await _refuted(judge, questions, found.verdicts)
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
@@ -89,7 +94,7 @@ async def _sit(judge: Examiner, case: Case, questions: Sequence[PackQuestion]) -
 
 
 async def _refuted(
-    judge: Examiner, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
+    judge: Judge, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]], str]:
     """Which answers to which questions contradict the document's, for which nobody can say, and what went wrong."""
     doubtful = [
@@ -103,13 +108,13 @@ async def _refuted(
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in doubtful
     ]
-    compared = await judge.compare(pairs)
+    compared = await Examiner(judge).compare(pairs)
     refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
     undecided = {doubtful[at] for at in compared.open(range(len(doubtful)))}
     return refuted, undecided, compared.trouble
 
 
-def _sitting(judge: Examiner, ballot: dict[int, str], trouble: str) -> Sitting:
+def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
     """The share of the judged questions that are answered, rightly or not, as the paper has it."""
     answered = sum(verdict != UNANSWERED for verdict in ballot.values())
     return Sitting(judge.name, answered / len(ballot) if ballot else None, ballot, trouble)
@@ -179,11 +184,6 @@ def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], verdicts:
         "found": answers[0].answer if answers else "",
         "sentences": list(answers[0].sentences) if answers else [],
     }
-
-
-def _bin(position: float) -> str:
-    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
-    return f"{lowest}-{lowest + 100 // _BINS}%"
 
 
 def _shares(panel: Sequence[_Answered], groups: Sequence[str]) -> dict[str, dict[str, float | int]]:

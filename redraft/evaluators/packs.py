@@ -10,6 +10,7 @@ from math import ceil, sqrt
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import QUESTION_TOKENS, Examiner
+from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
 from redraft.errors import JudgingError, RejectedRequest, ReplyError
@@ -43,12 +44,12 @@ class _Found:
     stretch: int
 
 
-async def build_pack(examiner: Examiner, desk: EvidenceDesk, limit: int, observer: Observer) -> Pack:
+async def build_pack(judge: Judge, desk: EvidenceDesk, limit: int, observer: Observer) -> Pack:
     """Ask about the whole document; at most `limit` questions, however long it is."""
     stretches = stretches_of(desk)
     wanted = questions_wanted(desk, limit)
     each = questions_each(wanted, len(stretches))
-    asked = await together(_ask(examiner, desk, stretch, each, len(stretches), observer) for stretch in stretches)
+    asked = await together(_ask(judge, desk, stretch, each, len(stretches), observer) for stretch in stretches)
     found = _trimmed(asked, min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
     if not found:
         raise JudgingError(
@@ -61,11 +62,11 @@ async def build_pack(examiner: Examiner, desk: EvidenceDesk, limit: int, observe
         candidates = [
             Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)
         ]
-        order = [number - 1 for number in await examiner.rank(candidates, "questions ranked")]
+        order = [number - 1 for number in await Examiner(judge).rank(candidates, "questions ranked")]
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
-    hashes = {prompt.name: examiner.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
-    return Pack(pack_id(desk.document.id, questions), desk.document.id, examiner.model.identity, hashes, questions)
+    hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
+    return Pack(pack_id(desk.document.id, questions), desk.document.id, judge.model.identity, hashes, questions)
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
@@ -74,10 +75,10 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
-def pack_key(examiner: Examiner, desk: EvidenceDesk, limit: int) -> str:
+def pack_key(judge: Judge, desk: EvidenceDesk, limit: int) -> str:
     """The same for the same document, judge, prompts and limits: a pack is built once for each."""
-    hashes = [examiner.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    material = [examiner.model.identity, examiner.temperature, *hashes, limit, desk.room, desk.tokenizer.name]
+    hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
+    material = [judge.model.identity, judge.temperature, *hashes, limit, desk.room, desk.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
@@ -105,14 +106,14 @@ def questions_each(wanted: int, stretches: int) -> int:
 
 
 async def _ask(
-    examiner: Examiner, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int, observer: Observer
+    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int, observer: Observer
 ) -> list[_Found]:
     """The questions about one stretch; a stretch that the judge declines is named, and does not stop the others."""
     label = f"questions on stretch {stretch.index + 1}/{stretches}"
     if not count_words(desk.text(stretch.span)):
         return []
     try:
-        asked = await examiner.ask_document(desk.text(stretch.span), count, label)
+        asked = await Examiner(judge).ask_document(desk.text(stretch.span), count, label)
     except (ReplyError, RejectedRequest) as error:
         observer(Noted(f"no questions on stretch {stretch.index + 1} of {stretches}: {error.message}"))
         return []

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, cast
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from pydantic import BaseModel
 
@@ -51,6 +52,10 @@ _BYTES_A_TOKEN_AT_LEAST = 3
 _COMPLAINT_BYTES = 200
 
 
+# The requests on their way, of all the runs of an event loop.
+_flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, asyncio.Lock]] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True, slots=True)
 class _Turn:
     """Leave to make one attempt: when it was given, the bytes that go out, and the room in the budget."""
@@ -86,7 +91,6 @@ class RecordedModel:
         self._price = price
         self._observer = observer
         self._pause = pause
-        self._flights: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -98,9 +102,10 @@ class RecordedModel:
         """The cached reply, or one from the model that is stored before it is returned."""
         messages = self._book.render(request.prompt, request.given)
         key = self._key(request, messages)
-        # One task at a time asks the same; those behind it find the answer in the cache.
-        alone = self._flights.get(key) or asyncio.Lock()
-        self._flights[key] = alone
+        # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
+        flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
+        alone = flights.get(key) or asyncio.Lock()
+        flights[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, _bytes(messages))
 
@@ -248,7 +253,12 @@ def _bytes(text: str) -> int:
 
 def _schema(request: Request[Any, Any]) -> dict[str, Any]:
     shape = request.prompt.returns
-    return shape.model_json_schema() if issubclass(shape, BaseModel) else {}
+    return _schema_of(shape) if issubclass(shape, BaseModel) else {}
+
+
+@cache
+def _schema_of(shape: type[BaseModel]) -> dict[str, Any]:
+    return shape.model_json_schema()
 
 
 def _extra_bytes(request: Request[Any, Any]) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -52,12 +53,7 @@ class PromptBook:
 
     def hash(self, prompt: Prompt[Any, Any]) -> str:
         """Changes with the template, and with the shape of what goes in and comes out."""
-        given = prompt.given.model_json_schema()
-        given.pop("description", None)  # the docstring, which no model ever sees
-        shape = [given]
-        if issubclass(prompt.returns, BaseModel):
-            shape.append(prompt.returns.model_json_schema())
-        material = json.dumps([prompt.name, self.source(prompt.name), shape], sort_keys=True)
+        material = json.dumps([prompt.name, self.source(prompt.name), _shape(prompt)], sort_keys=True)
         return hashlib.sha256(material.encode()).hexdigest()[:16]
 
     def hashes(self) -> dict[str, str]:
@@ -71,6 +67,14 @@ class PromptBook:
             return template.render(_fenced(given)).strip()
         except _FAILURES as error:
             raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
+
+
+@cache
+def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
+    """What goes in, and what comes out where it is no plain text. Worked out once: every request asks."""
+    given = prompt.given.model_json_schema()
+    given.pop("description", None)  # the docstring, which no model ever sees
+    return [given, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
 
 
 def _compile(prompt: Prompt[Any, Any], source: str) -> Template:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redraft.prompts import drafting, judging, revising
+from redraft.prompts import drafting, judging, keyfacts, revising
 from redraft.prompts.contract import Prompt
 
 JUDGING: tuple[Prompt[Any, Any], ...] = (
@@ -15,7 +15,20 @@ JUDGING: tuple[Prompt[Any, Any], ...] = (
     judging.ASK_SUMMARY,
     judging.ANSWER_FROM_DOCUMENT,
 )
-"""The prompts that judge a draft."""
+"""The prompts that judge a draft by questions and answers."""
+
+FACTUAL: tuple[Prompt[Any, Any], ...] = (
+    keyfacts.KEYFACTS_ANALYTICAL,
+    keyfacts.KEYFACTS_NARRATIVE,
+    keyfacts.FACTS_FAITHFUL,
+    keyfacts.FACTS_OBJECTIVE,
+    keyfacts.FACTS_SIGNIFICANT,
+    keyfacts.QUERY_ANALYTICAL,
+    keyfacts.QUERY_NARRATIVE,
+    keyfacts.ALIGN_FACTS,
+    keyfacts.VERIFY_SENTENCES,
+)
+"""The prompts that build key facts, and judge a draft by them."""
 
 _ALL: tuple[Prompt[Any, Any], ...] = (
     drafting.SUMMARIZE_CHUNK,
@@ -27,6 +40,8 @@ _ALL: tuple[Prompt[Any, Any], ...] = (
     drafting.TIDY,
     drafting.SUMMARIZE_WHOLE,
     *JUDGING,
+    *FACTUAL,
+    keyfacts.JUDGE_CHUNK,
     revising.REVISE,
 )
 

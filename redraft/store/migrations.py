@@ -25,6 +25,13 @@ def m002_judging(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m003_keyfacts(db: Database) -> None:
+    """Trees of key facts."""
+    for statement in _KEYFACTS:
+        db.execute(statement)
+
+
 def migrate(connection: Connection) -> None:
     """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
     with connection.explained():
@@ -54,7 +61,7 @@ def _require_ours(connection: Connection) -> None:
         )
 
 
-STEPS = ("m001_texts_runs_calls", "m002_judging")
+STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts")
 
 _FOUNDATION = (
     """
@@ -264,6 +271,53 @@ _JUDGING = (
         key TEXT PRIMARY KEY,
         verdict TEXT NOT NULL,
         created TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
+_KEYFACTS = (
+    "CREATE INDEX runs_identity ON runs(identity)",
+    """
+    CREATE TABLE keyfacts (
+        id TEXT PRIMARY KEY,
+        document TEXT NOT NULL REFERENCES documents(id),
+        key TEXT NOT NULL,
+        builder TEXT NOT NULL,
+        validator TEXT NOT NULL,
+        prompt_hashes TEXT NOT NULL,
+        missing TEXT NOT NULL,
+        imported INTEGER NOT NULL,
+        created TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX keyfacts_document ON keyfacts(document, key)",
+    """
+    CREATE TABLE trees (
+        keyfacts TEXT NOT NULL REFERENCES keyfacts(id),
+        idx INTEGER NOT NULL,
+        chunk INTEGER NOT NULL,
+        perspective TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        "end" INTEGER NOT NULL,
+        position REAL NOT NULL,
+        query TEXT NOT NULL,
+        PRIMARY KEY (keyfacts, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE facts (
+        keyfacts TEXT NOT NULL,
+        tree INTEGER NOT NULL,
+        id INTEGER NOT NULL,
+        level TEXT NOT NULL,
+        parent INTEGER,
+        fact TEXT NOT NULL,
+        evidence TEXT NOT NULL,
+        start INTEGER,
+        "end" INTEGER,
+        objections TEXT NOT NULL,
+        PRIMARY KEY (keyfacts, tree, id),
+        FOREIGN KEY (keyfacts, tree) REFERENCES trees(keyfacts, idx)
     ) STRICT, WITHOUT ROWID
     """,
 )

@@ -72,6 +72,14 @@ class Packs:
         )
         return self._pack(row) if row else None
 
+    def latest(self, document: str) -> Pack | None:
+        """The pack that a document is judged by where none is named: imported last, or else built last."""
+        row = self._connection.row(
+            "SELECT * FROM packs WHERE document = ? ORDER BY imported DESC, created DESC, rowid DESC LIMIT 1",
+            (document,),
+        )
+        return self._pack(row) if row else None
+
     def all(self) -> list[tuple[Pack, str]]:
         """All packs with the moment they were stored, newest first."""
         rows = self._connection.rows("SELECT * FROM packs ORDER BY created DESC, rowid DESC")

@@ -50,8 +50,10 @@ class Run:
             return "refine"
         if self.judging is None:
             return "summarize"
-        # A run that judges by no metric only builds the document's pack.
-        return "evaluate" if self.judging.metrics else "pack"
+        if self.judging.metrics:
+            return "evaluate"
+        # A run that judges by no metric builds what others are judged by.
+        return {"keyfacts": "keyfacts", "marks": "chunk-size"}.get(self.judging.build or "", "pack")
 
 
 def new_run_id() -> str:
@@ -98,6 +100,11 @@ class Runs:
             raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")
         return _run(dict(rows[0]))
 
+    def same(self, identity: str) -> list[Run]:
+        """The runs that ask the same of the same text, oldest first."""
+        rows = self._connection.rows("SELECT * FROM runs WHERE identity = ? ORDER BY created, rowid", (identity,))
+        return [_run(dict(row)) for row in rows]
+
     def latest(self, limit: int) -> list[Run]:
         """The latest runs, newest first."""
         rows = self._connection.rows("SELECT * FROM runs ORDER BY created DESC, rowid DESC LIMIT ?", (limit,))
@@ -119,7 +126,7 @@ class Runs:
             raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
     def set_judging(self, key: str, judging: Judging) -> None:
-        """Record which pack a run has built."""
+        """Record what a run has built."""
         with self._connection.writing() as raw:
             raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 

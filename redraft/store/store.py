@@ -15,6 +15,7 @@ from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
 from redraft.store.judgments import Judgments
+from redraft.store.keyfacts import KeyFactShelf
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
 from redraft.store.runs import Run, Runs
@@ -44,6 +45,7 @@ class Store:
         self.runs = Runs(self._connection)
         self.calls = Calls(self._connection)
         self.packs = Packs(self._connection)
+        self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
 
     @property

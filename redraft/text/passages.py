@@ -51,14 +51,17 @@ class Passages:
         by = self._encoder.name if self._encoder else "tf-idf"
         return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}"
 
-    def nearest(self, query: str, count: int) -> list[Passage]:
+    def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
         """The up to `count` passages that are most like `query`, the best first, of equals the earlier first.
 
-        Those that have nothing in common with the query are left out.
+        Those that have nothing in common with the query are left out, and those of which no part is `within` a place.
         """
         if not query.strip() or not self._passages:
             return []
         scores = np.round(self._index.similarity_to(query), _DECIMALS)
+        if within is not None:
+            starts, ends = np.asarray([passage.span for passage in self._passages]).T
+            scores = np.where((starts < within.end) & (ends > within.start), scores, 0.0)
         order = np.argsort(-scores, kind="stable")[: max(0, count)]
         return [self._passages[at] for at in order if scores[at] > 0]
 

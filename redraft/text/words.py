@@ -14,6 +14,11 @@ def count_words(text: str) -> int:
     return sum(1 for _ in _WORD.finditer(text))
 
 
+def words_key(text: str) -> str:
+    """The same for texts that differ in nothing but capitals, punctuation and spaces."""
+    return " ".join(word.casefold() for word in _WORD.findall(text))
+
+
 def same_words(one: str, other: str) -> bool:
     """Whether two texts differ in nothing but capitals, punctuation and spaces."""
-    return [word.casefold() for word in _WORD.findall(one)] == [word.casefold() for word in _WORD.findall(other)]
+    return words_key(one) == words_key(other)

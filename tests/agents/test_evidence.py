@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from redraft.prompts.catalog import JUDGING
+from redraft.agents.evidence import EvidenceDesk
+from redraft.evaluators.base import statements_of
+from redraft.prompts.catalog import FACTUAL, JUDGING
 from redraft.prompts.revising import REVISE
-from redraft.text.tokens import tokenizer_named
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, island, told
 
 EVERY_PROMPT = {prompt.name for prompt in (*JUDGING, REVISE)}
@@ -39,6 +42,42 @@ async def test_no_request_is_larger_than_the_window(tmp_path: Path, window: int)
     sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
     assert {prompt for prompt, _ in sizes} == EVERY_PROMPT
     assert [(prompt, size) for prompt, size in sizes if size > window] == []
+
+
+@pytest.mark.parametrize("window", [4096, 8192])
+async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Path, window: int) -> None:
+    court = Court(tmp_path, document=island(400))
+    with court.served():
+        found = await court.keyfacts(settings={"context_tokens": window})
+        summary = told(*range(1, 200), wrong=dict.fromkeys(range(200, 500, 20), "Bob"))
+        for query in (None, found.trees[0].query):
+            result = await court.evaluate(
+                summary,
+                metrics=("keyfact_recall", "faithfulness"),
+                settings={"context_tokens": window, "query": query},
+            )
+
+    count = tokenizer_named(result.run.tokenizer).count
+    # What a query comes to depends on the writer; this one names all of the tree's hundred keepers.
+    sizes = [(sheet.prompt, count(sheet.text) + sheet.wanted) for sheet in court.sheets]
+    assert {prompt for prompt, _ in sizes} == {prompt.name for prompt in FACTUAL}
+    assert [(prompt, size) for prompt, size in sizes if size > window] == []
+    assert max(len(sheet.items("facts")) for sheet in court.asked("align_facts")) > 15
+
+
+def test_in_every_part_of_a_summary_what_a_sentence_points_back_to_is_there() -> None:
+    tokenizer = EstimatingTokenizer()
+    statements = statements_of(" ".join(f"Hester came to station {n}. She left it." for n in range(60)))
+    desk = EvidenceDesk(island(9), Passages(island(9), tokenizer), tokenizer, 500, 300)
+    parts = desk.parts(statements)
+
+    assert [one.id for part in parts for one in part] == list(range(1, 121))
+    assert {part[0].before for part in parts} > {""}
+    for part in parts:
+        first, *others = part
+        assert first == statements[first.id - 1]
+        assert all(one.before == "" for one in others)
+        assert sum(tokenizer.count(one.sentence) for one in part) < desk.room
 
 
 async def test_a_long_document_is_sent_in_passages(tmp_path: Path) -> None:

@@ -27,12 +27,15 @@ class Holey(Keepers):
         self.prompt = prompt
         self.spoil = spoil
         self.begun: set[int] = set()
+        self.faults = 0
+        """How many replies it has spoiled."""
 
     def __call__(self, sheet: Sheet) -> Said:
         said = super().__call__(sheet)
         if sheet.prompt != self.prompt or sheet.again or self._has_begun(sheet.numbers):
             return said
         assert isinstance(said, dict)
+        self.faults += 1
         return self.spoil(said)
 
     def _has_begun(self, numbers: list[int]) -> bool:

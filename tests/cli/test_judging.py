@@ -21,7 +21,7 @@ from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
-NO_BEAUTY = "there is no metric 'beauty'; there are coverage and consistency"
+NO_BEAUTY = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall and faithfulness"
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from redraft.domain import Usage, content_id
 from redraft.errors import BudgetError, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
 from redraft.events import CallAnswered, CallFailed, CallStarted
-from redraft.models.base import Complaint, Request
+from redraft.models.base import Complaint, Reply, Request
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
 from redraft.models.prices import Price
@@ -143,16 +143,31 @@ async def test_two_stores_on_one_file_share(desk: Desk) -> None:
 
 async def test_two_processes_that_ask_the_same_at_once_both_keep_what_they_paid_for(desk: Desk) -> None:
     run = begin_run(desk.store)
-    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.2, usage=usage(1, 1))) as server:
-        async with desk.at(server, run=run) as one, desk.at(server, run=run) as two:
-            replies = await asyncio.gather(one.ask(story()), two.ask(story()))
-            assert (await two.ask(story())).cached
+    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.5, usage=usage(1, 1))) as server:
+
+        async def alone() -> Reply[Any]:
+            async with desk.at(server, run=run) as model:
+                return await model.ask(story())
+
+        # Event loops know as little of each other as processes do.
+        replies = await asyncio.gather(*(asyncio.to_thread(lambda: asyncio.run(alone())) for _ in TEXTS))
+        assert (await alone()).cached
     assert {reply.text for reply in replies} == set(TEXTS)
     assert sorted(desk.outcomes()) == ["duplicate", "ok"]
     assert desk.store.calls.totals(run).calls == 2
 
 
 TEXTS = ["Once.", "Twice."]
+
+
+async def test_two_runs_of_a_process_that_ask_the_same_at_once_ask_once(desk: Desk) -> None:
+    runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
+    with ChatServer(lambda seen: Answer(TEXTS[seen.index], latency=0.2)) as server:
+        async with desk.at(server, run=runs[0]) as one, desk.at(server, run=runs[1]) as two:
+            replies = await asyncio.gather(one.ask(story()), two.ask(story()))
+    assert [reply.text for reply in replies] == ["Once.", "Once."]
+    totals = [desk.store.calls.totals(run) for run in runs]
+    assert sorted((used.calls, used.cached) for used in totals) == [(0, 1), (1, 0)]
 
 
 async def test_the_ledger_adds_up(desk: Desk) -> None:

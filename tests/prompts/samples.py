@@ -8,10 +8,20 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import drafting, judging, revising
+from redraft.prompts import drafting, judging, keyfacts, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 
+_VETTED = keyfacts.VetGiven(
+    excerpt="The lamp went out.",
+    facts=[keyfacts.Fact(id=7, fact="Hester came."), keyfacts.Fact(id=3, fact="Ann left.")],
+)
+_ASKED = keyfacts.QueryGiven(
+    facts=[
+        keyfacts.LevelledFact(id=7, level="root", fact="Hester came."),
+        keyfacts.LevelledFact(id=3, level="branch", fact="Ann left."),
+    ]
+)
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
     "merge": drafting.MergeGiven(summaries=["Hester came.", "Hester left."], words=120),
@@ -78,9 +88,32 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
+    "keyfacts_analytical": keyfacts.GrowGiven(excerpt="The lamp went out."),
+    "keyfacts_narrative": keyfacts.GrowGiven(excerpt="The lamp went out."),
+    "facts_faithful": _VETTED,
+    "facts_objective": _VETTED,
+    "facts_significant": _VETTED,
+    "query_analytical": _ASKED,
+    "query_narrative": _ASKED,
+    "align_facts": keyfacts.AlignGiven(
+        sentences=[
+            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+        ],
+        facts=[keyfacts.Fact(id=7, fact="Hester sat down."), keyfacts.Fact(id=3, fact="Ann left.")],
+    ),
+    "verify_sentences": keyfacts.VerifyGiven(
+        passages=["The lamp went out.", "It was 1924."],
+        sentences=[
+            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
+            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+        ],
+    ),
+    "judge_chunk": keyfacts.ChunkGiven(excerpt="The lamp went out."),
 }
 TAGS = (
-    "context", "document", "excerpt", "keep", "pair", "passage", "point", "q", "question", "sentence", "summary",
+    "context", "document", "excerpt", "fact", "keep", "pair", "passage", "point", "q", "question", "sentence",
+    "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

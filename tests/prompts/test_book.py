@@ -15,13 +15,13 @@ from redraft.domain import Task
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook, neutralize
-from redraft.prompts.catalog import JUDGING, PROMPTS
+from redraft.prompts.catalog import FACTUAL, JUDGING, PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.judging import UNANSWERABLE
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
-JUDGED = sorted(prompt.name for prompt in JUDGING)
-WRITING = sorted(set(PROMPTS) - {"tidy", "revise", *JUDGED})
+JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL))
+WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "judge_chunk", *JUDGED})
 
 
 def override(folder: Path, **templates: str) -> PromptBook:

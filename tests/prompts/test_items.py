@@ -22,6 +22,13 @@ FIELDS = {
     "compare_answers": {"pair": ["question", "document", "summary"]},
     "ask_summary": {"sentence": ["before", "sentence"]},
     "answer_from_document": {"q": []},
+    "facts_faithful": {"fact": []},
+    "facts_objective": {"fact": []},
+    "facts_significant": {"fact": []},
+    "query_analytical": {"fact": ["level", "fact"]},
+    "query_narrative": {"fact": ["level", "fact"]},
+    "align_facts": {"sentence": ["before", "sentence"], "fact": []},
+    "verify_sentences": {"sentence": ["before", "sentence"]},
     "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""

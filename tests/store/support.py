@@ -19,12 +19,16 @@ from redraft.domain import (
     Evidence,
     Finding,
     Gap,
+    KeyFact,
+    KeyFacts,
+    Objection,
     Pack,
     PackQuestion,
     Piece,
     Round,
     Section,
     Span,
+    Tree,
     Usage,
     content_id,
 )
@@ -99,6 +103,29 @@ def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions), **changes)
 
 
+def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
+    return replace(KeyFact(number, "root", None, text, Evidence("Hester drowned.", Span(3, 18))), **changes)
+
+
+def tree(*facts: KeyFact, **changes: Any) -> Tree:
+    pruned = (Objection("objectivity", "An öpinion."), Objection("unjudged", "😀"))
+    some = (
+        fact(1),
+        fact(2, "She could swim. 😀", level="branch", parent=1, evidence=Evidence("somewhere")),
+        fact(3, "It was cold.", level="leaf", parent=2, objections=pruned),
+    )
+    return replace(Tree(0, "narrative", Span(0, 18), 0.25, facts or some, "Who drowned? 😀"), **changes)
+
+
+def keyfacts(name: str = "keyfacts-1", text: str = TEXT, **changes: Any) -> KeyFacts:
+    trees = (
+        tree(),
+        tree(fact(1, "Water is deep.", evidence=Evidence("")), chunk=1, perspective="analytical", query=""),
+    )
+    made = KeyFacts(name, content_id(text), "m", "v", {"query_narrative": "1"}, trees, ("chunk 2: nö tree",))
+    return replace(made, **changes)
+
+
 def finding(text: str = "Say who drowned.", **changes: Any) -> Finding:
     return replace(Finding("coverage", "unanswered", "add", text, question="Who drowned?"), **changes)
 
@@ -142,6 +169,7 @@ def fill_judged(store: Store, parent: str) -> str:
     """A fork of the run that was judged and refined; returns its name."""
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
+    store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
     store.runs.add(run(fork, PRINTABLE, judging=JUDGING, refinement=REFINEMENT, parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))

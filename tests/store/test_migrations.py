@@ -25,6 +25,7 @@ from tests.store.support import (
     dump,
     evaluation,
     fill,
+    keyfacts,
     pack,
     piece,
     plain,
@@ -35,6 +36,7 @@ from tests.store.support import (
 SCHEMAS = Path(__file__).parent / "schemas"
 AGES = sorted(SCHEMAS.glob("*.sql"))
 SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
+SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
 
 
@@ -103,6 +105,13 @@ def test_a_database_since_judging_keeps_what_was_judged(tmp_path: Path, schema: 
         expect_judged(store, "fork-of-abc123")
 
 
+@pytest.mark.parametrize("schema", SINCE_KEYFACTS, ids=lambda path: path.stem)
+def test_a_database_since_key_facts_keeps_them(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.keyfacts.latest(document(PRINTABLE).id) == keyfacts(text=PRINTABLE)
+
+
 @EVERY_AGE
 def test_a_database_of_every_age_takes_new_records_beside_the_old(tmp_path: Path, schema: Path) -> None:
     path = tmp_path / "redraft.db"
@@ -110,6 +119,7 @@ def test_a_database_of_every_age_takes_new_records_beside_the_old(tmp_path: Path
     with Store(path) as store:
         fill(store, "another")
         expect_judged(store, "fork-of-another")
+        assert store.keyfacts.get("keyfacts-1") == keyfacts(text=PRINTABLE)
         assert {"another", "abc123"} <= {run.id for run in store.runs.latest(9)}
     with plain(path) as database:
         assert database.execute("PRAGMA foreign_key_check").fetchall() == []

@@ -143,6 +143,22 @@ def test_what_shares_nothing_is_not_found() -> None:
     assert len(passages.nearest("lamp", 3)) == 1
 
 
+def test_within_a_place_only_what_is_at_least_partly_there_is_found() -> None:
+    text = " ".join(f"The lamp of keeper {n} went out in the night, and nobody came to light it." for n in range(60))
+    passages = Passages(document(text), ESTIMATE)
+    found = all_of(passages)
+    middle = Span(found[3].span.start + 9, found[6].span.start + 9)
+    near = passages.nearest("the lamp of keeper 1", 99, middle)
+    # The third begins before the place, and the sixth ends behind it. Overlapping, the second may end within it.
+    reaching = [one.index for one in found if one.span.end > middle.start and one.span.start < middle.end]
+    assert sorted(one.index for one in near) == reaching
+    assert {3, 4, 5, 6} <= set(reaching)
+    assert len(reaching) <= 5
+    assert passages.nearest("the lamp", 2, middle) == near[:2] or len(near) > 2
+    assert passages.nearest("the lamp", 9, Span(len(text), len(text) + 9)) == []
+    assert passages.nearest("schooner", 9, middle) == []
+
+
 @pytest.mark.parametrize("encoder", [None, Letters()])
 def test_equal_passages_come_in_their_order(encoder: Letters | None) -> None:
     text = "# x\n\nThe lamp went out and the keeper slept.\n\n" * 40

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 
-from redraft.text.words import count_words
+from redraft.text.words import count_words, same_words, words_key
 from tests.text.hostile import raw_texts
 
 
@@ -40,6 +40,26 @@ def test_words_of_two_paragraphs_add_up(first: str, second: str) -> None:
 def test_blanks_do_not_count(text: str) -> None:
     assert count_words(f" \n{text}\t ") == count_words(text)
     assert 0 <= count_words(text) <= len(text)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("The lamp went out.", " the LAMP “went” out! "),
+        ("It's one-and-twenty", "IT'S one-and-twenty;"),
+        ("船長失去", "船長，失去。"),
+        ("", "… — !"),
+    ],
+)
+def test_texts_with_the_same_words(one: str, other: str) -> None:
+    assert same_words(one, other)
+    assert words_key(one) == words_key(other)
+
+
+@pytest.mark.parametrize(("one", "other"), [("ab c", "a bc"), ("1.5", "1 5"), ("lamp", "lamps"), ("a", "")])
+def test_texts_with_other_words(one: str, other: str) -> None:
+    assert not same_words(one, other)
+    assert words_key(one) != words_key(other)
 
 
 def test_counting_takes_linear_time() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from redraft.models.extractive.details import Detail, details
-from redraft.models.extractive.forms import Claim, ask_whether
+from redraft.models.extractive.forms import Claim, ask_whether, read_claim
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, words
@@ -49,7 +49,10 @@ def _questions(sentence: str, at_most: int) -> list[SummaryQuestion]:
     for first, end in pairwise(bounds):
         claim = Claim(text, found, first, end)
         kind, importance = _weigh([detail for detail in known if first <= detail.first < end], found)
-        asked.append(SummaryQuestion(question=ask_whether(claim), kind=kind, answer=claim.asked, importance=importance))
+        question = ask_whether(claim)
+        # Brackets within the part are put otherwise in the question, and so in the answer.
+        read = read_claim(question) or claim
+        asked.append(SummaryQuestion(question=question, kind=kind, answer=read.asked, importance=importance))
     return asked
 
 

@@ -80,3 +80,63 @@ MATTER_AROUND = re.compile(
     re.IGNORECASE,
 )
 """What stands around a text and is not part of it."""
+
+GUESSING = re.compile(
+    r"\b(?:perhaps(?! (?:\d|(?:an?|one|two|three|four|five|six|ten|twenty|half)\b))|maybe|probabl[ey]|possibly"
+    r"|presumably|apparently|supposedly|allegedly|conceivably|doubtless|no doubt|seem(?:s|ed|ing(?:ly)?)?"
+    r"|appear(?:s|ed)? to|(?:must|may|might) (?:well )?have|may be|might well be|(?:is|was|are|were) (?:un)?likely"
+    r"|as if|as though|one (?:can|may|might) (?:assume|suppose|guess|imagine)|suggest(?:s|ed|ing)?"
+    r"|impl(?:y|ies|ied)|hint(?:s|ed) at|symboli[sz](?:es?|ed|ing)|embod(?:y|ies|ied)|represents?|mirrors?"
+    r"|evokes?|foreshadows?|underscores?|highlights?|reveals? how|speaks? to|metaphor|a symbol of)\b",
+    re.IGNORECASE,
+)
+"""Wording of somebody who guesses, or who reads something into a text."""
+
+_PRAISE = (
+    "admirable amazing astonishing awesome beautiful breathtaking brilliant captivating charming clever"
+    " compelling delightful elegant enchanting engaging enthralling excellent exquisite extraordinary fabulous"
+    " fantastic fascinating gorgeous graceful greatest heart-warming heartwarming heroic impressive incredible"
+    " ingenious inspiring likeable lovable lovely magnificent majestic marvellous marvelous masterful masterly"
+    " memorable noble outstanding poignant powerful profound remarkable spectacular splendid stunning sublime"
+    " superb terrific touching unforgettable wonderful wondrous"
+)
+_BLAME = (
+    "absurd abysmal appalling awful boring contemptible cowardly cruel deplorable despicable detestable"
+    " disgraceful disgusting disturbing dreadful evil foolish frightening ghastly gruesome heartless hideous"
+    " horrendous horrible horrid horrific idiotic ignoble infuriating laughable loathsome ludicrous mediocre naive"
+    " nasty outrageous pathetic petty pitiful pointless reckless regrettable repulsive ridiculous selfish shallow"
+    " shameful shocking silly stupid tedious terrible tragic ugly unfair unforgivable unfortunate unjust vile"
+    " wicked worthless wretched worst"
+)
+_MANNER = (
+    "admirably arguably astonishingly beautifully brilliantly cleverly cruelly deservedly evidently foolishly"
+    " fortunately frankly hopefully ideally importantly incredibly inevitably ironically luckily marvellously"
+    " mercifully needlessly notably obviously oddly predictably regrettably remarkably rightly sadly senselessly"
+    " shamefully stupidly surprisingly tragically truly undeniably understandably undoubtedly unfairly"
+    " unfortunately unsurprisingly unwisely wisely wonderfully wrongly"
+)
+OPINION = re.compile(
+    r"\b(?:" + "|".join(f"{_PRAISE} {_BLAME} {_MANNER}".split()) + r")\b"
+    r"|\b(?:in my (?:opinion|view)|I (?:think|believe|feel|find|suppose)|we (?:can|may|should|must) \w+"
+    r"|to be (?:honest|fair)|of course|deserv(?:es?|ed) (?:to|better|praise|blame)|ought (?:not )?to have"
+    r"|far too|all too)\b",
+    re.IGNORECASE,
+)
+"""Praise, blame, and what else is said by somebody who judges."""
+
+ATTRIBUTED = re.compile(
+    r"\b(?:said|says|thought|thinks|believed|believes|felt|feels|knew|knows|claimed|claims|called|calls|considered"
+    r"|considers|found|finds|wrote|writes|told|tells|judged|declared|declares|feared|fears|hoped|hopes|suspected|suspects"
+    r"|supposed|wondered|asked|asks|according to|in (?:his|her|their) (?:opinion|view|eyes))\b",
+    re.IGNORECASE,
+)
+"""What makes a judgment that of somebody in the text."""
+
+REASONING = re.compile(
+    r"\b(?:because|since|therefore|thus|hence|so that|so|as a result|consequently|in order to|for fear of|owing to"
+    r"|due to|led to|caused|made (?:him|her|them|it)|although|though|but|yet|however|nevertheless|instead|despite"
+    r"|in spite of|unless|until|whereas|while|after|before|when|if|in return|at last|finally"
+    r"|meanwhile|again|no longer|never)\b",
+    re.IGNORECASE,
+)
+"""What ties what is said to what goes before: reason, consequence, contrast, time."""

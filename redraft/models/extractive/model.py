@@ -11,6 +11,12 @@ import redraft.models.extractive.checking
 import redraft.models.extractive.claims
 import redraft.models.extractive.covering
 import redraft.models.extractive.drafting
+import redraft.models.extractive.facts.aligning
+import redraft.models.extractive.facts.chunkmarks
+import redraft.models.extractive.facts.growing
+import redraft.models.extractive.facts.querying
+import redraft.models.extractive.facts.verifying
+import redraft.models.extractive.facts.vetting
 import redraft.models.extractive.revising  # noqa: F401  (binds the handlers)
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling

@@ -95,6 +95,11 @@ def test_every_story_bears_itself_out() -> None:
         _verbatim([story["document"]], split(story["document"]))
 
 
+def test_brackets_within_what_is_copied_change_nothing() -> None:
+    text = "(The lamp went out. The lamp went out. The lamp went out. ]The lamp went out."
+    _verbatim([text], [text])
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
 def test_whatever_is_copied_is_borne_out(passages: list[str], data: st.DataObject) -> None:

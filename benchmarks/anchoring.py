@@ -1,0 +1,85 @@
+"""What it costs to judge an answer to a query against the chunk that the query is from, beside the whole book.
+
+    python -m benchmarks.anchoring [--characters 400000] [--words 150]
+
+The extractive model judges, in a real run; its ledger counts a token for every four bytes that are sent. Judging
+against the whole book is what HAMLET compares with: the same prompts with all of the book in place of the chunk, and
+with the key facts of all of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from benchmarks.common import prose, table
+from redraft import Document, Judging, Settings, Store, build_pack, evaluate, summarize
+from redraft.agents.factfinder import FACTS_AT_ONCE
+from redraft.evaluators.base import statements_of
+from redraft.prompts.book import PromptBook
+from redraft.prompts.keyfacts import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
+from redraft.text.documents import parse
+
+CHARACTERS, WORDS = 400_000, 150
+_BYTES_A_TOKEN = 4
+
+
+def against_the_book(document: Document, summary: str) -> int:
+    """The prompt tokens of verifying all sentences of the summary at once beside the whole book."""
+    given = VerifyGiven(passages=[document.text], sentences=list(statements_of(summary)))
+    return len(PromptBook().render(VERIFY_SENTENCES, given).encode()) // _BYTES_A_TOKEN
+
+
+def against_all_facts(facts: Sequence[str], summary: str) -> int:
+    """The prompt tokens of looking for the key facts of the whole book in the summary."""
+    sentences = list(statements_of(summary))
+    numbered = [Fact(id=number, fact=fact) for number, fact in enumerate(facts, 1)]
+    batches = [numbered[at : at + FACTS_AT_ONCE] for at in range(0, len(numbered), FACTS_AT_ONCE)]
+    book = PromptBook()
+    texts = [book.render(ALIGN_FACTS, AlignGiven(sentences=sentences, facts=batch)) for batch in batches]
+    return sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
+
+
+async def costs(characters: int, words: int, store: Store) -> None:
+    document = parse(prose(characters).encode(), name="book.txt")
+    run = (await build_pack(document, store=store, judging=Judging(build="keyfacts"))).run
+    trees = store.keyfacts.get(run.judging.keyfacts or "").trees if run.judging else ()
+    asked = [tree for tree in trees if tree.query]
+    tree = asked[len(asked) // 2]
+    settings = Settings(query=tree.query, words=words)
+    summary = (await summarize(document, settings, store=store)).summary or ""
+    judging = Judging(metrics=("keyfact_recall", "faithfulness"))
+    judged = await evaluate(document, summary, settings, store=store, judging=judging)
+    with closing(sqlite3.connect(store.path)) as database:
+        query = "SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt"
+        spent: dict[str, int] = dict(database.execute(query, (judged.run.id,)))
+    here = [spent[prompt.name] for prompt in (VERIFY_SENTENCES, ALIGN_FACTS)]
+    every = [fact.text for one in trees for fact in one.kept]
+    there = [against_the_book(document, summary), against_all_facts(every, summary)]
+    print(f"{characters:,} characters, a summary of {len(summary.split())} words")
+    print(f"{len(tree.kept)} key facts answer its query, and the book has {len(every):,}\n")
+    rows = [("faithfulness", here[0], there[0]), ("keyfact_recall", here[1], there[1]), ("both", sum(here), sum(there))]
+    table([("prompt tokens", "chunk", "whole book", "times"), *((*row, f"{row[2] / row[1]:.1f}") for row in rows)])
+
+
+def print_costs(characters: int = CHARACTERS, words: int = WORDS) -> None:
+    """The table, from a database of its own."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        asyncio.run(costs(characters, words, store))
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    arguments.add_argument("--characters", type=int, default=CHARACTERS)
+    arguments.add_argument("--words", type=int, default=WORDS)
+    options = arguments.parse_args()
+    print_costs(options.characters, options.words)
+
+
+if __name__ == "__main__":
+    main()

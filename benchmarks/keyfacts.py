@@ -1,0 +1,190 @@
+"""How well the extractive model judges key facts where the truth is known, and what trees it makes of the sample.
+
+    python -m benchmarks.keyfacts [--worlds 20] [--half "developed on"]
+
+The documents, facts and summaries are made by benchmarks/keyfact_world.py: which facts a summary states, and what is
+wrong with which of its sentences, is known by construction. The judge was developed on one half of the vocabulary,
+with the seeds from 0 to 59; the other half, with the seeds from 100 on, is held out.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import get_args
+
+from benchmarks.anchoring import print_costs
+from benchmarks.common import SAMPLE, table
+from benchmarks.keyfact_world import ERRORS, Half, World, make
+from redraft import load
+from redraft.domain import Level, Perspective
+from redraft.models.extractive.facts.aligning import align_facts
+from redraft.models.extractive.facts.growing import grow_analytical, grow_narrative
+from redraft.models.extractive.facts.querying import query_analytical, query_narrative
+from redraft.models.extractive.facts.verifying import verify_sentences
+from redraft.models.extractive.facts.vetting import facts_faithful, facts_objective, facts_significant
+from redraft.prompts.judging import Statement
+from redraft.prompts.keyfacts import (
+    AlignGiven,
+    Category,
+    Fact,
+    FactTree,
+    GrowGiven,
+    LevelledFact,
+    QueryGiven,
+    VerifyGiven,
+    VetGiven,
+)
+from redraft.text.chunks import chunk
+from redraft.text.tokens import EstimatingTokenizer
+
+FIRST_SEED: dict[Half, int] = {"developed on": 0, "held out": 100}
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+LEVELS: tuple[Level, ...] = get_args(Level)
+CHUNK_TOKENS = 4_096
+_GROWING = {"analytical": (grow_analytical, query_analytical), "narrative": (grow_narrative, query_narrative)}
+
+
+@dataclass
+class Confusion:
+    """What is so, and what the judge says: of facts whether they are stated, of sentences what is wrong with them."""
+
+    alignment: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+    verification: Counter[tuple[str, str]] = field(default_factory=Counter)
+    errors: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def aligned(self) -> float:
+        """The balanced accuracy of the alignment."""
+        return _balanced(self.alignment)
+
+    @property
+    def verified(self) -> float:
+        """The balanced accuracy of the verification, of whatever kind an error is."""
+        wrong = Counter[tuple[bool, bool]]()
+        for (true, judged), count in self.verification.items():
+            wrong[true != "none", judged != "none"] += count
+        return _balanced(wrong)
+
+    @property
+    def categorized(self) -> float:
+        """Of how many wrong sentences the kind of error is right."""
+        of_wrong = {pair: count for pair, count in self.verification.items() if pair[0] != "none"}
+        return sum(count for (true, judged), count in of_wrong.items() if true == judged) / sum(of_wrong.values())
+
+
+def _balanced(found: Counter[tuple[bool, bool]]) -> float:
+    shares = [found[true, true] / max(1, found[true, True] + found[true, False]) for true in (True, False)]
+    return sum(shares) / 2
+
+
+def worlds(half: Half, count: int) -> list[World]:
+    """The worlds of one half of the vocabulary."""
+    return [make(seed, half) for seed in range(FIRST_SEED[half], FIRST_SEED[half] + count)]
+
+
+def judged(some: Iterable[World]) -> Confusion:
+    """What the extractive judge makes of worlds."""
+    found = Confusion()
+    for world in some:
+        statements = [
+            Statement(id=number, before=one.before, sentence=one.sentence) for number, one in enumerate(world.summary)
+        ]
+        facts = [Fact(id=number, fact=fact) for number, fact in enumerate(world.facts)]
+        aligned = align_facts(AlignGiven(sentences=statements, facts=facts)).facts
+        for stated, one in zip(world.stated, aligned, strict=True):
+            found.alignment[stated, one.stated == "yes"] += 1
+        passages = world.document.split("\n\n")
+        verified = verify_sentences(VerifyGiven(passages=passages, sentences=statements)).sentences
+        for sentence, verdict in zip(world.summary, verified, strict=True):
+            found.verification[sentence.category, verdict.category] += 1
+            found.errors[sentence.error, verdict.category] += 1
+    return found
+
+
+def print_confusion(half: Half, count: int) -> None:
+    """Both confusions of one half."""
+    first = FIRST_SEED[half]
+    found = judged(worlds(half, count))
+    print(f"\n{half}: {count} worlds, seeds {first} to {first + count - 1}")
+    print("\nalignment: facts that the summary states or not, in rows; as judged, in columns")
+    table(
+        [
+            ["", "yes", "no"],
+            *(
+                [name, *(found.alignment[so, say] for say in (True, False))]
+                for name, so in (("yes", True), ("no", False))
+            ),
+        ]
+    )
+    print(f"balanced accuracy {found.aligned:.3f}")
+    print("\nverification: what is wrong with a sentence, in rows; as judged, in columns")
+    table(
+        [["", *CATEGORIES], *([true, *(found.verification[true, said] for said in CATEGORIES)] for true in CATEGORIES)]
+    )
+    print(f"balanced accuracy {found.verified:.3f}, category right in {found.categorized:.3f} of the wrong sentences")
+    print("\nthe same by what was made wrong")
+    table([["", *CATEGORIES], *([error, *(found.errors[error, said] for said in CATEGORIES)] for error in ERRORS)])
+
+
+def levelled(tree: FactTree) -> list[tuple[Level, str]]:
+    """The facts of a tree, depth first."""
+    found: list[tuple[Level, str]] = []
+    for root in tree.roots:
+        found.append(("root", root.fact))
+        for branch in root.branches:
+            found += [("branch", branch.fact), *(("leaf", leaf) for leaf in branch.leaves)]
+    return found
+
+
+def failed(excerpt: str, facts: Sequence[tuple[Level, str]]) -> list[bool]:
+    """Which facts fail in one of the three dimensions."""
+    given = VetGiven(excerpt=excerpt, facts=[Fact(id=number, fact=fact) for number, (_, fact) in enumerate(facts)])
+    dimensions = (facts_faithful(given).facts, facts_objective(given).facts, facts_significant(given).facts)
+    return [any(one.verdict == "fail" for one in verdicts) for verdicts in zip(*dimensions, strict=True)]
+
+
+def print_sample() -> None:
+    """The trees of the sample document: their sizes, what is pruned of them, ten facts and two queries."""
+    document = load(str(SAMPLE))
+    chunks = chunk(document, EstimatingTokenizer(), CHUNK_TOKENS)
+    print(f"\n{SAMPLE.name}: {len(chunks)} chunks of at most {CHUNK_TOKENS:,} tokens")
+    sizes: Counter[tuple[Perspective, Level]] = Counter()
+    pruned: Counter[Level] = Counter()
+    examples: list[str] = []
+    for piece in chunks:
+        excerpt = document.text[piece.span.start : piece.span.end]
+        for perspective in get_args(Perspective):
+            grow, query = _GROWING[perspective]
+            facts = levelled(grow(GrowGiven(excerpt=excerpt)))
+            for (level, _), fails in zip(facts, failed(excerpt, facts), strict=True):
+                sizes[perspective, level] += 1
+                pruned[level] += fails
+            if piece.index == 0:
+                asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
+                examples += [f"  {perspective} {level}: {fact}" for level, fact in facts[:5]]
+                examples.append(f"  {perspective} query: {query(QueryGiven(facts=asked)).query}")
+    rows: list[list[object]] = [["facts", *LEVELS]]
+    rows += [[perspective, *(sizes[perspective, level] for level in LEVELS)] for perspective in get_args(Perspective)]
+    whole = {level: sum(sizes[perspective, level] for perspective in get_args(Perspective)) for level in LEVELS}
+    rows.append(["pruned, of both", *(pruned[level] / max(1, whole[level]) for level in LEVELS)])
+    table(rows)
+    print("\nof the first chunk:", *examples, sep="\n")
+
+
+def main() -> None:
+    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--worlds", type=int, default=20, help="how many worlds of each half")
+    arguments.add_argument("--half", choices=FIRST_SEED, help="only this half of the vocabulary")
+    options = arguments.parse_args()
+    for half in FIRST_SEED if options.half is None else [options.half]:
+        print_confusion(half, options.worlds)
+    print_sample()
+    print("\njudging an answer to one query, by the ledger:", end=" ")
+    print_costs()
+
+
+if __name__ == "__main__":
+    main()

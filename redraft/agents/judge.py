@@ -1,0 +1,97 @@
+"""A judge: a model, which of its draws, and a memory. A verdict is given once and remembered."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from redraft.agents.accounting import Account
+from redraft.models.base import Model, Reply, Request, Sampling
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.store.judgments import Judgments
+
+Verdict = TypeVar("Verdict", bound=BaseModel)
+
+_REPLY_TOKENS = 3000
+_SHARE_OF_WINDOW = 0.3
+_REPLY_FRAME = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One judge of a panel. What it is asked, and how its replies are read, is for those who ask it to know."""
+
+    model: Model
+    book: PromptBook
+    judgments: Judgments
+    sample: int = 0
+    temperature: float | None = None
+    reply_tokens: int = _REPLY_TOKENS
+    """The room for a reply, which decides how much is asked at once."""
+
+    @property
+    def name(self) -> str:
+        """Which judge this is, told from the others of a panel."""
+        return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
+
+    async def ask(
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
+    ) -> Reply[Value_]:
+        """Ask for a reply of at most so many tokens; `again` for what was asked before and not answered."""
+        temperature = prompt.temperature if self.temperature is None else self.temperature
+        # Asking again for all that was asked would be the same request: it is a further draw of it.
+        sampling = Sampling(temperature, room + _REPLY_FRAME, 2 * self.sample + again)
+        return await self.model.ask(Request(prompt, given, sampling, label))
+
+    async def remembered(
+        self,
+        prompt: Prompt[Any, Any],
+        kind: type[Verdict],
+        items: Sequence[list[Any]],
+        judge: Callable[[Sequence[int]], Awaitable[Account[Verdict]]],
+    ) -> Account[Verdict]:
+        """What is known of the items already, and verdicts on the others, which are stored all at once.
+
+        All at once, because the batches depend on what is known: after a crash they must be the same again.
+        """
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, self.temperature]
+        keys = [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
+        known = self.judgments.verdicts(keys)
+        verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
+        first = {key: n for n, key in reversed(list(enumerate(keys)))}
+        fresh = await judge(sorted(n for key, n in first.items() if key not in known))
+        self.judgments.keep_verdicts({keys[n]: verdict.model_dump_json() for n, verdict in fresh.verdicts.items()})
+        verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
+        return Account(verdicts, fresh.trouble)
+
+    def batches(self, numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
+        """The numbers in batches whose entries, of so many tokens each, fit into a reply."""
+        size = batch_size(self.reply_tokens, tokens)
+        return [numbers[at : at + size] for at in range(0, len(numbers), size)]
+
+
+def reply_tokens(window: int) -> int:
+    """The room for a reply in a window that holds evidence, questions and what is said around them as well."""
+    return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
+
+
+def window_of(room: int) -> int:
+    """The least window in which there is this room for a reply."""
+    return int(room / _SHARE_OF_WINDOW)
+
+
+def batch_size(room: int, tokens: int) -> int:
+    """How many items may be asked about at once, when each takes so many tokens of the reply."""
+    return max(1, room // tokens)
+
+
+def labelled(what: str, numbers: Sequence[int]) -> str:
+    """The place in a run: which items, counted from 1."""
+    first, last = numbers[0] + 1, numbers[-1] + 1
+    return f"{what} {first}" if first == last else f"{what} {first} to {last}"

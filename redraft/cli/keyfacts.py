@@ -1,0 +1,77 @@
+"""`redraft keyfacts`: the facts that a good summary of a document may state, as trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+
+_EPILOG = """\b
+Examples:
+  redraft keyfacts book.txt
+  redraft keyfacts book.txt --perspective narrative --pruned
+  redraft keyfacts book.txt --model openai:gpt-5-mini --validator openai:gpt-5 --dry-run
+  redraft keyfacts book.txt --json > trees.json
+\b
+`redraft evaluate --metric keyfact_recall` judges by them, and
+`redraft evaluate --query TEXT` by one tree, when TEXT is its query.
+`redraft pack export` hands them on.
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("source")
+@options.keyfact_options
+@click.option("--pruned", is_flag=True, help="Show the facts that were pruned too, and why.")
+@options.judge_options
+@options.model_options
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.db
+@options.as_json
+@options.quiet
+def keyfacts(
+    source: str,
+    pruned: bool,
+    dry_run: bool,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Find the key facts of SOURCE, unless they are known already, and show them as trees.
+
+    In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
+    prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
+    """
+    from redraft.cli import given as asked
+    from redraft.cli.outcome import finish
+    from redraft.cli.plans import show_plan
+    from redraft.cli.running import work
+    from redraft.models.prices import price_table
+    from redraft.preparing import Order
+    from redraft.refining import build_pack as run
+    from redraft.store.store import Store
+
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "keyfacts")
+    table = price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(judging), table, limits, as_json=as_json)
+    with Store(db) as store:
+        result = work(
+            lambda display: run(
+                source,
+                settings,
+                store=store,
+                judging=judging,
+                limits=limits,
+                prices=table,
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, as_json=as_json, quiet=quiet, pruned=pruned)

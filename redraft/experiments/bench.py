@@ -1,0 +1,107 @@
+"""Where the runs of an experiment are made: each one once, however often the experiment is repeated, on one budget."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from redraft.domain import Document
+from redraft.drafting import Means
+from redraft.errors import BudgetError
+from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.preparing import Order, identify
+from redraft.results import Result, read_result
+from redraft.settings import Limits, Settings
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.documents import load
+
+
+@dataclass(slots=True)
+class Watch:
+    """Follows one run among many: remembers which it is, and passes on what is worth telling of it."""
+
+    name: str
+    observer: Observer
+    run: str | None = None
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event. Which stage a run is at says nothing where many are."""
+        if isinstance(event, RunStarted):
+            self.run = event.run
+        elif isinstance(event, Noted):
+            self.observer(Noted(f"{self.name}: {event.message}"))
+        elif not isinstance(event, StageStarted | PartDone):
+            self.observer(event)
+
+
+@dataclass(slots=True)
+class Bench:
+    """Makes runs, or finds them again. Their limits hold for all of them together, over all repetitions."""
+
+    store: Store
+    limits: Limits
+    prices: PriceTable | None = None
+    observer: Observer = unobserved
+    stopped: BudgetError | None = None
+    """Why no more runs are begun."""
+    budget: Budget = field(init=False)
+    _counted: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
+
+    @property
+    def means(self) -> Means:
+        """What runs are made with."""
+        return Means(self.store, self.limits, self.prices, observer=self.observer, budget=self.budget)
+
+    def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        """The run that asks this already, one that is done before all others. What it has used counts as used."""
+        runs = self.store.runs.same(identify(document, settings, order))
+        run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
+        if run is not None:
+            self.count(run.id)
+        return run
+
+    def count(self, run: str) -> None:
+        """Count what a run used before into the budget, once."""
+        if run not in self._counted:
+            self._counted.add(run)
+            used = self.store.calls.totals(run)
+            self.budget.calls += used.calls
+            self.budget.cost += used.cost_usd or 0.0
+
+    async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
+        """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
+        run = await asyncio.to_thread(self.known, document, settings, order)
+        if run is not None:
+            watch.run = run.id
+            if run.status == "done":
+                return await asyncio.to_thread(read_result, self.store, run.id)
+        if self.stopped is not None:
+            raise self.stopped
+        means = replace(self.means, observer=watch)
+        try:
+            result = await (means.go_on(run.id) if run else means.begin(document, settings, order))
+        except BudgetError as error:
+            self.stopped = error
+            raise
+        finally:
+            # What it has used since is in the budget already.
+            if watch.run is not None:
+                self._counted.add(watch.run)
+        if result.run.status == "stopped":
+            # It kept what it had of a draft, which is none to judge a model by.
+            self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
+            raise self.stopped
+        return result
+
+
+def load_all(sources: Iterable[str]) -> list[Document]:
+    """The documents of some sources, each document once."""
+    documents = (load(source) for source in sources)
+    return list({document.id: document for document in documents}.values())

@@ -1,0 +1,216 @@
+"""The experiment of HAMLET: models answer the queries of documents' key-fact trees, and are judged by those trees."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import get_args
+
+from redraft.agents.together import together
+from redraft.domain import Document, KeyFacts, Perspective, Totals, Tree
+from redraft.errors import BudgetError, RedraftError, StoreError
+from redraft.events import PartDone, StageStarted
+from redraft.experiments.bench import Bench, Watch
+from redraft.experiments.queries import asked_trees
+from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
+from redraft.models.opening import resolve, tokenizer_of
+from redraft.preparing import Order, prepare
+from redraft.settings import Judging, PerspectiveName, Settings
+from redraft.staff import hire
+
+QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
+"""As long as the queries of trees are, and in their place where there are none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """What the experiment compares, and how: everything but the documents and the limits."""
+
+    models: tuple[str, ...]
+    judge: str
+    settings: Settings = field(default_factory=Settings)
+    """How summaries are drafted. Judging shares the window, the temperature, the prompts and the draw."""
+    judge_base_url: str | None = None
+    validator: str | None = None
+    perspective: PerspectiveName = "both"
+    queries: int | None = None
+    """How many queries are asked about each document; without a number, all."""
+    seed: int | None = None
+
+    @property
+    def perspectives(self) -> tuple[Perspective, ...]:
+        """From which perspectives there are queries."""
+        return get_args(Perspective) if self.perspective == "both" else (self.perspective,)
+
+    def trees(self, keyfacts: KeyFacts) -> list[Tree]:
+        """The trees whose queries are asked."""
+        return asked_trees(keyfacts, self.perspectives, self.queries, self.seed)
+
+    def drafting(self, model: str, query: str) -> Settings:
+        """How a model answers a query."""
+        return self.settings.model_copy(update={"model": model, "query": query})
+
+    def judging(self, query: str | None = None) -> Settings:
+        """Who judges, and by which query."""
+        address = self.judge_base_url or self.settings.base_url
+        changes = {"strategy": "given", "model": self.judge, "base_url": address, "query": query, "words": None}
+        return self.settings.model_copy(update=changes)
+
+    def building(self, bench: Bench) -> Order:
+        """The order to find a document's key facts."""
+        judging = Judging(build="keyfacts", perspective=self.perspective, validator=self.validator)
+        return Order(bench.means.judging(judging, None, self.judging()))
+
+    def verdict(self, bench: Bench, keyfacts: str, summary: str) -> Order:
+        """The order to judge a summary."""
+        metrics = ("keyfact_recall", "faithfulness")
+        judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
+        return Order(bench.means.judging(judging, None, self.judging()), given=summary)
+
+    def check(self, bench: Bench) -> None:
+        """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
+        for model in self.models:
+            hire(resolve(self.drafting(model, "")), None, bench.limits, bench.prices)
+        hire(resolve(self.judging()), self.building(bench).judging, bench.limits, bench.prices)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that came of the experiment."""
+
+    design: Design
+    subjects: tuple[Subject, ...]
+    items: tuple[Item, ...]
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing is missing."""
+        return self.stopped is None and all(item.status == "done" for item in self.items) and not self.lost
+
+    @property
+    def lost(self) -> tuple[Subject, ...]:
+        """The documents without key facts."""
+        return tuple(subject for subject in self.subjects if subject.keyfacts is None)
+
+
+async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    await asyncio.to_thread(_check_plans, documents, design)
+    await asyncio.to_thread(_count_what_is_known, documents, design, bench)
+    bench.observer(StageStarted("key facts", 0))
+    subjects = await together(_subject(document, design, bench) for document in documents)
+    items = [
+        (subject, item)
+        for subject in subjects
+        if subject.keyfacts
+        for tree in design.trees(subject.keyfacts)
+        for item in (item_of(subject.document, tree, model) for model in design.models)
+    ]
+    bench.observer(StageStarted("summaries and verdicts", 0))
+    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
+
+    async def made(subject: Subject, item: Item) -> Item:
+        async with crowd:
+            done = await _item(subject, item, design, bench)
+        bench.observer(PartDone(f"{item.title}, {_name(item)}: {done.status}", next(numbers), len(items)))
+        return done
+
+    done = await together(made(subject, item) for subject, item in items)
+    return Outcome(design, tuple(subjects), tuple(done), bench.stopped)
+
+
+def _check_plans(documents: Sequence[Document], design: Design) -> None:
+    """Where no model could summarize any of the documents, say so before their key facts are paid for."""
+    refused: list[RedraftError] = []
+    for document in documents:
+        for model in design.models:
+            try:
+                prepare(document, design.drafting(model, QUERY))
+            except RedraftError as error:
+                refused.append(error)
+            else:
+                return
+    raise refused[0]
+
+
+def _count_what_is_known(documents: Sequence[Document], design: Design, bench: Bench) -> None:
+    """Find all that was done before, so that it counts before anything more is spent."""
+    for document in documents:
+        keyfacts = _known_keyfacts(document, design, bench)
+        for tree in design.trees(keyfacts) if keyfacts else ():
+            for model in design.models:
+                drafted = bench.known(document, design.drafting(model, tree.query), Order())
+                if keyfacts and drafted and drafted.status == "done" and drafted.draft:
+                    summary = bench.store.runs.draft(drafted.draft).text
+                    bench.known(document, design.judging(tree.query), design.verdict(bench, keyfacts.id, summary))
+
+
+def _known_keyfacts(document: Document, design: Design, bench: Bench) -> KeyFacts | None:
+    """The key facts that need not be found first."""
+    if imported := bench.store.keyfacts.imported(document.id):
+        return imported
+    run = bench.known(document, design.judging(), design.building(bench))
+    found = run.judging.keyfacts if run and run.judging else None
+    return bench.store.keyfacts.get(found) if found else None
+
+
+async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
+    """The document with its key facts: imported, found before, or found now."""
+    tokenizer, _ = tokenizer_of(design.judging())
+    subject = Subject(document, await asyncio.to_thread(tokenizer.count, document.text))
+    if imported := bench.store.keyfacts.imported(document.id):
+        return replace(subject, keyfacts=imported)
+    watch = Watch(document.title, bench.observer)
+    try:
+        result = await bench.made(document, design.judging(), design.building(bench), watch)
+        assert result.run.judging is not None
+        assert result.run.judging.keyfacts is not None
+        subject = replace(subject, keyfacts=bench.store.keyfacts.get(result.run.judging.keyfacts))
+    except BudgetError:
+        pass
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other documents go on
+        subject = replace(subject, failure=failure(KEYFACTS, error))
+    return replace(subject, run=watch.run, usage=_used(bench, watch))
+
+
+async def _item(subject: Subject, item: Item, design: Design, bench: Bench) -> Item:
+    """The item with what came of it."""
+    assert subject.keyfacts is not None
+    document, watch, stage = subject.document, Watch(_name(item), bench.observer), DRAFTING
+    try:
+        drafted = await bench.made(document, design.drafting(item.model, item.query), Order(), watch)
+        item = _noted(replace(item, gaps=len(drafted.gaps)), stage, watch, bench)
+        summary = drafted.summary or ""
+        item = replace(item, words=drafted.draft.words if drafted.draft else None)
+        watch, stage = Watch(watch.name, bench.observer), JUDGING
+        order = design.verdict(bench, subject.keyfacts.id, summary)
+        result = await bench.made(document, design.judging(item.query), order, watch)
+        return judged(_noted(item, stage, watch, bench), result.evaluations)
+    except BudgetError:
+        return _noted(item, stage, watch, bench)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
+        return replace(_noted(item, stage, watch, bench), failure=failure(stage, error))
+
+
+def _noted(item: Item, stage: str, watch: Watch, bench: Bench) -> Item:
+    """The item with the run of a stage and what it used, where there is one."""
+    used = _used(bench, watch)
+    if watch.run is None or used is None:
+        return item
+    return replace(item, runs={**item.runs, stage: watch.run}, usage={**item.usage, stage: used})
+
+
+def _used(bench: Bench, watch: Watch) -> Totals | None:
+    return bench.store.calls.totals(watch.run) if watch.run else None
+
+
+def _name(item: Item) -> str:
+    return f"chunk {item.chunk + 1} {item.perspective} by {item.model}"

@@ -1,0 +1,89 @@
+"""What the experiment of HAMLET comes to at most, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from redraft.domain import Document, Usage
+from redraft.experiments.hamlet import QUERY, Design
+from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS
+from redraft.experiments.tables import Cell, Table
+from redraft.forecast import Forecast, forecast
+from redraft.models.opening import price_of, reasoning_reserve, resolve
+from redraft.models.prices import PriceTable
+from redraft.preparing import Order, prepare
+from redraft.settings import Judging, Settings
+
+_TREES = "finding key facts"
+_VERDICTS = ("keyfact_recall", "faithfulness")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One kind of work of one model on one document."""
+
+    document: str
+    name: str
+    model: Settings
+    times: int
+    calls: int
+    usage: Usage
+
+    def cost(self, prices: PriceTable) -> float | None:
+        """What it costs at most, thinking included; None where the price is not known."""
+        price = price_of(self.model, prices)
+        thinking = self.calls * reasoning_reserve(self.model)
+        used = Usage(self.usage.prompt_tokens, self.usage.completion_tokens + thinking)
+        return None if price is None else price.of(used)
+
+
+def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
+    """What there is to do, and what it may cost."""
+    steps = [step for document in documents for step in _steps(document, design)]
+    rows: list[tuple[Cell, ...]] = [
+        (
+            *(one.document, one.name, one.model.model, one.times, one.calls),
+            *(one.usage.prompt_tokens, one.usage.completion_tokens, one.cost(prices)),
+        )
+        for one in steps
+    ]
+    costs = [step.cost(prices) for step in steps]
+    total = None if None in costs else sum(cost or 0.0 for cost in costs)
+    sums = [sum(step.calls for step in steps)]
+    sums += [sum(step.usage.prompt_tokens for step in steps), sum(step.usage.completion_tokens for step in steps)]
+    return Table(
+        "plan",
+        "What it comes to at most",
+        "Each item is one query put to one model. Replies that must be asked for again come on top, and so do those in"
+        " which a model thinks; their price is in USD.",
+        "Nothing was asked and nothing stored; what is known already costs nothing.",
+        ("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
+        (*rows, ("total", "", "", None, *sums, total)),
+    )
+
+
+def _steps(document: Document, design: Design) -> Iterator[Step]:
+    judge = resolve(design.judging())
+    validator = judge.model_copy(update={"model": design.validator}) if design.validator else judge
+    building = Judging(build="keyfacts", perspective=design.perspective)
+    grown = forecast(prepare(document, design.judging()), Order(building))
+    trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
+    for settings, by in ((judge, "judge"), (resolve(validator), "validator")):
+        found = Forecast(tuple(stage for stage in grown.stages if stage.by == by))
+        name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
+        yield Step(document.title, name, settings, 1, found.calls, _usage(found))
+    queries = min(design.queries or trees, trees)
+    verdict = Judging(metrics=_VERDICTS, perspective=design.perspective)
+    for model in design.models:
+        prepared = prepare(document, design.drafting(model, QUERY))
+        it, times = prepared.plan, queries
+        used = Usage(times * it.prompt_tokens, times * it.completion_tokens)
+        yield Step(document.title, DRAFTING, prepared.settings, times, times * it.calls, used)
+        stages = forecast(prepared, Order(verdict)).stages
+        found = Forecast(tuple(stage for stage in stages if stage.name in _VERDICTS))
+        yield Step(document.title, f"{JUDGING} {model}", judge, times, times * found.calls, _usage(found, times))
+
+
+def _usage(found: Forecast, times: int = 1) -> Usage:
+    return Usage(times * found.prompt_tokens, times * found.completion_tokens)

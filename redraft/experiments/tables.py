@@ -1,0 +1,99 @@
+"""Tables that say what they rest on: as Markdown for people, as CSV for spreadsheets, as JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from redraft.text.cleaning import one_line
+
+Cell = str | int | float | None
+"""None is what was not measured: it is empty in CSV, null in JSON, and a dash in Markdown."""
+
+_NOTHING = "–"
+# A spreadsheet takes a cell that begins so for a formula, and would run what a document has as its title.
+_FORMULA = re.compile(r"^\s*[=+\-@]")
+_MARKUP = re.compile(r"([\\`*_|<>\[\]])")
+_LONGEST = 80
+_LARGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One table. The caption says how its numbers came about, and `basis` what they rest on."""
+
+    name: str
+    title: str
+    caption: str
+    basis: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def to_json(self) -> dict[str, object]:
+        """The table for programs, each row by its columns' names."""
+        return {
+            "name": self.name,
+            "title": self.title,
+            "caption": self.caption,
+            "basis": self.basis,
+            "columns": list(self.columns),
+            "rows": [dict(zip(self.columns, row, strict=True)) for row in self.rows],
+        }
+
+    def to_csv(self) -> str:
+        """The table for spreadsheets, with nothing rounded away and no text that they would take for a formula."""
+        written = io.StringIO()
+        writer = csv.writer(written, lineterminator="\n")
+        writer.writerow(self.columns)
+        writer.writerows([_in_csv(cell) for cell in row] for row in self.rows)
+        return written.getvalue()
+
+    def to_markdown(self) -> str:
+        """The table for people, in columns that are even as plain text too."""
+        head = [self.columns, *([_in_markdown(cell) for cell in row] for row in self.rows)]
+        widths = [max(len(row[at]) for row in head) for at in range(len(self.columns))]
+        numeric = [all(not isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
+        rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
+        lines = [
+            " | ".join(
+                cell.rjust(width) if right else cell.ljust(width)
+                for cell, width, right in zip(row, widths, numeric, strict=True)
+            )
+            for row in (head[0], rule, *head[1:])
+        ]
+        body = "\n".join(f"| {line} |" for line in lines) if self.rows else "None."
+        return f"## {self.title}\n\n{self.caption} {self.basis}\n\n{body}\n"
+
+
+def plain(text: str) -> str:
+    """Foreign text in Markdown: one line without markup."""
+    return _MARKUP.sub(r"\\\1", one_line(text, _LONGEST))
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """The mean of those values that there are; None where there are none."""
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _in_csv(cell: Cell) -> Cell:
+    if not isinstance(cell, str):
+        return cell
+    line = one_line(cell)
+    return f"'{line}" if _FORMULA.match(line) else line
+
+
+def _in_markdown(cell: Cell) -> str:
+    if cell is None:
+        return _NOTHING
+    if isinstance(cell, float):
+        if abs(cell) >= _LARGE:
+            return f"{cell:,.1f}"
+        shown = f"{cell:.3f}"
+        # What is there, if ever so little, is not nothing.
+        return shown if float(shown) or not cell else f"{cell:.2g}"
+    return f"{cell:,}" if isinstance(cell, int) else plain(cell)

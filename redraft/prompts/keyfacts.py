@@ -1,0 +1,235 @@
+"""The prompts about key facts: finding them, validating them, and holding a summary against them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, BeforeValidator
+
+from redraft.domain import Level, Perspective
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, lenient
+from redraft.prompts.judging import Statement
+
+Pass = Literal["pass", "fail"]
+YesNo = Literal["yes", "no"]
+Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
+"""What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
+
+_SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
+
+
+def _some(found: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
+    if not found:
+        raise ValueError("a level of the tree is missing")
+    return found
+
+
+def _worded(text: str) -> str:
+    if not any(map(str.isalnum, text)):
+        raise ValueError("there are no words")
+    return text
+
+
+def _self_contained(query: str) -> str:
+    if mention := _SPEAKS_OF_TREE.search(query):
+        raise ValueError(f"the query speaks of {mention.group()!r}, of which whoever answers it knows nothing")
+    return _worded(query)
+
+
+def _category(value: object) -> object:
+    """A category however it is spelt, as "Out-of-article error" or "No error"."""
+    if not isinstance(value, str):
+        return value
+    words = re.sub(r"[^a-z]+", "_", value.casefold()).strip("_").removesuffix("s").removesuffix("_error")
+    return {"no": "none", "faithful": "none"}.get(words, words)
+
+
+def _mark(value: int) -> int:
+    if not 1 <= value <= 5:
+        raise ValueError("a mark is from 1 to 5")
+    return value
+
+
+Words = Annotated[str, AfterValidator(_worded)]
+Mark = Annotated[int, AfterValidator(_mark)]
+
+
+class Branch(ReplyModel):
+    """A supporting fact, and the details that bear it out."""
+
+    fact: Words
+    leaves: list[Words]
+
+
+class Root(ReplyModel):
+    """A main fact, and those that support it."""
+
+    fact: Words
+    branches: Annotated[list[Branch], AfterValidator(_some)]
+
+
+class FactTree(ReplyModel):
+    """The key facts of an excerpt."""
+
+    roots: Annotated[list[Root], AfterValidator(_some)]
+
+
+class GrowGiven(GivenModel):
+    """A stretch of a document to find key facts in."""
+
+    excerpt: Excerpt
+
+
+class Fact(GivenModel):
+    """A key fact under a number."""
+
+    id: int
+    fact: str
+
+
+class LevelledFact(GivenModel):
+    """A key fact under a number, with its level in its tree."""
+
+    id: int
+    level: Level
+    fact: str
+
+
+class VetGiven(GivenModel):
+    """Key facts, and the stretch that they are from."""
+
+    excerpt: Excerpt
+    facts: Annotated[list[Fact], Fence("fact")]
+
+
+class Opinion(ReplyModel):
+    """Whether a fact passes, and why."""
+
+    id: int
+    reason: str
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
+
+
+class Opinions(ReplyModel):
+    """One opinion on each fact."""
+
+    facts: list[Opinion]
+
+
+class Support(ReplyModel):
+    """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
+
+    id: int
+    reason: str
+    quote: str
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
+
+
+class Supports(ReplyModel):
+    """One verdict on each fact."""
+
+    facts: list[Support]
+
+
+class QueryGiven(GivenModel):
+    """The key facts that a query shall lead to, depth first."""
+
+    facts: Annotated[list[LevelledFact], Fence("fact")]
+
+
+class Query(ReplyModel):
+    """A question that makes sense to somebody who has only the document."""
+
+    query: Annotated[str, AfterValidator(_self_contained)]
+
+
+class AlignGiven(GivenModel):
+    """The numbered sentences of a summary, and the numbered facts to look for in it."""
+
+    sentences: Annotated[list[Statement], Fence("sentence")]
+    facts: Annotated[list[Fact], Fence("fact")]
+
+
+class Alignment(ReplyModel):
+    """Whether a summary states a fact, and the numbers of the sentences that do."""
+
+    id: int
+    stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None))]
+    sentences: list[int]
+
+
+class Alignments(ReplyModel):
+    """One entry for each fact."""
+
+    facts: list[Alignment]
+
+
+class VerifyGiven(GivenModel):
+    """Sentences of a summary, and passages of the document to hold them against."""
+
+    passages: Annotated[list[str], Fence("passage")]
+    sentences: Annotated[list[Statement], Fence("sentence")]
+
+
+class Verification(ReplyModel):
+    """What is wrong with a sentence, why, and the words of the passages that come closest to it."""
+
+    id: int
+    reason: str
+    quote: str
+    category: Annotated[Category, BeforeValidator(_category)]
+
+
+class Verifications(ReplyModel):
+    """One entry for each sentence."""
+
+    sentences: list[Verification]
+
+
+class ChunkGiven(GivenModel):
+    """A chunk of a document, to be judged as something to draw key facts from."""
+
+    excerpt: Excerpt
+
+
+class ChunkMarks(ReplyModel):
+    """Marks from 1 to 5, and in a few words why."""
+
+    major_facts: int
+    connections: int
+    explanation: str
+    validity: Mark
+    coherence: Mark
+    cross_content: Mark
+
+
+KEYFACTS_ANALYTICAL = Prompt(
+    "keyfacts_analytical", GrowGiven, FactTree, "key facts: what a stretch means and argues, as a tree", 0.0
+)
+KEYFACTS_NARRATIVE = Prompt(
+    "keyfacts_narrative", GrowGiven, FactTree, "key facts: what happens in a stretch, as a tree", 0.0
+)
+FACTS_FAITHFUL = Prompt("facts_faithful", VetGiven, Supports, "key facts: does the text bear them out?", 0.0)
+FACTS_OBJECTIVE = Prompt("facts_objective", VetGiven, Opinions, "key facts: are they free of opinion?", 0.0)
+FACTS_SIGNIFICANT = Prompt("facts_significant", VetGiven, Opinions, "key facts: do they matter?", 0.0)
+QUERY_ANALYTICAL = Prompt(
+    "query_analytical", QueryGiven, Query, "key facts: the question that an analytical tree answers", 0.0
+)
+QUERY_NARRATIVE = Prompt(
+    "query_narrative", QueryGiven, Query, "key facts: the question that a narrative tree answers", 0.0
+)
+ALIGN_FACTS = Prompt("align_facts", AlignGiven, Alignments, "keyfact_recall: which facts does the summary state?", 0.0)
+VERIFY_SENTENCES = Prompt(
+    "verify_sentences", VerifyGiven, Verifications, "faithfulness: what is wrong with each sentence?", 0.0
+)
+JUDGE_CHUNK = Prompt("judge_chunk", ChunkGiven, ChunkMarks, "chunk-size: how well does a chunk lend itself?", 0.0)
+
+GROWING: dict[Perspective, Prompt[GrowGiven, FactTree]] = {
+    "analytical": KEYFACTS_ANALYTICAL,
+    "narrative": KEYFACTS_NARRATIVE,
+}
+QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {
+    "analytical": QUERY_ANALYTICAL,
+    "narrative": QUERY_NARRATIVE,
+}

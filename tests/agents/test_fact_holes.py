@@ -1,0 +1,517 @@
+"""Replies about key facts with every kind of fault, at a server: mended once, or named, and no verdict is shifted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from redraft.agents.factfinder import facts_at_once
+from redraft.domain import Document, KeyFacts
+from redraft.evaluators.keyfacts import UNJUDGED
+from redraft.events import Event, Noted
+from redraft.models.reading import read_value
+from redraft.prompts.keyfacts import Query, Verifications
+from redraft.results import Result
+from redraft.text.documents import parse
+from tests.agents.test_holes import FREE, Fault, Holey, spoiled
+from tests.chatserver import Answer, text_of
+from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
+
+SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 77: "Jim"}) + " The sea is cold."
+METRICS = ("keyfact_recall", "faithfulness")
+VETTING = ("facts_faithful", "facts_objective", "facts_significant")
+# Three chunks of some forty keepers each.
+LONG, SMALL = 120, {"context_tokens": 2400}
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+async def judged(folder: Path, script: Script, keepers: int = 40) -> tuple[Result, Counter[str]]:
+    """What comes of an evaluation through HTTP, and how many requests each prompt took."""
+    court = Court(folder, script, document=island(keepers))
+    with court.served():
+        result = await court.evaluate(SUMMARY, metrics=METRICS)
+    court.store.close()
+    return result, Counter(sheet.prompt for sheet in court.sheets)
+
+
+async def grown(folder: Path, script: Script, keepers: int = LONG, **options: Any) -> tuple[KeyFacts, Court]:
+    """The key facts of an island through HTTP."""
+    court = Court(folder, script, document=island(keepers))
+    with court.served():
+        found = await court.keyfacts(**{"settings": SMALL, **options})
+    court.store.close()
+    return found, court
+
+
+# Entries of items: facts that are validated or aligned, sentences that are verified.
+
+
+def opposite(entry: Json) -> Json:
+    """The entry with another verdict under the same number."""
+    turned = {"verdict": "fail", "stated": "yes", "sentences": [1], "category": "sentence"}
+    if entry.get("verdict") == "fail":
+        turned["verdict"] = "pass"
+    if entry.get("stated") == "yes":
+        turned |= {"stated": "no", "sentences": []}
+    return entry | {key: value for key, value in turned.items() if key in entry}
+
+
+def fault(name: str) -> Callable[[Json], Said]:
+    own: dict[str, Fault] = {
+        "one short": lambda entries: entries[:-1],
+        "contradicts itself": lambda entries: [*entries, opposite(entries[0])],
+    }
+    if name in own:
+        return lambda said: {key: own[name](entries) for key, entries in said.items()}
+    return spoiled(name)
+
+
+FAULTS = (
+    "one short",
+    "contradicts itself",
+    "leaves out all",
+    "shuffles",
+    "repeats",
+    "invents",
+    "chatters",
+    "breaks off",
+)
+
+
+@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("prompt", [*VETTING, "align_facts", "verify_sentences"])
+async def test_a_faulty_list_is_asked_for_again_and_changes_nothing(tmp_path: Path, prompt: str, name: str) -> None:
+    perfect, calls = await judged(tmp_path / "perfect", Keepers())
+    script = Holey(prompt, fault(name))
+    faulty, more = await judged(tmp_path / "faulty", script)
+
+    # Two of forty facts are stated, in each of the two trees; two of six sentences err, and one is about nobody.
+    assert perfect.scores == {"keyfact_recall": 2 / 40, "faithfulness": 3 / 6}
+    assert faulty.evaluations == perfect.evaluations
+    assert script.faults > 0
+    assert more - calls == Counter({} if name in FREE else {prompt: script.faults})
+
+
+async def test_what_is_passed_over_is_asked_for_alone(tmp_path: Path) -> None:
+    court = Court(tmp_path, Holey("align_facts", fault("one short")))
+    with court.served():
+        await court.evaluate(SUMMARY, metrics=("keyfact_recall",))
+
+    first, again = court.asked("align_facts")
+    assert first.numbers == list(range(1, 13))
+    assert again.numbers == [12]
+
+
+class Picky(Keepers):
+    """Never gives a verdict on the second item of a prompt."""
+
+    def __init__(self, prompt: str) -> None:
+        self.prompt = prompt
+
+    def __call__(self, sheet: Sheet) -> Said:
+        said = super().__call__(sheet)
+        if sheet.prompt != self.prompt:
+            return said
+        assert isinstance(said, dict)
+        return {key: [one for one in entries if one["id"] != 2] for key, entries in said.items()}
+
+
+async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
+    result, calls = await judged(tmp_path, Picky("align_facts"), keepers=12)
+
+    recall = result.evaluations["keyfact_recall"]
+    facts: Any = recall.details["facts"]
+    # The second fact, keeper 2, is in both trees. Keepers 1 and 3 are told of, ten others are not.
+    assert (recall.score, recall.judged, recall.unjudged) == (4 / 22, 22, 2)
+    assert {one["fact"]: one["verdict"] for one in facts} == {
+        fact_of(n): {1: "stated", 2: "unjudged", 3: "stated"}.get(n, "missing") for n in range(1, 13)
+    }
+    assert "passed over 1 of the items" in str(recall.details["trouble"])
+    assert calls["align_facts"] == 2
+
+
+async def test_a_sentence_that_is_never_verified_is_unjudged(tmp_path: Path) -> None:
+    result, _ = await judged(tmp_path, Picky("verify_sentences"), keepers=12)
+
+    faithfulness = result.evaluations["faithfulness"]
+    # The second, "Bob", has no verdict: of the other five, two err.
+    assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (3 / 5, 5, 1)
+    sentences: Any = faithfulness.details["sentences"]
+    found = [one["verdict"] for one in sentences]
+    assert found == ["none", "unjudged", "none", "entity", "out_of_article", "none"]
+    assert [finding.sentence for finding in faithfulness.findings] == [fact_of(5, "Joe"), fact_of(77, "Jim")]
+
+
+@pytest.mark.parametrize("prompt", VETTING)
+async def test_a_fact_that_is_never_validated_is_no_yardstick_and_is_named(tmp_path: Path, prompt: str) -> None:
+    events: list[Event] = []
+    found, _ = await grown(tmp_path, Picky(prompt), keepers=12, observer=events.append)
+
+    # The second fact of the analytical tree is a branch with a leaf; in the narrative one it is the leaf.
+    first, second = found.trees
+    assert [(fact.text, fact.objections[0].dimension) for fact in first.facts if not fact.kept] == [
+        (fact_of(2), UNJUDGED),
+        (fact_of(3), "orphaned"),
+    ]
+    assert [fact.text for fact in second.facts if not fact.kept] == [fact_of(2)]
+    assert len(found.missing) == 1
+    assert found.missing[0].startswith("2 of the 24 key facts of chunk 1/1 were not validated")
+    assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
+
+
+async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_path: Path) -> None:
+    class Mute(Keepers):
+        def align_facts(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+    result, _ = await judged(tmp_path, Mute(), keepers=12)
+
+    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
+    assert (recall.outcome, recall.score, recall.unjudged) == ("failed", None, 24)
+    assert (faithfulness.outcome, faithfulness.score) == ("scored", 3 / 6)
+    assert faithfulness.details["by_level"] is None
+
+
+@pytest.mark.parametrize("sentences", [[], [99], [0, -1, 7]], ids=["none", "one that is not there", "several"])
+async def test_a_fact_that_is_stated_nowhere_is_asked_about_again_and_then_left_open(
+    tmp_path: Path, sentences: list[int]
+) -> None:
+    class Vague(Keepers):
+        def align_facts(self, sheet: Sheet) -> Said:
+            said = super().align_facts(sheet)
+            assert isinstance(said, dict)
+            return {"facts": [one | {"sentences": sentences} for one in said["facts"]]}
+
+    result, calls = await judged(tmp_path, Vague(), keepers=12)
+
+    recall = result.evaluations["keyfact_recall"]
+    # 1 and 3 are said to be stated, twice, and nobody can say where.
+    assert (recall.score, recall.judged, recall.unjudged) == (0.0, 20, 4)
+    assert calls["align_facts"] == 2
+
+
+async def test_of_sentences_that_are_there_and_others_the_first_count(tmp_path: Path) -> None:
+    class Generous(Keepers):
+        def align_facts(self, sheet: Sheet) -> Said:
+            said = super().align_facts(sheet)
+            assert isinstance(said, dict)
+            return {"facts": [one | {"sentences": [*one["sentences"], 99, 0]} for one in said["facts"]]}
+
+    result, calls = await judged(tmp_path, Generous(), keepers=12)
+    perfect, _ = await judged(tmp_path / "perfect", Keepers(), keepers=12)
+
+    # A fact that is not stated may name what sentences it likes.
+    assert result.evaluations == perfect.evaluations
+    assert calls["align_facts"] == 1
+
+
+@pytest.mark.parametrize(
+    ("spelt", "category"),
+    [
+        ("Out-of-Article Error", "out_of_article"),
+        ("OUT OF ARTICLE", "out_of_article"),
+        ("out_of_article", "out_of_article"),
+        ("Entity Errors", "entity"),
+        ("relation.", "relation"),
+        (" Sentence error ", "sentence"),
+        ("no error", "none"),
+        ("No errors.", "none"),
+        ("None", "none"),
+        ("faithful", "none"),
+    ],
+)
+def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> None:
+    text = json.dumps({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
+    assert read_value(text, Verifications).sentences[0].category == category
+
+
+@pytest.mark.parametrize("spelt", ["", "errors", "wrong", 3, None, "entity and relation"])
+def test_what_is_no_category_is_refused(spelt: object) -> None:
+    with pytest.raises(ValidationError):
+        Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
+
+
+async def test_categories_that_are_spelt_otherwise_cost_no_call(tmp_path: Path) -> None:
+    spelt = {"none": "No error.", "entity": "Entity Error", "out_of_article": "Out-of-Article Error"}
+
+    class Formal(Keepers):
+        def verify_sentences(self, sheet: Sheet) -> Said:
+            said = super().verify_sentences(sheet)
+            assert isinstance(said, dict)
+            return {"sentences": [one | {"category": spelt[one["category"]]} for one in said["sentences"]]}
+
+    perfect, calls = await judged(tmp_path / "perfect", Keepers())
+    result, same = await judged(tmp_path / "formal", Formal())
+
+    assert result.evaluations == perfect.evaluations
+    assert same == calls
+
+
+# Trees.
+
+
+def stump(said: Json) -> Json:
+    return {"roots": [{"fact": root["fact"]} for root in said["roots"]]}
+
+
+def bald(said: Json) -> Json:
+    return {"roots": [root | {"branches": []} for root in said["roots"]]}
+
+
+def wordless(said: Json) -> Json:
+    return {"roots": [root | {"fact": " – "} for root in said["roots"]]}
+
+
+MALFORMED: dict[str, Callable[[Json], Said]] = {
+    "no branches": stump,
+    "empty branches": bald,
+    "no roots": lambda said: {"roots": []},
+    "a fact without words": wordless,
+    "a list of facts": lambda said: json.dumps([root["fact"] for root in said["roots"]]),
+    "prose": lambda said: "The excerpt is about keepers, and there are a great many of them.",
+}
+
+
+class Clumsy(Keepers):
+    """Spoils the analytical tree of the chunk that begins with the first keeper, unless it is asked again and can."""
+
+    def __init__(self, spoil: Callable[[Json], Said], *, learns: bool) -> None:
+        self.spoil = spoil
+        self.learns = learns
+
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        said = super().keyfacts_analytical(sheet)
+        assert isinstance(said, dict)
+        first = "keeper number 1 is" in sheet.within("excerpt")
+        return self.spoil(said) if first and not (self.learns and sheet.again) else said
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+async def test_a_malformed_tree_is_asked_for_again_with_the_complaint(tmp_path: Path, name: str) -> None:
+    perfect, _ = await grown(tmp_path / "perfect", Keepers())
+    found, court = await grown(tmp_path / "clumsy", Clumsy(MALFORMED[name], learns=True))
+
+    assert (found.id, found.trees, found.missing) == (perfect.id, perfect.trees, ())
+    assert [sheet.again for sheet in court.asked("keyfacts_analytical")].count(True) == 1
+    assert court.server is not None
+    (complained,) = [seen for seen in court.server.seen if len(seen.messages) > 1]
+    assert len(complained.messages) == 3
+    assert text_of(complained.messages[1])
+    assert ("missing" in text_of(complained.messages[2])) == (name in ("empty branches", "no roots"))
+
+
+@pytest.mark.parametrize("name", MALFORMED)
+async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(tmp_path: Path, name: str) -> None:
+    perfect, before = await grown(tmp_path / "perfect", Keepers())
+    events: list[Event] = []
+    script = Clumsy(MALFORMED[name], learns=False)
+    found, court = await grown(tmp_path / "clumsy", script, observer=events.append)
+
+    assert [(tree.chunk, tree.perspective) for tree in perfect.trees] == [
+        (chunk, perspective) for chunk in range(3) for perspective in ("analytical", "narrative")
+    ]
+    assert found.trees == perfect.trees[1:]
+    assert len(found.missing) == 1
+    assert found.missing[0].startswith("no analytical key facts of chunk 1/3: ")
+    assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
+    assert len(court.asked("keyfacts_analytical")) == len(before.asked("keyfacts_analytical")) + 1
+
+
+async def test_without_any_tree_there_is_an_error_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:
+    class Mute(Keepers):
+        def __call__(self, sheet: Sheet) -> Said:
+            return "No." if sheet.prompt.startswith("keyfacts") else super().__call__(sheet)
+
+    court = Court(tmp_path, Mute())
+    with court.served() as server:
+        with pytest.raises(Exception, match="not one key fact") as caught:
+            await court.evaluate(SUMMARY, metrics=METRICS)
+        sent = Counter(json.dumps(seen.body) for seen in server.seen)
+
+    assert getattr(caught.value, "hint", "")
+    # Two trees, each asked for and complained of once, though two metrics have wanted them.
+    assert Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts")).total() == 4
+    assert max(sent.values()) == 1
+
+
+async def test_facts_that_are_said_twice_are_validated_and_kept_once(tmp_path: Path) -> None:
+    class Stammering(Keepers):
+        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+            said = super().keyfacts_analytical(sheet)
+            assert isinstance(said, dict)
+            for root in said["roots"]:
+                for branch in root["branches"]:
+                    branch["leaves"] += [branch["fact"].upper(), root["fact"], *branch["leaves"]]
+                root["branches"] += root["branches"]
+            return {"roots": [*said["roots"], *said["roots"]]}
+
+    perfect, before = await grown(tmp_path / "perfect", Keepers())
+    found, court = await grown(tmp_path / "stammering", Stammering())
+
+    assert found.trees == perfect.trees
+    for prompt in VETTING:
+        numbers = [n for sheet in court.asked(prompt) for n in sheet.items("facts")]
+        assert len(numbers) == before.items(prompt) == LONG
+
+
+class Leafy(Keepers):
+    """Finds a leaf in every sentence but two, and is cut off where its reply does not fit."""
+
+    def __call__(self, sheet: Sheet) -> Said:
+        said = super().__call__(sheet)
+        text = said if isinstance(said, str) else json.dumps(said)
+        room = 4 * sheet.wanted
+        return Answer(text[:room], "length") if len(text) > room else said
+
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        root, branch, *leaves = (fact_of(*known) for known in keepers_in(sheet.within("excerpt")).items())
+        return {"roots": [{"fact": root, "branches": [{"fact": branch, "leaves": leaves}]}]}
+
+    def query_analytical(self, sheet: Sheet) -> Said:
+        return {"query": "Why is everybody called so?"}
+
+
+def roll(keepers: int) -> Document:
+    """A document that says of each keeper no more than the name."""
+    return parse("\n\n".join(fact_of(n) for n in range(1, keepers + 1)).encode(), name="roll.txt")
+
+
+async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_path: Path) -> None:
+    court = Court(tmp_path, Leafy(), document=roll(300))
+    with court.served() as server:
+        result = await court.evaluate(
+            told(*range(1, 301, 3)), metrics=METRICS, perspective="analytical", settings={"context_tokens": 65536}
+        )
+
+    (tree,) = court.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"])).trees
+    assert sorted(number for fact in tree.facts for number in keepers_in(fact.text)) == list(range(1, 301))
+    assert len(tree.kept) == 300
+    assert [fact.level for fact in tree.facts].count("leaf") == 296
+    # The whole was cut off, and so was the repair; then each half was asked for.
+    assert len(court.asked("keyfacts_analytical")) == 4
+    for prompt, tokens in (("facts_faithful", 90), ("facts_objective", 45), ("align_facts", 30)):
+        sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
+        assert sum(sizes) == 300
+        assert max(sizes) == facts_at_once(3000, tokens)
+    over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
+    assert {len(seen.messages) for seen in over} == {1, 3}
+    assert len(over) == 2
+    assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
+    facts: Any = result.evaluations["keyfact_recall"].details["facts"]
+    assert [one["verdict"] for one in facts] == [
+        "stated" if min(keepers_in(one["fact"])) % 3 == 1 else "missing" for one in facts
+    ]
+
+
+@pytest.mark.parametrize("context", [2048, 4096, 8192, 32768])
+def test_a_batch_of_facts_leaves_room_for_the_text_that_they_are_from(context: int) -> None:
+    room = min(3000, int(0.3 * context))
+    for tokens in (30, 45, 90):
+        most = facts_at_once(room, tokens)
+        assert 1 <= most <= 60
+        assert most * tokens <= room
+        assert min(4096, context // 2) + most * (40 + tokens) + 450 <= context
+
+
+class Breathless(Keepers):
+    """Is cut off whenever it is asked for a tree of more than so many keepers, or about more than seven facts."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+
+    def __call__(self, sheet: Sheet) -> Said:
+        said = super().__call__(sheet)
+        whole = json.dumps(said)
+        long = len(keepers_in(sheet.within("excerpt"))) > self.most if sheet.prompt.startswith("keyfacts") else False
+        long = long or (sheet.prompt in (*VETTING, "align_facts") and len(sheet.numbers) > 7)
+        return Answer(whole[: len(whole) // 2], "length") if long else said
+
+
+async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_path: Path) -> None:
+    found, court = await grown(tmp_path, Breathless(6), keepers=24)
+
+    first, second = found.trees
+    assert [fact.text for fact in first.facts] == [fact_of(n) for n in range(1, 25)]
+    assert sorted(fact.text for fact in second.facts) == sorted(fact.text for fact in first.facts)
+    assert len(first.kept) == len(second.kept) == 24
+    # The whole and its halves with their repairs, then the quarters.
+    assert len(court.asked("keyfacts_analytical")) == 2 + 2 * 2 + 4
+    excerpts = [sheet.within("excerpt") for sheet in court.asked("keyfacts_analytical")]
+    assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
+
+
+async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
+    court = Court(tmp_path, Breathless(2))
+    with court.served():
+        with pytest.raises(Exception, match="not one key fact"):
+            await court.keyfacts()
+        assert len(court.asked("keyfacts_analytical")) == 2 + 2 * 2 + 4 * 2
+
+
+# Queries.
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "Which key facts does the root have?",
+        "What do the Key-Facts say?",
+        "What does the excerpt say?",
+        "What do branches and leaves say?",
+        " ?",
+    ],
+)
+async def test_a_query_that_speaks_of_the_tree_is_asked_for_again(tmp_path: Path, query: str) -> None:
+    class Indiscreet(Keepers):
+        def query_narrative(self, sheet: Sheet) -> Said:
+            return super().query_narrative(sheet) if sheet.again else {"query": query}
+
+    perfect, _ = await grown(tmp_path / "perfect", Keepers(), keepers=12)
+    found, court = await grown(tmp_path / "indiscreet", Indiscreet(), keepers=12)
+
+    assert found.trees == perfect.trees
+    assert len(court.asked("query_narrative")) == 2
+
+
+async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path) -> None:
+    class Stubborn(Keepers):
+        def query_narrative(self, sheet: Sheet) -> Said:
+            first = "number 1 is" in sheet.text
+            return {"query": "What are the key facts?"} if first else super().query_narrative(sheet)
+
+    perfect, _ = await grown(tmp_path / "perfect", Keepers())
+    found, court = await grown(tmp_path / "stubborn", Stubborn())
+
+    assert [bool(tree.query) for tree in found.trees] == [True, False, True, True, True, True]
+    assert [tree.facts for tree in found.trees] == [tree.facts for tree in perfect.trees]
+    assert len(found.missing) == 1
+    assert found.missing[0].startswith("no narrative query for chunk 1/3: ")
+    assert len(court.asked("query_narrative")) == 4
+
+
+@pytest.mark.parametrize("query", ["Who kept the light?", "What is key to the facts of the case?", "Which tree fell?"])
+def test_a_query_about_the_document_is_one(query: str) -> None:
+    assert Query(query=query).query == query
+
+
+def test_the_tree_of_the_island_is_what_the_tests_take_it_for() -> None:
+    facts = tree_of([(n, f"Tom{n}") for n in range(1, 6)])
+    leafless = [{"fact": fact_of(n), "leaves": []} for n in (4, 5)]
+    assert facts == {
+        "roots": [
+            {
+                "fact": fact_of(1),
+                "branches": [{"fact": fact_of(2), "leaves": [fact_of(3)]}, *leafless],
+            },
+        ]
+    }

@@ -1,0 +1,31 @@
+"""A judge of key facts who finds too much, and a validator who sees it."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from tests.judges import Keepers, Said, Sheet, fact_of
+
+NOBODY = fact_of(99, "Nemo")
+HEARSAY = "The keeper number 12 is called Tom12 by Nemo."
+UNIMPORTANT = fact_of(3)
+
+
+class Grove(Keepers):
+    """Finds a keeper who is not there, too, and thinks little of the third.
+
+    On an island of twelve that is a tree of 14 facts, of which 3 are pruned, and one of 12, of which 2 are.
+    """
+
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        tree = cast(dict[str, Any], super().keyfacts_analytical(sheet))
+        tree["roots"][-1]["branches"].append({"fact": NOBODY, "leaves": [HEARSAY]})
+        return tree
+
+    def facts_significant(self, sheet: Sheet) -> Said:
+        return {
+            "facts": [
+                {"id": n, "reason": "as it seems", "verdict": "fail" if item["text"] == UNIMPORTANT else "pass"}
+                for n, item in sheet.items("facts").items()
+            ]
+        }

@@ -1,0 +1,219 @@
+"""`redraft experiment`: what it prints and writes, how it exits, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.cli.inside import Inside
+from tests.command import Command
+from tests.experiments.world import answer
+from tests.judges import island, seen_on
+
+HAMLET = (
+    *("experiment", "hamlet", "book.md", "--model", "openai:whole", "--model", "openai:half"),
+    *(
+        "--judge",
+        "openai:judge",
+        "--queries",
+        "1",
+        "--strategy",
+        "direct",
+        "--words",
+        "450",
+        "--context-tokens",
+        "4000",
+    ),
+)
+SIZES = ("experiment", "chunk-size", "book.md", "--judge", "openai:judge", "--sizes", "64,128", "--sample", "4")
+A_BY_X = ("hamlet", "book.md", "--model", "openai:a", "--judge", "openai:x")
+X_ALONE = ("chunk-size", "book.md", "--judge", "openai:x")
+
+
+@pytest.fixture
+def broken() -> set[str]:
+    """The models that fail."""
+    return set()
+
+
+@pytest.fixture
+def server(broken: set[str]) -> Iterator[ChatServer]:
+    def serve(seen: Seen) -> str | Answer | Fault:
+        lost = seen.model in broken and seen_on(seen).prompt == "revise"
+        return Fault("status", status=400, message="No.") if lost else answer(seen)
+
+    with ChatServer(serve) as running:
+        yield running
+
+
+@pytest.fixture
+def inside(tmp_path: Path, server: ChatServer) -> Inside:
+    (tmp_path / "book.md").write_text(island(90).text, "utf-8")
+    return Inside(tmp_path, server.base_url)
+
+
+def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, server: ChatServer) -> None:
+    done = inside.run(*HAMLET, "-o", "deep/results")
+    assert done.code == 0, done.err
+    results = inside.folder / "deep" / "results"
+    assert (results / "report.md").read_text("utf-8") == done.out
+    assert done.out.startswith("# HAMLET: recall and faithfulness")
+    names = {path.stem for path in results.glob("*.csv")}
+    tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
+    assert names == {table["name"] for table in tables}
+    assert all(table["basis"].startswith(("Rests on", "Recall: Rests on")) for table in tables)
+    for table in tables:
+        found = list(csv.DictReader(io.StringIO((results / f"{table['name']}.csv").read_text("utf-8"))))
+        assert len(found) == len(table["rows"])
+    items = json.loads((results / "items.json").read_text("utf-8"))
+    assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
+    assert items[0]["keyfact_recall"]["levels"]["all"]["value"] == 1.0
+    assert "2/2 The Keepers, chunk" in done.err
+    assert f"13 files written to {Path('deep/results')}" in done.err
+    asked, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
+    again = inside.run(*HAMLET, "-o", "deep/results", "--quiet")
+    assert (again.code, again.err, len(server.seen)) == (0, "", asked)
+    assert {path.name: path.read_bytes() for path in results.iterdir()} == first
+
+
+def test_hamlet_as_json(inside: Inside) -> None:
+    done = inside.run(*HAMLET, "--json", "-q")
+    assert done.code == 0
+    found = done.json
+    assert set(found) == {"experiment", "settings", "tables", "items"}
+    assert found["settings"]["models"] == ["openai:whole", "openai:half"]
+    assert len(found["items"]) == 2
+    assert not (inside.folder / "report.md").exists(), "without -o nothing is written"
+
+
+def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
+    done = inside.run(*HAMLET, "--dry-run", "-o", "results")
+    assert done.code == 0
+    assert "Nothing was asked and nothing stored" in done.out
+    assert server.seen == []
+    assert not inside.database.exists()
+    assert not (inside.folder / "results").exists()
+    rows = inside.run(*HAMLET, "--dry-run", "--json").json["rows"]
+    assert [row["times"] for row in rows if row["step"] == "drafting"] == [1, 1]
+    assert rows[-1]["USD"] is None, "nobody knows the price of a model that is served elsewhere"
+    assert inside.run(*HAMLET, "-q").code == 0
+    drafts = sum(seen_on(seen).prompt == "revise" for seen in server.seen)
+    assert len(server.seen) - drafts <= rows[-1]["calls"]
+
+
+def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
+    done = inside.run(*HAMLET, "--max-calls", "31", "-o", "results")
+    assert done.code == 3
+    assert len(server.seen) == 31
+    assert "--max-calls 31 is used up" in done.err
+    assert "repeat the command with a higher limit" in done.err
+    assert "not made" in (inside.folder / "results" / "report.md").read_text("utf-8")
+    assert inside.run(*HAMLET, "-q").code == 0
+
+
+def test_hamlet_with_failures_is_told_from_one_that_came_to_nothing(inside: Inside, broken: set[str]) -> None:
+    broken.add("half")
+    short = inside.run(*HAMLET)
+    assert short.code == 3
+    assert "1 done, 1 failed, 0 not made" in short.out
+    assert "something failed: see the last table" in short.err
+    broken.add("whole")
+    nothing = inside.run(*HAMLET, "--sample", "1")
+    assert nothing.code == 1
+    assert "0 done, 2 failed, 0 not made" in nothing.out
+
+
+def test_a_price_table_makes_money_countable(inside: Inside) -> None:
+    prices = (f"{name} = {{ prompt = 1.0, completion = 2.0 }}" for name in ("whole", "half", "judge"))
+    (inside.folder / "prices.toml").write_text("\n".join(("[prices]", *prices)), "utf-8")
+    done = inside.run(*HAMLET, "--prices", "prices.toml", "--max-cost", "0.01")
+    assert done.code == 3
+    assert "may pass --max-cost 0.01" in done.err
+
+
+def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> None:
+    done = inside.run(*SIZES, "-o", "results")
+    assert done.code == 0, done.err
+    assert len(server.seen) == 8
+    assert done.out.startswith("# How large a chunk has to be")
+    assert {path.name for path in (inside.folder / "results").iterdir()} == {
+        *("chunk_sizes.csv", "cost.csv", "failures.csv"),
+        *("items.json", "tables.json", "report.md"),
+    }
+    assert inside.run(*SIZES, "--json", "-q").json["tables"][0]["name"] == "chunk_sizes"
+    assert len(server.seen) == 8
+    short = inside.run(*SIZES, "--seed", "3", "--max-calls", "8")
+    assert short.code in (0, 3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("hamlet",), "Missing argument 'SOURCE...'"),
+        (("hamlet", "book.md", "--judge", "openai:judge"), "Missing option '--model'"),
+        (("hamlet", "book.md", "--model", "openai:a"), "Missing option '--judge'"),
+        (("hamlet", "book.md", "--model", "a", "--judge", "openai:judge"), "there is no model 'a'"),
+        (
+            (*A_BY_X, "--judge", "openai:y"),
+            "one model judges",
+        ),
+        ((*A_BY_X, "--queries", "0"), "'--queries'"),
+        ((*A_BY_X, "--max-cost", "1"), "price of openai:a"),
+        ((*A_BY_X, "-o", "book.md"), "cannot be made"),
+        ((*X_ALONE, "--sizes", "1024,many"), "is no list of sizes"),
+        ((*X_ALONE, "--sizes", "8"), "a chunk of 8 tokens is too small"),
+        ((*X_ALONE, "--judge", "openai:x"), "is named twice"),
+        ((*X_ALONE, "--context-tokens", "4096"), "need a larger window"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_one_sentence(
+    inside: Inside, server: ChatServer, arguments: tuple[str, ...], said: str
+) -> None:
+    done = inside.run("experiment", *arguments)
+    assert done.code == 2
+    assert said in done.err
+    assert server.seen == []
+    assert inside.run("experiment", *arguments, "--json").json["error"]["code"] == "usage"
+
+
+def test_a_source_that_is_not_there_is_refused_before_anything_is_asked(inside: Inside, server: ChatServer) -> None:
+    done = inside.run("experiment", "hamlet", "book.md", "no.md", "--model", "openai:a", "--judge", "openai:x")
+    assert done.code == 1
+    assert "no.md" in done.err
+    assert server.seen == []
+
+
+def test_a_document_that_is_named_twice_counts_once(inside: Inside) -> None:
+    (inside.folder / "copy.md").write_text(island(90).text, "utf-8")
+    arguments = [*HAMLET]
+    arguments.insert(3, "copy.md")
+    assert len(inside.run(*arguments, "--json", "-q").json["items"]) == 2
+
+
+@pytest.mark.parametrize("arguments", [(), ("hamlet",), ("chunk-size",)])
+def test_help_shows_examples(inside: Inside, arguments: tuple[str, ...]) -> None:
+    done = inside.run("experiment", *arguments, "--help")
+    assert done.code == 0
+    assert "Examples:" in done.out
+    assert max(len(line) for line in done.out.splitlines()) <= 82
+
+
+def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island(90).text, "utf-8")
+    with ChatServer(answer, latency=lambda *_: 0.3) as server:
+        command = Command(tmp_path, server.base_url)
+        process = command.start(*HAMLET)
+        while len(server.answered) < 3:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "go on: repeat the command" in said

@@ -1,0 +1,434 @@
+"""`redraft keyfacts`, and judging and refining by key facts, from the command line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.cli.trees import by_whom, keyfacts_lines, measure
+from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
+from tests.chatserver import ChatServer
+from tests.cli.grove import HEARSAY, NOBODY, UNIMPORTANT, Grove
+from tests.cli.inside import MODEL, Inside, keepers_court
+from tests.command import Command, Done
+from tests.judges import Said, Sheet, island
+from tests.support import SAMPLE
+
+BOTH = ("--metric", "keyfact_recall", "--metric", "faithfulness")
+GOALS = ("--goal", "keyfact_recall=0.5", "--goal", "faithfulness=1", "--words", "100")
+COUNTS = """
+        all  root  branch  leaf
+found   26   6     13      7
+pruned  5    0     2       3
+        19%  0%    15%     43%
+"""
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    """One directory for all, with the key facts of twelve keepers. The summary has two of them right that matter."""
+    with keepers_court(tmp_path_factory.mktemp("keyfacts"), Grove()) as made:
+        assert made.run("keyfacts", "book.md", "-q").code == 0
+        yield made
+
+
+@pytest.fixture(scope="module")
+def trees(command: Inside) -> Any:
+    return command.run("keyfacts", "book.md", "--json").json
+
+
+@pytest.fixture(scope="module")
+def judged(command: Inside) -> Done:
+    done = command.run("evaluate", "book.md", "poor.md", *BOTH)
+    assert done.code == 0, done.err
+    return done
+
+
+def fresh(command: Inside, folder: Path, **environment: str) -> Inside:
+    """The same documents and judges with an empty database."""
+    kept = {name: value for name, value in command.environment.items() if name.startswith(("OPENAI_", "REDRAFT_MODEL"))}
+    return Inside(command.folder, **{**kept, "COLUMNS": "100", "REDRAFT_DB": str(folder / "own.db"), **environment})
+
+
+def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> None:
+    done = command.run("keyfacts", "book.md")
+
+    assert done.code == 0, done.err
+    assert done.out.startswith("chunk 1: 0% to 99%\n  analytical: Why are the keepers 1, 2, 4, 5, 6, 7, 8, 9, 10, 11,")
+    tree = """
+  ├─ The keeper number 1 is called Tom1. (1%)
+  │  ├─ The keeper number 2 is called Tom2. (9%)
+  │  └─ The keeper number 4 is called Tom4. (26%)
+  ├─ The keeper number 5 is called Tom5. (34%)
+  │  ├─ The keeper number 6 is called Tom6. (42%)
+  │  │  └─ The keeper number 7 is called Tom7. (50%)
+  │  └─ The keeper number 8 is called Tom8. (58%)
+  └─ The keeper number 9 is called Tom9. (67%)
+     ├─ The keeper number 10 is called Tom10. (75%)
+     │  └─ The keeper number 11 is called Tom11. (83%)
+     └─ The keeper number 12 is called Tom12. (92%)
+  narrative: Who came after whom """
+    assert tree in done.out
+    assert COUNTS + "--pruned shows what was pruned, and why\n" in done.out
+    assert NOBODY not in done.out
+    assert "21 key facts in 2 trees, found and validated by openai:m" in done.err
+
+
+def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> None:
+    done = command.run("keyfacts", "book.md", "--pruned", "-q")
+
+    for lines in (
+        f"""
+  │  │  └─ × {UNIMPORTANT} (17%)
+  │  │        × significance: as it seems
+""",
+        f"""
+     └─ × {NOBODY} (1%)
+        │  × faithfulness: names
+        └─ × {HEARSAY} (92%)
+              × orphaned: the branch above it was pruned
+""",
+    ):
+        assert lines in done.out
+    assert COUNTS in done.out
+    assert "--pruned" not in done.out
+
+
+def test_trees_fit_the_terminal(command: Inside) -> None:
+    narrow = Inside(command.folder, COLUMNS="44", REDRAFT_MODEL=MODEL, REDRAFT_DB=command.environment["REDRAFT_DB"])
+    narrow.environment |= {k: v for k, v in command.environment.items() if k.startswith("OPENAI_")}
+    done = narrow.run("keyfacts", "book.md", "--pruned", "-q")
+
+    assert done.code == 0, done.err
+    assert max(map(len, done.out.splitlines())) <= 44
+    assert "\n  │  │  └─ The keeper number 7 is called\n  │  │        Tom7. (50%)\n" in done.out
+    table = narrow.run("evaluate", "book.md", "poor.md", *BOTH, "-q").out
+    assert "  recall      0.19  0.33  0.18    0.00\n" in table
+
+
+def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -> None:
+    text = (command.folder / "book.md").read_text("utf-8")
+    assert set(trees) == {"id", "document", "builder", "validator", "imported", "trees", "pruning", "missing"}
+    assert set(trees["document"]) == {"id", "title", "words"}
+    assert trees["missing"] == []
+    assert trees["pruning"]["leaf"] == {"found": 7, "pruned": 3, "share": pytest.approx(3 / 7)}
+    assert [tree["perspective"] for tree in trees["trees"]] == ["analytical", "narrative"]
+    for tree in trees["trees"]:
+        assert set(tree) == {"chunk", "perspective", "span", "position", "query", "facts"}
+        for fact in tree["facts"]:
+            assert set(fact) == {"id", "level", "parent", "fact", "evidence", "pruned"}
+            start, end = fact["evidence"]["span"]
+            assert text[start:end] == fact["evidence"]["text"]
+    pruned = {fact["fact"]: fact["pruned"] for fact in trees["trees"][0]["facts"] if fact["pruned"]}
+    assert pruned[UNIMPORTANT] == [{"dimension": "significance", "reason": "as it seems"}]
+    assert {fact: one[0]["dimension"] for fact, one in pruned.items()} == {
+        UNIMPORTANT: "significance",
+        NOBODY: "faithfulness",
+        HEARSAY: "orphaned",
+    }
+
+
+def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside, trees: Any) -> None:
+    done = command.run("keyfacts", "book.md", "--perspective", "narrative", "--json")
+
+    assert done.json["id"] == trees["id"]
+    assert done.json["trees"] == trees["trees"][1:]
+    assert "· 0 calls ·" in done.err
+    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--perspective", "analytical", "--json").json
+    assert {fact["perspective"] for fact in judged["metrics"]["keyfact_recall"]["details"]["facts"]} == {"analytical"}
+
+
+def test_another_model_validates(command: Inside, tmp_path: Path, trees: Any) -> None:
+    own = fresh(command, tmp_path)
+    done = own.run("keyfacts", "book.md", "--validator", "extractive", "--json")
+
+    assert done.code == 0, done.err
+    assert done.json["builder"] == trees["builder"]
+    assert done.json["validator"].startswith("extractive")
+    assert done.json["id"] != trees["id"]
+    assert {call["prompt"] for call in calls(own) if call["model"].startswith("extractive")} == {
+        "facts_faithful",
+        "facts_objective",
+        "facts_significant",
+    }
+
+
+def calls(command: Inside) -> list[dict[str, Any]]:
+    import sqlite3
+
+    with sqlite3.connect(command.environment["REDRAFT_DB"]) as raw:
+        raw.row_factory = sqlite3.Row
+        return [dict(row) for row in raw.execute("SELECT prompt, model FROM calls")]
+
+
+def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside, tmp_path: Path, trees: Any) -> None:
+    own = fresh(command, tmp_path)
+    stopped = own.run("keyfacts", "book.md", "--max-calls", "2", "--json")
+    assert stopped.code == 3
+    assert stopped.json["error"]["code"] == "budget"
+    run = own.run("runs", "--json").json[0]
+    assert (run["kind"], run["status"]) == ("keyfacts", "stopped")
+    assert f"redraft resume {run['run']}" in stopped.json["error"]["hint"]
+    assert f"no key facts yet: redraft resume {run['run']}" in own.run("show", run["run"]).err
+
+    done = own.run("resume", run["run"], "--max-calls", "50", "--json")
+    assert done.code == 0, done.err
+    assert done.json == trees
+    assert len(calls(own)) == 7
+    shown = own.run("show", run["run"])
+    assert shown.out == own.run("keyfacts", "book.md").out
+    assert f"the key facts of a document: redraft show {run['run']}" in own.run("trace", run["run"]).out
+    assert "keyfacts  openai:m                 The Keepers" in own.run("runs").out
+
+
+def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
+    class Silent(Grove):
+        def keyfacts_narrative(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+    with keepers_court(tmp_path, Silent()) as court:
+        done = court.run("keyfacts", "book.md")
+        as_json = court.run("keyfacts", "book.md", "--json")
+        judged = court.run("evaluate", "book.md", "poor.md", *BOTH)
+
+    assert done.code == as_json.code == 3, done.err
+    assert "missing: no narrative key facts of chunk 1/1: " in done.out
+    assert len(as_json.json["missing"]) == 1
+    assert "\n  missing: no narrative key facts of chunk 1/1: " in judged.out
+    assert "11 key facts in 1 tree," in done.err
+
+
+def test_the_scores_by_key_facts_are_shown_level_by_level(judged: Done) -> None:
+    recall = """\
+keyfact_recall 0.19: 21 facts judged, 9 findings
+              all        root      branch     leaf
+  recall      0.19 4/21  0.33 2/6  0.18 2/11  0.00 0/4
+  analytical  0.18 2/11  0.33 1/3  0.16 1/6   0.00 0/2
+  narrative   0.20 2/10  0.33 1/3  0.20 1/5   0.00 0/2
+   1  missing root: The keeper number 5 is called Tom5.
+      evidence      “keeper number 5 is called” (34%)
+"""
+    assert judged.out.startswith(recall)
+    faithfulness = """
+faithfulness 0.75: 4 sentences judged, 1 finding
+            all       root      branch    leaf  none
+  faithful  0.75 3/4  1.00 2/2  1.00 2/2  -     0.50 1/2
+  errors: 1 entity
+   1  entity: A name, number or pronoun is not the document's. Say what the document says.
+      sentence      “The keeper number 2 is called Bob.”
+      reason        The sentence says Bob, the passages Tom2.
+      evidence      “keeper number 2 is called Tom2” (9%)
+"""
+    assert judged.out.endswith(faithfulness)
+
+
+def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Inside, trees: Any) -> None:
+    metrics = command.run("evaluate", "book.md", "poor.md", *BOTH, "--json").json["metrics"]
+
+    recall, faithfulness = metrics["keyfact_recall"], metrics["faithfulness"]
+    assert recall["score"] == pytest.approx(4 / 21)
+    assert set(recall["details"]) >= {"keyfacts", "query", "by_level", "by_perspective", "by_position", "gap", "facts"}
+    assert recall["details"]["keyfacts"] == trees["id"]
+    assert len(recall["details"]["facts"]) == recall["judged"] == 21
+    assert faithfulness["score"] == 0.75
+    assert faithfulness["details"]["errors"] == {"entity": 1}
+    assert [one["verdict"] for one in faithfulness["details"]["sentences"]] == ["none", "entity", "none", "none"]
+
+
+def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside, trees: Any) -> None:
+    query = trees["trees"][1]["query"]
+    judged = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", query.upper(), "--json").json
+    recall = judged["metrics"]["keyfact_recall"]
+    assert (recall["judged"], recall["score"]) == (10, pytest.approx(0.2))
+
+    done = command.run("evaluate", "book.md", "poor.md", *BOTH, "--query", "Who is it?")
+    assert done.code == 0, done.err
+    assert done.out.startswith("keyfact_recall not applicable: no key facts answer the run's query")
+    assert "faithfulness 0.75" in done.out
+    command.run("refine", "book.md", "poor.md", *GOALS, "--query", query, "-q")
+    assert command.run("runs", "--json").json[0]["scores"]["keyfact_recall"] >= 0.5
+
+
+def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(command: Inside, tmp_path: Path) -> None:
+    typed = command.run("evaluate", "book.md", "poor.md", "--query", "Who?", "--json")
+    assert typed.code == 2
+    assert typed.json["error"]["message"] == "--query makes no difference to coverage and consistency"
+    assert fresh(command, tmp_path, REDRAFT_QUERY="Who?").run("evaluate", "book.md", "poor.md", "-q").code == 0
+
+
+def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> None:
+    done = command.run("refine", "book.md", "poor.md", *GOALS)
+    assert done.code == 0, done.err
+    assert "keyfact_recall  0.19 -> " in done.err
+    assert "faithfulness    0.75 -> 1.00  goal 1: met" in done.err
+
+    run = command.run("runs", "--json").json[0]["run"]
+    traced = command.run("trace", run).out
+    for line in (
+        "found in keyfact_recall: 5 missing branch, 4 missing root\n",
+        "found in faithfulness: 1 entity\n",
+        "· entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the passages Tom2.\n",
+        "· missing root: The keeper number 5 is called Tom5.\n",
+    ):
+        assert line in traced
+    diff = command.run("diff", run).out
+    assert (
+        "+ The keeper number 5 is called Tom5.\n    answers missing root: The keeper number 5 is called Tom5.\n" in diff
+    )
+    assert "    answers entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
+
+
+def plan(command: Inside, *arguments: str) -> Any:
+    done = command.run(*arguments, "--dry-run", "--json")
+    assert done.code == 0, done.err
+    return done.json
+
+
+def test_a_dry_run_bounds_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
+    own = fresh(command, tmp_path)
+    for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
+        planned = plan(own, *arguments)
+        assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
+        assert own.run(*arguments, "-q").code == 0
+        run = own.run("runs", "--json").json[0]["run"]
+        used = own.run("show", run, "--json").json["usage"]
+        assert 0 < used["calls"] <= planned["calls"]
+        assert used["prompt_tokens"] <= planned["prompt_tokens"]
+    names = [stage["name"] for stage in planned["stages"]]
+    assert names[0] == "finding key facts"
+    assert names[-2:] == ["keyfact_recall", "faithfulness"]
+    assert "faithfulness" in command.run("evaluate", "book.md", "poor.md", *BOTH, "--dry-run").out
+    alone = plan(own, "evaluate", "book.md", "poor.md", "--metric", "faithfulness")
+    assert [stage["name"] for stage in alone["stages"]] == ["faithfulness"]
+    built = plan(own, "pack", "build", "book.md")
+    assert [stage["name"] for stage in built["stages"]] == ["asking about the document"]
+
+
+def test_a_dry_run_counts_the_validator_at_its_own_price(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    command = Inside(tmp_path)
+    dear, cheap = ("--model", "openai:gpt-4o"), ("--validator", "openai:gpt-4o-mini")
+    whole, mixed = plan(command, "keyfacts", "book.md", *dear), plan(command, "keyfacts", "book.md", *dear, *cheap)
+    assert [stage["by"] for stage in whole["stages"]] == ["judge", "validator", "judge"]
+    assert (whole["validator"], mixed["validator"]) == ("openai:gpt-4o", "openai:gpt-4o-mini")
+    validating = whole["stages"][1]
+    dollars = (validating["prompt_tokens"] * 2.5 + validating["completion_tokens"] * 10) / 1e6
+    saved = dollars - (validating["prompt_tokens"] * 0.15 + validating["completion_tokens"] * 0.6) / 1e6
+    assert whole["cost_usd"] - mixed["cost_usd"] == pytest.approx(saved)
+    narrative = plan(command, "keyfacts", "book.md", *dear, "--perspective", "narrative")
+    assert narrative["cost_usd"] < whole["cost_usd"]
+    assert "validator  " in command.run("keyfacts", "book.md", *dear, *cheap, "--dry-run").out
+
+
+def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -> None:
+    text = SAMPLE.read_text("utf-8")[:12_000]
+    (tmp_path / "book.md").write_text(text, "utf-8")
+    (tmp_path / "none.md").write_text("", "utf-8")
+    command = Command(tmp_path)
+    built = command.run("keyfacts", "book.md", "--json")
+    assert built.code == 0, built.err
+    kept = [fact for tree in built.json["trees"] for fact in tree["facts"] if not fact["pruned"]]
+    assert {fact["level"] for fact in kept} == {"root", "branch", "leaf"}
+    judged = command.run("evaluate", "book.md", "none.md", *BOTH, "--json").json["metrics"]
+    assert judged["keyfact_recall"]["score"] == 0
+    assert judged["keyfact_recall"]["judged"] == len(kept)
+    assert judged["faithfulness"]["outcome"] == "not_applicable"
+    (tmp_path / "first.md").write_text(" ".join(text.split()[10:200]), "utf-8")
+    assert command.run("evaluate", "book.md", "first.md", *BOTH, "--json").json["metrics"]["keyfact_recall"]["score"]
+
+
+def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside, tmp_path: Path, trees: Any) -> None:
+    there = fresh(command, tmp_path)
+    exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json")
+    assert exported.code == 0, exported.err
+    assert f"key facts {trees['id']}: 21 key facts in 2 trees, found and validated by openai:m" in exported.err
+    content = json.loads((command.folder / "pack.json").read_text("utf-8"))
+    assert content["version"] == 2
+    assert content["keyfacts"]["trees"] == trees["trees"]
+
+    imported = there.run("pack", "import", "book.md", "pack.json", "--json")
+    assert imported.code == 0, imported.err
+    assert imported.json == content
+    with ChatServer(lambda seen: "I would rather not.") as server:
+        deaf = fresh(command, tmp_path, OPENAI_BASE_URL=server.base_url)
+        known = deaf.run("keyfacts", "book.md", "--json").json
+    assert known == {**trees, "imported": True}
+    listed = there.run("pack", "list", "--json").json
+    assert [one["kind"] for one in listed if one["pack"] == trees["id"]] == ["keyfacts"]
+    assert listed[0]["keyfacts"] == 21
+    assert "  21 key facts  " in there.run("pack", "list").out
+    named = command.run("evaluate", "book.md", "poor.md", *BOTH, "--keyfacts", trees["id"][:6], "--json").json
+    assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
+
+
+def test_what_a_judge_says_of_key_facts_is_harmless_on_a_terminal(tmp_path: Path) -> None:
+    class Evil(Grove):
+        def __call__(self, sheet: Sheet) -> Said:
+            said = super().__call__(sheet)
+            if sheet.prompt in {"align_facts", "verify_sentences"} or isinstance(said, str):
+                return said
+            evil = (
+                json.dumps(said)
+                .replace("is called", "\\u001b[31m\\u0007is\\n\\u202e called")
+                .replace("seems", "\\u001b[2J")
+            )
+            return json.loads(evil.replace("Why", "Why\\u001b]0;x\\u0007"))  # type: ignore[no-any-return]
+
+    with keepers_court(tmp_path, Evil()) as court:
+        built = court.run("keyfacts", "book.md", "--pruned")
+        judged = court.run("evaluate", "book.md", "poor.md", *BOTH)
+
+    assert built.code == 0, built.err
+    assert "Tom5" in built.out
+    for shown in (built, judged):
+        assert not {"\x1b", "\x07", "\u202e"} & set(shown.out + shown.err)
+
+
+def test_what_an_imported_pack_says_is_harmless_on_a_terminal() -> None:
+    document, evil, span = island(), "\x1b[31mThe sea.\x07\u202e", Span(0, 5)
+    pruned = KeyFact(1, "root", None, evil, Evidence(evil, span), (Objection("significance", evil),))
+    kept = KeyFact(2, "root", None, evil, Evidence(evil, span))
+    tree = Tree(0, "narrative", span, 0.5, (pruned, kept), evil)
+    keyfacts = KeyFacts("id", document.id, evil, "b", {}, (tree,), (evil,))
+    shown = "\n".join([*keyfacts_lines(keyfacts, document, pruned=True), measure(keyfacts), by_whom(keyfacts)])
+
+    assert shown.count("The sea.") == 6
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("keyfacts", "book.md", "--perspective", "lyrical"), 2, "'lyrical' is not one of"),
+        (("keyfacts", "book.md", "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("keyfacts", "missing.md"), 1, "no such file"),
+        (("evaluate", "book.md", "book.md", *BOTH, "--validator", "gpt-5"), 2, "there is no model 'gpt-5'"),
+        (("evaluate", "book.md", "book.md", *BOTH, "--keyfacts", "ffff"), 1, "no key facts have an id that begins"),
+        (("summarize", "book.md", "--perspective", "both"), 2, "--perspective is about judging"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_stored(
+    tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    command = Inside(tmp_path)
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    done = command.run(*arguments, "--json")
+
+    assert done.code == code, done.out
+    assert message in done.json["error"]["message"]
+    assert not command.database.exists() or command.run("runs", "--json").json == []
+
+
+def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
+    command = Inside(Path.cwd())
+    helped = " ".join(command.run("evaluate", "--help").out.split())
+    assert "coverage, consistency, keyfact_recall or faithfulness" in helped
+    assert "[default: coverage and consistency]" in helped
+    assert "ten readings of the document" in helped
+    helped = command.run("keyfacts", "--help").out
+    for example in ("--perspective narrative --pruned", "--validator openai:gpt-5", "--json > trees.json"):
+        assert example in helped

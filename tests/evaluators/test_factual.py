@@ -1,0 +1,587 @@
+"""Recall of key facts and faithfulness of a summary, as a jury comes by them: what it asks, whom, and what it takes."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits
+from redraft.domain import Evaluation, KeyFacts
+from redraft.errors import BudgetError, UsageError
+from redraft.events import CallAnswered, Event
+from redraft.models.base import Model
+from redraft.results import Result
+from redraft.settings import MetricName
+from tests.judges import (
+    KEY,
+    Court,
+    Json,
+    Keepers,
+    Said,
+    Sheet,
+    fact_of,
+    function_model,
+    island,
+    keepers_in,
+    sentence_of,
+    told,
+)
+
+BOTH: tuple[MetricName, ...] = ("keyfact_recall", "faithfulness")
+BUILDING = ("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative")
+VETTING = ("facts_faithful", "facts_objective", "facts_significant")
+# Three chunks of some forty keepers each.
+LONG, SMALL = 120, {"context_tokens": 2400}
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    """A judge of an island of twelve keepers, which are one chunk."""
+    made = Court(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def long_court(tmp_path: Path) -> Iterator[Court]:
+    """A judge of an island whose keepers take three chunks."""
+    made = Court(tmp_path, document=island(LONG))
+    yield made
+    made.store.close()
+
+
+async def judged(court: Court, summary: str, metric: MetricName, **options: Any) -> Evaluation:
+    return (await court.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
+
+
+def dimensions(facts: KeyFacts) -> dict[str, list[str]]:
+    """Why facts were pruned."""
+    return {
+        fact.text: [one.dimension for one in fact.objections]
+        for tree in facts.trees
+        for fact in tree.facts
+        if not fact.kept
+    }
+
+
+# Growing.
+
+
+async def test_the_trees_of_a_document(long_court: Court) -> None:
+    found = await long_court.keyfacts(settings=SMALL)
+
+    assert [(tree.chunk, tree.perspective) for tree in found.trees] == [
+        (chunk, perspective) for chunk in range(3) for perspective in ("analytical", "narrative")
+    ]
+    text = long_court.document.text
+    assert found.trees[0].span.start == 0
+    assert found.trees[-1].span.end == len(text)
+    for tree in found.trees:
+        told_there = keepers_in(text[slice(*tree.span)])
+        assert tree.position == pytest.approx(sum(tree.span) / 2 / len(text))
+        assert {n for fact in tree.facts for n in keepers_in(fact.text)} == told_there.keys()
+        assert tree.kept == tree.facts
+        assert str(max(told_there)) in tree.query
+    assert found.missing == ()
+    assert set(found.prompt_hashes) == {*BUILDING, *VETTING}
+    assert (found.builder, found.validator) == ("function", "function")
+
+
+@pytest.mark.parametrize(
+    "quote",
+    ["{there}", "Nothing of the kind.", "", "{elsewhere}", "{other}"],
+    ids=["to the letter", "nowhere", "empty", "another keeper", "in another chunk"],
+)
+async def test_every_fact_has_its_evidence_within_its_chunk(tmp_path: Path, quote: str) -> None:
+    class Quoting(Keepers):
+        def facts_faithful(self, sheet: Sheet) -> Said:
+            said = super().facts_faithful(sheet)
+            assert isinstance(said, dict)
+            number = min(keepers_in(sheet.within("excerpt")))
+            words = {
+                "there": f"The keeper number {number} is",
+                "elsewhere": f"The keeper number {number + 1} is called Tom{number + 1}",
+                "other": f"The keeper number {(number + 60) % 120 + 1} is called",
+            }
+            return {"facts": [one | {"quote": quote.format(**words)} for one in said["facts"]]}
+
+    court = Court(tmp_path, Quoting(), document=island(LONG))
+    found = await court.keyfacts(settings=SMALL)
+
+    for tree in found.trees:
+        for fact in tree.facts:
+            span = fact.evidence.span
+            assert span is not None
+            assert tree.span.start <= span.start < span.end <= tree.span.end
+            assert court.document.text[slice(*span)] == fact.evidence.text
+            if quote in ("", "Nothing of the kind.", "{other}"):
+                assert fact.text[4:-1] in fact.evidence.text
+    court.store.close()
+
+
+async def test_a_fact_that_fails_anything_is_pruned_with_the_reasons(tmp_path: Path) -> None:
+    class Strict(Keepers):
+        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+            said = json.dumps(super().keyfacts_analytical(sheet))
+            return said.replace("Tom3", "Bob").replace("Tom9", "Joe")
+
+        def judge_by(self, sheet: Sheet, *failing: int) -> Said:
+            entries = [
+                {"id": n, "reason": f"{sheet.prompt} says so.", "verdict": "Fail." if number in failing else "PASS"}
+                for n, item in sheet.items("facts").items()
+                for number in keepers_in(item["text"])
+            ]
+            return {"facts": entries}
+
+        def facts_objective(self, sheet: Sheet) -> Said:
+            return self.judge_by(sheet, 5, 9)
+
+        def facts_significant(self, sheet: Sheet) -> Said:
+            return self.judge_by(sheet, 9, 2)
+
+    court = Court(tmp_path, Strict())
+    found = await court.keyfacts(perspective="analytical")
+
+    # 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]
+    assert dimensions(found) == {
+        fact_of(2): ["significance"],
+        fact_of(3, "Bob"): ["faithfulness"],
+        fact_of(5): ["objectivity"],
+        **{fact_of(n): ["orphaned"] for n in (6, 7, 8)},
+        fact_of(9, "Joe"): ["faithfulness", "objectivity", "significance"],
+        **{fact_of(n): ["orphaned"] for n in (10, 11, 12)},
+    }
+    reasons = {one.reason for tree in found.trees for fact in tree.facts for one in fact.objections}
+    assert "facts_objective says so." in reasons
+    (sheet,) = court.asked("query_analytical")
+    assert [item["fact"] for item in sheet.items("facts").values()] == [fact_of(1), fact_of(4)]
+    assert [item["level"] for item in sheet.items("facts").values()] == ["root", "branch"]
+    assert found.trees[0].query == "Why are the keepers 1, 4 called so?"
+    court.store.close()
+
+
+async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_nothing_up(tmp_path: Path) -> None:
+    class Harsh(Keepers):
+        def facts_significant(self, sheet: Sheet) -> Said:
+            verdict = "fail" if "number 1 is" in sheet.within("excerpt") else "pass"
+            return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.numbers]}
+
+    court = Court(tmp_path, Harsh(), document=island(LONG))
+    found = await court.keyfacts(settings=SMALL)
+
+    assert [bool(tree.kept) for tree in found.trees] == [False, False, True, True, True, True]
+    assert [bool(tree.query) for tree in found.trees] == [bool(tree.kept) for tree in found.trees]
+    assert len(court.asked("query_analytical", "query_narrative")) == 4
+    court.store.close()
+
+
+async def test_the_validator_may_be_another_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path)
+    with court.served() as server:
+        result = await court.evaluate(told(1), metrics=("keyfact_recall",), validator="openai:v")
+        found = court.store.keyfacts.get(str(result.evaluations["keyfact_recall"].details["keyfacts"]))
+        asked = [(sheet.prompt, seen.model) for sheet, seen in zip(court.sheets, server.seen, strict=True)]
+        await court.keyfacts()
+        later = [seen.model for seen in server.seen[len(asked) :]]
+
+    assert {prompt for prompt, model in asked if model == "v"} == set(VETTING)
+    assert {prompt for prompt, model in asked if model == "m"} == {*BUILDING, "align_facts"}
+    assert [one.partition("@")[0] for one in (found.builder, found.validator)] == ["openai:m", "openai:v"]
+    # Whoever is asked next to validate what it has found itself begins anew.
+    assert later == ["m"] * len(VETTING)
+    court.store.close()
+
+
+async def test_trees_from_one_perspective(court: Court) -> None:
+    found = await court.keyfacts(perspective="narrative")
+
+    assert {tree.perspective for tree in found.trees} == {"narrative"}
+    assert not court.asked("keyfacts_analytical", "query_analytical")
+    recall = await judged(court, told(1), "keyfact_recall", perspective="narrative")
+    assert (recall.score, recall.judged) == (1 / 12, 12)
+    assert set(recall.details["by_perspective"]) == {"narrative"}  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize("metric", BOTH)
+async def test_trees_from_both_perspectives_serve_whoever_wants_one(court: Court, metric: MetricName) -> None:
+    both = await court.keyfacts()
+    court.forget()
+    await judged(court, told(1), metric, perspective="narrative")
+
+    assert not court.asked(*BUILDING, *VETTING)
+    (aligned,) = court.asked("align_facts")
+    assert [item["text"] for item in aligned.items("facts").values()] == [fact.text for fact in both.trees[1].facts]
+
+
+async def test_key_facts_that_are_known_are_not_grown_again(court: Court) -> None:
+    found = await court.keyfacts()
+    events: list[Event] = []
+    recall = await judged(court, told(1), "keyfact_recall", observer=events.append)
+
+    assert recall.details["keyfacts"] == found.id
+    # Not even from what the model is known to have said.
+    assert [event.label for event in events if isinstance(event, CallAnswered)] == ["aligned 1 to 12"]
+    assert (await court.keyfacts()).id == found.id
+
+
+@pytest.mark.parametrize("metric", BOTH)
+async def test_those_that_were_imported_come_first(court: Court, metric: MetricName) -> None:
+    few = await court.keyfacts(perspective="narrative")
+    court.store.keyfacts.prefer(few.id)
+    evaluation = await judged(court, told(1), metric)
+
+    facts = court.items("align_facts")
+    assert facts == sum(len(tree.kept) for tree in few.trees) == 12
+    assert evaluation.details.get("keyfacts", few.id) == few.id
+    assert not court.asked("keyfacts_analytical")
+
+
+@pytest.mark.parametrize("metric", BOTH)
+async def test_those_that_are_named_come_before_all_and_must_be_about_the_document(
+    court: Court, metric: MetricName
+) -> None:
+    few = await court.keyfacts(perspective="narrative")
+    court.store.keyfacts.prefer((await court.keyfacts(perspective="analytical")).id)
+    court.forget()
+    await judged(court, told(1), metric, keyfacts=few.id[:9])
+
+    (aligned,) = court.asked("align_facts")
+    assert [item["text"] for item in aligned.items("facts").values()] == [
+        fact.text for tree in few.trees for fact in tree.facts
+    ]
+    with pytest.raises(UsageError, match="another document"):
+        await judged(court, told(1), metric, keyfacts=few.id, document=island(20))
+
+
+async def test_a_budget_that_ends_amid_the_trees_loses_none_of_them(tmp_path: Path) -> None:
+    whole = Court(tmp_path / "whole", document=island(LONG))
+    expected = await whole.keyfacts(settings=SMALL)
+    calls = len(whole.sheets)
+    cut = Court(tmp_path / "cut", document=island(LONG))
+    for limit in (1, 5, 7, calls // 2, calls - 1):
+        with pytest.raises(BudgetError):
+            await cut.keyfacts(settings=SMALL, limits=Limits(max_calls=limit - len(cut.sheets)))
+        assert len(cut.sheets) == limit
+    found = await cut.keyfacts(settings=SMALL)
+
+    assert found == expected
+    assert len(cut.sheets) == calls
+    for one in (whole, cut):
+        one.store.close()
+
+
+# Recall.
+
+
+async def test_recall_by_hand(court: Court) -> None:
+    recall = await judged(court, f"{told(1, 2, 3)} The sea is cold. {told(6)}", "keyfact_recall")
+
+    # Analytical: 1 [2 [3] 4] 5 [6 [7] 8] 9 [10 [11] 12]; narrative: 12 [11 [10] 9] 8 [7 [6] 5] 4 [3 [2] 1].
+    assert (recall.outcome, recall.score, recall.judged, recall.unjudged) == ("scored", 8 / 24, 24, 0)
+    details: Any = recall.details
+    assert {level: (one["stated"], one["judged"]) for level, one in details["by_level"].items()} == {
+        "all": (8, 24),
+        "root": (1, 6),
+        "branch": (4, 12),
+        "leaf": (3, 6),
+    }
+    assert {
+        (name, level): (one["stated"], one["judged"])
+        for name, levels in details["by_perspective"].items()
+        for level, one in levels.items()
+    } == {
+        ("analytical", "all"): (4, 12),
+        ("analytical", "root"): (1, 3),
+        ("analytical", "branch"): (2, 6),
+        ("analytical", "leaf"): (1, 3),
+        ("narrative", "all"): (4, 12),
+        ("narrative", "root"): (0, 3),
+        ("narrative", "branch"): (2, 6),
+        ("narrative", "leaf"): (2, 3),
+    }
+    assert list(details["by_position"]) == ["40-60%"]
+    assert details["gap"] == dict.fromkeys(("all", "root", "branch", "leaf"))
+    stated = {one["fact"]: one["sentences"] for one in details["facts"] if one["verdict"] == "stated"}
+    assert stated == {fact_of(1): [1], fact_of(2): [2], fact_of(3): [3], fact_of(6): [5]}
+    assert recall.held == tuple(fact_of(n) for n in (1, 2, 3, 6))
+
+
+async def test_what_is_missing_is_found_once_from_the_roots_down_with_its_evidence(court: Court) -> None:
+    found = (await judged(court, told(1, 4, 8, 12), "keyfact_recall")).findings
+
+    # 5 and 9 are roots of one tree and branches of the other; 2, 3 and so on are a branch here and a leaf there.
+    assert [(one.kind, one.expected) for one in found] == [
+        *(("missing root", fact_of(n)) for n in (5, 9)),
+        *(("missing branch", fact_of(n)) for n in (2, 6, 10, 11, 7, 3)),
+    ]
+    assert len({one.id for one in found}) == len(found)
+    for one in found:
+        (number,) = keepers_in(one.expected)
+        assert (one.task, one.sentence, one.question) == ("add", "", "")
+        assert one.evidence is not None
+        assert one.evidence.text == f"keeper number {number} is called"
+
+
+async def test_what_a_finding_tells_the_reviser_to_do_is_said_in_our_own_words(court: Court) -> None:
+    result = await court.evaluate(told(1, wrong={2: "Bob", 77: "Jim"}), metrics=BOTH)
+
+    told_of = [one for evaluation in result.evaluations.values() for one in evaluation.findings]
+    assert len(told_of) > 10
+    # The instruction is the one line of a point that is obeyed: nothing that a text or a model says may be in it.
+    assert not [one for one in told_of if any(word in one.explanation for word in ("Tom", "Bob", "Jim", "eeper"))]
+
+
+async def test_recall_by_position(long_court: Court) -> None:
+    found = await long_court.keyfacts(settings=SMALL)
+    chunks = [keepers_in(long_court.document.text[slice(*tree.span)]) for tree in found.trees[::2]]
+    middle = sorted(chunks[1])[::2]
+    recall = await judged(long_court, told(*chunks[0], *middle), "keyfact_recall", settings=SMALL)
+
+    details: Any = recall.details
+    expected = {"0-20%": 1.0, "40-60%": len(middle) / len(chunks[1]), "80-100%": 0.0}
+    assert {name: levels["all"]["recall"] for name, levels in details["by_position"].items()} == expected
+    assert details["gap"]["all"] == 1.0
+    assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
+
+
+async def test_an_empty_summary_states_nothing_and_nobody_is_asked(court: Court) -> None:
+    result = await court.evaluate("***", metrics=BOTH)
+
+    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
+    assert (recall.outcome, recall.score, recall.judged) == ("scored", 0.0, 24)
+    assert len(recall.findings) == 12
+    assert (faithfulness.outcome, faithfulness.score) == ("not_applicable", None)
+    assert not court.asked("align_facts", "verify_sentences")
+
+
+async def test_a_summary_too_long_for_a_prompt_is_read_in_parts(long_court: Court) -> None:
+    recall = await judged(long_court, told(*range(1, LONG + 1)), "keyfact_recall", settings=SMALL)
+
+    sizes = {len(sheet.items("sentences")) for sheet in long_court.asked("align_facts")}
+    assert max(sizes) < LONG
+    assert (recall.score, recall.judged) == (1.0, 2 * LONG)
+    details: Any = recall.details
+    assert all(one["sentences"] == list(keepers_in(one["fact"])) for one in details["facts"])
+
+
+async def test_only_all_parts_of_a_summary_together_can_be_silent(tmp_path: Path) -> None:
+    class Skimming(Keepers):
+        """Has no verdicts on what the last part of the summary says."""
+
+        def align_facts(self, sheet: Sheet) -> Said:
+            last = any(LONG in keepers_in(sentence_of(item)) for item in sheet.items("sentences").values())
+            return {"facts": []} if last else super().align_facts(sheet)
+
+    court = Court(tmp_path, Skimming(), document=island(LONG))
+    summary = told(*(n for n in range(1, LONG + 1) if n != 7))
+    recall = await judged(court, summary, "keyfact_recall", settings=SMALL)
+
+    verdicts: Any = {n: one["verdict"] for one in recall.details["facts"] for n in keepers_in(one["fact"])}  # type: ignore[attr-defined]
+    assert verdicts[1] == "stated"
+    assert verdicts[7] == verdicts[LONG] == "unjudged"
+    assert recall.score == 1.0
+    assert recall.unjudged == sum(2 * (verdict == "unjudged") for verdict in verdicts.values()) > 2
+    court.store.close()
+
+
+async def test_several_judges_of_which_one_sees_less(court: Court) -> None:
+    class Blind(Keepers):
+        def align_facts(self, sheet: Sheet) -> Said:
+            said = super().align_facts(sheet)
+            assert isinstance(said, dict)
+            blind = {"stated": "no", "sentences": []}
+            return {"facts": [one | (blind if 1 in one["sentences"] else {}) for one in said["facts"]]}
+
+    panel: list[Model] = [function_model(Keepers(), "a"), function_model(Keepers(), "b"), function_model(Blind(), "c")]
+    recall = await judged(court, told(1, 2, 3), "keyfact_recall", judges=panel)
+    # 6, 6 and 4 of 24.
+    assert recall.score == pytest.approx((6 + 6 + 4) / 24 / 3)
+    details: Any = recall.details
+    assert details["by_level"]["all"]["stated"] == 6
+    assert details["agreement"] == pytest.approx((24 + 22 + 22) / 72)
+    assert {one["judge"]: one["score"] for one in details["judges"]} == {"a": 6 / 24, "b": 6 / 24, "c": 4 / 24}
+
+    two = await judged(court, told(1, 2, 3), "keyfact_recall", judges=[panel[0], panel[2]])
+    verdicts: Any = {one["fact"]: one["verdict"] for one in two.details["facts"]}  # type: ignore[attr-defined]
+    assert (verdicts[fact_of(1)], verdicts[fact_of(2)], verdicts[fact_of(4)]) == ("disputed", "stated", "missing")
+    assert fact_of(1) not in [one.expected for one in two.findings]
+
+
+# Faithfulness.
+
+
+async def test_faithfulness_by_hand(court: Court) -> None:
+    await court.keyfacts()
+    summary = f"{told(1, 3, wrong={5: 'Bob'})} The sea is cold. {told(wrong={99: 'Jim'})}"
+    faithfulness = await judged(court, summary, "faithfulness")
+
+    assert (faithfulness.outcome, faithfulness.score, faithfulness.judged) == ("scored", 3 / 5, 5)
+    details: Any = faithfulness.details
+    # 1 is a root and a branch, 3 a leaf and a branch; the others state no fact.
+    assert {level: (one["faithful"], one["judged"]) for level, one in details["by_level"].items()} == {
+        "all": (3, 5),
+        "root": (1, 1),
+        "branch": (2, 2),
+        "leaf": (1, 1),
+        "none": (1, 3),
+    }
+    assert details["errors"] == {"entity": 1, "out_of_article": 1}
+    assert [(one["id"], one["verdict"], one["levels"]) for one in details["sentences"]] == [
+        (1, "none", ["root", "branch"]),
+        (2, "none", ["branch", "leaf"]),
+        (3, "entity", ["none"]),
+        (4, "none", ["none"]),
+        (5, "out_of_article", ["none"]),
+    ]
+
+
+async def test_what_is_not_borne_out_is_found_with_what_comes_closest(court: Court) -> None:
+    found = (await judged(court, told(1, wrong={5: "Bob", 99: "Jim"}), "faithfulness")).findings
+
+    assert [(one.kind, one.task, one.sentence) for one in found] == [
+        ("entity", "correct", fact_of(5, "Bob")),
+        ("out_of_article", "correct", fact_of(99, "Jim")),
+    ]
+    assert [one.expected for one in found] == ["The sentence says Bob, the passages Tom5.", "Keeper 99 is nowhere."]
+    assert found[0].evidence is not None
+    assert found[0].evidence.text == "keeper number 5 is called Tom5"
+    assert found[0].evidence.span is not None
+    assert court.document.text[slice(*found[0].evidence.span)] == found[0].evidence.text
+    assert found[1].evidence is None
+
+
+async def test_faithfulness_alone_grows_no_trees(court: Court) -> None:
+    faithfulness = await judged(court, told(1), "faithfulness")
+
+    assert {sheet.prompt for sheet in court.sheets} == {"verify_sentences"}
+    assert faithfulness.score == 1.0
+    assert faithfulness.details["by_level"] is None
+
+
+async def test_with_recall_they_are_grown_once_for_both(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    court = Court(tmp_path, document=island(LONG))
+    with court.served() as server:
+        result = await court.evaluate(told(1, 2), metrics=BOTH, settings=SMALL)
+        sent = Counter(json.dumps(seen.body) for seen in server.seen)
+
+    assert result.evaluations["faithfulness"].details["by_level"] is not None
+    assert len(court.asked("keyfacts_analytical")) == 3
+    assert max(sent.values()) == 1
+    assert result.usage.calls == len(server.seen)
+    court.store.close()
+
+
+async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_path: Path) -> None:
+    class Shortsighted(Keepers):
+        """Finds nothing but in the whole document."""
+
+        def verify_sentences(self, sheet: Sheet) -> Said:
+            passages = sheet.items("passages")
+            whole = len(keepers_in(" ".join(item["text"] for item in passages.values()))) == 40
+            return super().verify_sentences(sheet) if whole else self.nothing(sheet)
+
+        def nothing(self, sheet: Sheet) -> Json:
+            entry = {"reason": "Not there.", "quote": "", "category": "out_of_article"}
+            return {"sentences": [{"id": n, **entry} for n in sheet.numbers]}
+
+    court = Court(tmp_path, Shortsighted(), document=island(40))
+    faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
+
+    assert faithfulness.score == 2 / 3
+    assert [one.kind for one in faithfulness.findings] == ["entity"]
+    assert [sheet.numbers for sheet in court.asked("verify_sentences")] == [[1, 2, 3], [1, 2, 3]]
+    court.store.close()
+
+
+async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None:
+    class Tiring(Keepers):
+        def verify_sentences(self, sheet: Sheet) -> Said:
+            passages = " ".join(item["text"] for item in sheet.items("passages").values())
+            return "I am tired." if len(keepers_in(passages)) == 40 else super().verify_sentences(sheet)
+
+    court = Court(tmp_path, Tiring(), document=island(40))
+    faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
+
+    assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (1.0, 2, 1)
+    assert not faithfulness.findings
+    court.store.close()
+
+
+async def test_of_a_second_draft_only_what_was_changed_is_verified(court: Court) -> None:
+    first = await judged(court, told(1, 2, 3, 4, wrong={5: "Bob"}), "faithfulness")
+    assert first.score == 4 / 5
+    court.forget()
+    second = await judged(court, told(1, 2, 3, 4, 5), "faithfulness")
+
+    assert second.score == 1.0
+    assert [list(sheet.items("sentences").values()) for sheet in court.asked("verify_sentences")] == [
+        [{"text": f"sentence: {fact_of(5)}", "sentence": fact_of(5)}]
+    ]
+
+
+async def test_a_sentence_that_stands_there_twice_is_verified_once(court: Court) -> None:
+    faithfulness = await judged(court, f"{told(1)} {told(1)} {told(2)}", "faithfulness")
+
+    assert (faithfulness.score, faithfulness.judged) == (1.0, 3)
+    assert court.items("verify_sentences") == 2
+
+
+# Answers to a query.
+
+
+def within(sheet: Sheet) -> set[int]:
+    """The keepers that the passages of a sheet tell of."""
+    return set(keepers_in(" ".join(item["text"] for item in sheet.items("passages").values())))
+
+
+@pytest.mark.parametrize("at", [0, 3, 4])
+async def test_an_answer_to_a_query_is_held_against_its_own_chunk_alone(long_court: Court, at: int) -> None:
+    tree = (await long_court.keyfacts(settings=SMALL)).trees[at]
+    own = sorted(keepers_in(long_court.document.text[slice(*tree.span)]))
+    stranger = 1 if at else LONG
+    long_court.forget()
+    summary = told(own[0], own[-1], stranger, wrong={own[3]: "Bob"})
+    result: Result = await long_court.evaluate(
+        summary, metrics=BOTH, settings={**SMALL, "query": f" {tree.query.upper()} "}
+    )
+
+    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
+    assert (recall.score, recall.judged) == (2 / len(own), len(own))
+    assert {sheet.prompt for sheet in long_court.sheets} == {"align_facts", "verify_sentences"}
+    # Who is kept by another chunk is nowhere in this one.
+    assert faithfulness.score == 2 / 4
+    assert faithfulness.details["errors"] == {"entity": 1, "out_of_article": 1}
+    read = [within(sheet) for sheet in long_court.asked("verify_sentences")]
+    # It is read whole, and once.
+    assert read == [set(own)]
+    for sheet in long_court.asked("verify_sentences"):
+        for item in sheet.items("passages").values():
+            assert item["text"] in long_court.document.text[slice(*tree.span)]
+
+
+async def test_a_query_that_no_tree_answers_has_no_key_facts_of_its_own(court: Court) -> None:
+    result = await court.evaluate(told(1, wrong={2: "Bob"}), metrics=BOTH, settings={"query": "Who kept the light?"})
+
+    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
+    assert (recall.outcome, recall.score) == ("not_applicable", None)
+    assert "redraft keyfacts" in recall.reason
+    # It is held against the document, and nobody can say which facts it should carry.
+    assert (faithfulness.score, faithfulness.details["by_level"]) == (1 / 2, None)
+
+
+async def test_a_query_of_the_other_perspective_is_none(court: Court) -> None:
+    found = await court.keyfacts()
+    query = found.trees[1].query
+    recall = await judged(
+        court, told(1), "keyfact_recall", keyfacts=found.id, perspective="analytical", settings={"query": query}
+    )
+
+    assert found.trees[1].perspective == "narrative"
+    assert recall.outcome == "not_applicable"

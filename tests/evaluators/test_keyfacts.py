@@ -1,0 +1,364 @@
+"""Key facts as values, by hand: lists made of replies, pruning, and the equations of HAMLET over them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
+from redraft.evaluators.alignment import MISSING, STATED
+from redraft.evaluators.consensus import DISPUTED
+from redraft.evaluators.faithfulness import by_level
+from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
+from redraft.evaluators.keyfacts import (
+    Item,
+    bin_of,
+    items_of,
+    keyfacts_id,
+    linear,
+    middle_of,
+    pruned,
+    pruning,
+    trees_for,
+)
+from redraft.prompts.keyfacts import FactTree
+
+Reply = dict[str, dict[str, list[str]]]
+WRONG = (Objection("objectivity", "That is an opinion."),)
+
+
+def reply(roots: Reply) -> FactTree:
+    """A tree as a model gives it, from its facts by root and by branch."""
+    return FactTree.model_validate(
+        {
+            "roots": [
+                {"fact": root, "branches": [{"fact": fact, "leaves": leaves} for fact, leaves in branches.items()]}
+                for root, branches in roots.items()
+            ]
+        }
+    )
+
+
+def listed(*roots: Reply) -> list[tuple[int, Level, int | None, str]]:
+    return [(fact.id, fact.level, fact.parent, fact.text) for fact in linear([reply(one) for one in roots])]
+
+
+def tree(
+    roots: Reply, *wrong: str, perspective: Perspective = "analytical", position: float = 0.5, query: str = "Why?"
+) -> Tree:
+    """A tree from which the facts that are `wrong` were pruned."""
+    facts = [replace(fact, objections=WRONG if fact.text in wrong else ()) for fact in linear([reply(roots)])]
+    return Tree(0, perspective, Span(0, 10), position, pruned(facts), query)
+
+
+# Nine facts: two roots, three branches, four leaves.
+GROWN: Reply = {"A": {"B": ["C", "D"], "E": ["F"]}, "G": {"H": ["I"]}}
+
+
+def letters(facts: list[KeyFact] | tuple[KeyFact, ...]) -> str:
+    return "".join(fact.text for fact in facts)
+
+
+# The list.
+
+
+def test_a_tree_becomes_a_list_depth_first() -> None:
+    assert listed(GROWN) == [
+        (1, "root", None, "A"),
+        (2, "branch", 1, "B"),
+        (3, "leaf", 2, "C"),
+        (4, "leaf", 2, "D"),
+        (5, "branch", 1, "E"),
+        (6, "leaf", 5, "F"),
+        (7, "root", None, "G"),
+        (8, "branch", 7, "H"),
+        (9, "leaf", 8, "I"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("roots", "facts"),
+    [
+        ([{"A": {"B": ["C", "c.", "D"]}}], "ABCD"),
+        ([{"A": {"B": ["C"], "E": ["C", "F"]}}], "ABCEF"),
+        ([{"A": {"B": ["e!", "A", "B", "C"], "E": []}}], "ABCE"),
+        ([{"A": {"B": ["C"]}}, {" a ": {"E": ["D"]}}], "ABCED"),
+        ([{"A": {"B": ["C"]}}, {"A": {"“B”": ["D"]}}], "ABCD"),
+        ([{"A": {"B": ["C"]}, "G": {"B": ["D"]}}], "ABCGBD"),
+    ],
+    ids=["a leaf twice", "in two branches", "as a branch or a root", "a root twice", "its branch too", "in two roots"],
+)
+def test_what_is_said_twice_is_listed_once_where_it_was_first(roots: list[Reply], facts: str) -> None:
+    found = linear([reply(one) for one in roots])
+
+    assert letters(found) == facts
+    assert [fact.id for fact in found] == list(range(1, len(facts) + 1))
+    levels = {fact.id: fact.level for fact in found}
+    above = {"branch": "root", "leaf": "branch"}
+    assert all(fact.parent is None or levels[fact.parent] == above[fact.level] for fact in found)
+
+
+def test_the_halves_of_a_tree_are_one_list() -> None:
+    assert (
+        letters(linear([reply({"A": {"B": ["C"]}}), reply({"G": {"H": ["I"]}}), reply({"A": {"E": []}})])) == "ABCEGHI"
+    )
+
+
+def test_a_fact_is_one_line_and_not_endless() -> None:
+    found = linear([reply({"A\nline": {"B" * 900: []}})])
+
+    assert found[0].text == "A line"
+    assert len(found[1].text) == 400
+
+
+# Pruning.
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kept"),
+    [
+        ("", "ABCDEFGHI"),
+        ("C", "ABDEFGHI"),
+        ("B", "AEFGHI"),
+        ("A", "GHI"),
+        ("BI", "AEFGH"),
+        ("AG", ""),
+    ],
+)
+def test_what_hangs_from_a_fact_that_fails_goes_with_it(wrong: str, kept: str) -> None:
+    assert letters(tree(GROWN, *wrong).kept) == kept
+
+
+def test_what_was_pruned_stays_on_record_with_the_reason() -> None:
+    found = tree(GROWN, "A", "C").facts
+
+    assert letters(found) == "ABCDEFGHI"
+    said = {fact.text: [(one.dimension, one.reason) for one in fact.objections] for fact in found}
+    assert said["A"] == said["C"] == [("objectivity", "That is an opinion.")]
+    assert said["B"] == said["E"] == [("orphaned", "the root above it was pruned")]
+    assert said["D"] == said["F"] == [("orphaned", "the branch above it was pruned")]
+    assert said["G"] == said["H"] == said["I"] == []
+
+
+def test_pruning_again_changes_nothing() -> None:
+    once = tree(GROWN, "B", "I").facts
+    assert pruned(once) == once
+
+
+def test_rates_of_pruning_by_level() -> None:
+    # Of the first tree B goes, with C and D; of the second A, with B, and their leaves.
+    assert pruning([tree(GROWN, "B"), tree({"A": {"B": ["C"]}}, "A")]) == {
+        "root": {"found": 3, "pruned": 1, "share": 1 / 3},
+        "branch": {"found": 4, "pruned": 2, "share": 2 / 4},
+        "leaf": {"found": 5, "pruned": 3, "share": 3 / 5},
+        "all": {"found": 12, "pruned": 6, "share": 6 / 12},
+    }
+    nothing = {"found": 0, "pruned": 0, "share": None}
+    assert pruning([]) == dict.fromkeys(("root", "branch", "leaf", "all"), nothing)
+
+
+# Which trees.
+
+
+def keyfacts(*trees: Tree) -> KeyFacts:
+    return KeyFacts("id", "document", "m", "m", {}, trees)
+
+
+BOTH: tuple[Perspective, ...] = ("analytical", "narrative")
+
+
+def test_a_summary_is_held_against_all_trees_or_against_that_of_its_query() -> None:
+    why, who = tree(GROWN, query="Why did she leave?"), tree(GROWN, perspective="narrative", query="Who left?")
+    known = keyfacts(why, who)
+
+    assert trees_for(known, None, BOTH) == (why, who)
+    assert trees_for(known, None, ("narrative",)) == (who,)
+    assert trees_for(known, "who LEFT", BOTH) == (who,)
+    assert trees_for(known, "Who left?", ("analytical",)) == ()
+    assert trees_for(known, "Who came?", BOTH) == ()
+
+
+def test_a_tree_without_a_query_answers_none_and_of_two_with_one_query_it_is_the_first() -> None:
+    mute, first, second = tree(GROWN, query=""), tree(GROWN), tree(GROWN, perspective="narrative")
+
+    assert trees_for(keyfacts(mute, first, second), "why", BOTH) == (first,)
+    assert trees_for(keyfacts(mute), "", BOTH) == ()
+
+
+def test_the_same_trees_have_the_same_id_and_any_other_has_another() -> None:
+    one = tree(GROWN, "C")
+    others = [
+        tree(GROWN),
+        tree(GROWN, "D"),
+        tree({**GROWN, "G": {"H": ["J"]}}, "C"),
+        replace(one, query="Who?"),
+        replace(one, perspective="narrative"),
+        replace(one, span=Span(0, 11)),
+        replace(one, facts=(replace(one.facts[0], evidence=Evidence("A", Span(3, 4))), *one.facts[1:])),
+    ]
+
+    assert keyfacts_id("d", [one]) == keyfacts_id("d", [tree(GROWN, "C")])
+    ids = {keyfacts_id("d", [other]) for other in [one, *others]}
+    ids |= {keyfacts_id("e", [one]), keyfacts_id("d", [one, one]), keyfacts_id("d", [])}
+    assert len(ids) == len(others) + 4
+
+
+# Equation 1.
+
+
+def told(items: list[Item], *, stated: str, open_: str = "") -> dict[int, str]:
+    """What a summary is said to state by letters of facts; nothing is known of the `open_` ones."""
+    return {
+        n: STATED if item.fact.text in stated else MISSING
+        for n, item in enumerate(items)
+        if item.fact.text not in open_
+    }
+
+
+def counts(shares: Shares) -> dict[str, tuple[Any, ...]]:
+    return {level: (one["stated"], one["judged"], one["recall"]) for level, one in shares.items()}
+
+
+def test_recall_by_hand() -> None:
+    items = items_of([tree(GROWN)])
+    verdicts = told(items, stated="ABEC")
+
+    assert counts(recalls(items, verdicts, range(9))) == {
+        "all": (4, 9, 4 / 9),
+        "root": (1, 2, 1 / 2),
+        "branch": (2, 3, 2 / 3),
+        "leaf": (1, 4, 1 / 4),
+    }
+
+
+def test_facts_that_were_pruned_or_not_judged_do_not_count() -> None:
+    # Without B, C, D: A E F G H I are left, and on F nothing is known.
+    items = items_of([tree(GROWN, "B")])
+    verdicts = told(items, stated="AFH", open_="F")
+
+    assert counts(recalls(items, verdicts, range(len(items)))) == {
+        "all": (2, 5, 2 / 5),
+        "root": (1, 2, 1 / 2),
+        "branch": (1, 2, 1 / 2),
+        "leaf": (0, 1, 0.0),
+    }
+
+
+def test_a_level_without_any_verdict_has_no_recall() -> None:
+    items = items_of([tree({"A": {"B": []}})])
+
+    assert counts(recalls(items, {0: DISPUTED}, range(2))) == {
+        "all": (0, 1, 0.0),
+        "root": (0, 1, 0.0),
+        "branch": (0, 0, None),
+        "leaf": (0, 0, None),
+    }
+
+
+_some = st.sampled_from([STATED, MISSING, DISPUTED])
+
+
+@given(st.lists(st.tuples(st.sampled_from("abcdefghi"), st.floats(0, 1)), max_size=5), st.data())
+def test_every_recall_is_a_share_of_what_was_judged(places: list[tuple[str, float]], data: st.DataObject) -> None:
+    items = items_of([tree(GROWN, wrong.upper(), position=position) for wrong, position in places])
+    verdicts = data.draw(st.dictionaries(st.integers(0, max(0, len(items) - 1)), _some)) if items else {}
+    fifths = {
+        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
+        for name in sorted({item.bin for item in items})
+    }
+    whole = recalls(items, verdicts, range(len(items)))
+
+    for shares in (whole, *fifths.values()):
+        for one in shares.values():
+            assert one["recall"] == (one["stated"] / one["judged"] if one["judged"] else None)  # type: ignore[operator]
+            assert one["recall"] is None or 0 <= one["recall"] <= 1
+    for level, shares_of_level in whole.items():
+        for number in ("stated", "judged"):
+            assert shares_of_level[number] == sum(shares[level][number] or 0 for shares in fifths.values())
+    assert whole["all"]["judged"] == len(verdicts)
+    assert all(gap is None or 0 <= gap <= 1 for gap in gaps(fifths).values())
+
+
+@pytest.mark.parametrize(
+    ("position", "fifth"),
+    [
+        (0.0, "0-20%"),
+        (0.1999, "0-20%"),
+        (0.2, "20-40%"),
+        (0.4, "40-60%"),
+        (0.6, "60-80%"),
+        (0.7999, "60-80%"),
+        (0.8, "80-100%"),
+        (1.0, "80-100%"),
+    ],
+)
+def test_five_bins(position: float, fifth: str) -> None:
+    assert bin_of(position) == fifth
+    assert items_of([tree(GROWN, position=position)])[0].bin == fifth
+
+
+def test_a_position_is_where_the_middle_is() -> None:
+    assert (middle_of(Span(0, 100), 100), middle_of(Span(20, 40), 200), middle_of(Span(0, 0), 0)) == (0.5, 0.15, 0.0)
+
+
+def test_the_gap_is_between_the_best_and_the_worst_fifth_that_have_facts() -> None:
+    first = tree(GROWN, position=0.1)
+    second = tree({"A": {"B": ["C"]}}, position=0.5)
+    third = tree({"A": {"B": []}}, position=0.9)
+    items = items_of([first, second, third])
+    verdicts = told(items, stated="ABC")
+    fifths = {
+        name: recalls(items, verdicts, [n for n, item in enumerate(items) if item.bin == name])
+        for name in ("0-20%", "40-60%", "80-100%")
+    }
+
+    assert [fifths[name]["all"]["recall"] for name in fifths] == [3 / 9, 1.0, 1.0]
+    # Roots 1/2, 1, 1; branches 1/3, 1, 1; leaves 1/4, 1 and none.
+    assert gaps(fifths) == pytest.approx({"all": 1 - 3 / 9, "root": 1 / 2, "branch": 1 - 1 / 3, "leaf": 1 - 1 / 4})
+    assert gaps({"80-100%": fifths["80-100%"]}) == dict.fromkeys(("all", "root", "branch", "leaf"))
+    del fifths["0-20%"]
+    assert gaps(fifths) == {"all": 0.0, "root": 0.0, "branch": 0.0, "leaf": None}
+
+
+# Equation 2.
+
+
+def test_faithfulness_by_hand() -> None:
+    # Six sentences: the first carries a root and a branch, the next a branch and a leaf, then a leaf, and three none.
+    levels: dict[int, set[str]] = {
+        0: {"root", "branch"},
+        1: {"branch", "leaf"},
+        2: {"leaf"},
+        3: set(),
+        4: set(),
+        5: set(),
+    }
+    verdicts = {0: "none", 1: "entity", 2: "none", 3: "out_of_article", 4: "none", 5: DISPUTED}
+
+    found = {
+        level: (one["faithful"], one["judged"], one["faithfulness"])
+        for level, one in by_level(verdicts, levels).items()
+    }
+    assert found == {
+        "all": (3, 6, 3 / 6),
+        "root": (1, 1, 1.0),
+        "branch": (1, 2, 1 / 2),
+        "leaf": (1, 2, 1 / 2),
+        "none": (1, 3, 1 / 3),
+    }
+
+
+def test_sentences_without_a_verdict_count_at_no_level() -> None:
+    found = by_level({0: "none", 2: "relation"}, {0: {"root"}, 1: {"root"}, 2: set()})
+
+    assert {level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in found.items()} == {
+        "all": (1, 2, 1 / 2),
+        "root": (1, 1, 1.0),
+        "branch": (0, 0, None),
+        "leaf": (0, 0, None),
+        "none": (0, 1, 0.0),
+    }

@@ -1,0 +1,39 @@
+"""Items made by hand, for tables whose numbers are worked out by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from redraft.domain import Perspective
+from redraft.experiments.records import Failure, Item, Measured, Share
+
+Pair = tuple[int, int]
+LOST = Failure("drafting", "rejected", "the provider refused")
+
+
+def recall(root: Pair, branch: Pair, leaf: Pair, unjudged: int = 0) -> Measured:
+    """So many of so many facts of each level are stated."""
+    return _measured({"root": Share(*root), "branch": Share(*branch), "leaf": Share(*leaf)}, unjudged)
+
+
+def _measured(levels: Mapping[str, Share], unjudged: int) -> Measured:
+    whole = Share(sum(share.part for share in levels.values()), sum(share.whole for share in levels.values()))
+    return Measured("scored", whole.value, {**levels, "all": whole}, unjudged)
+
+
+def faithful(every: Pair, errors: Mapping[str, int] | None = None, unjudged: int = 0, **levels: Pair) -> Measured:
+    """So many of so many sentences are borne out, in all and of each level."""
+    shares = {level: Share(*pair) for level, pair in levels.items()} | {"all": Share(*every)}
+    return Measured("scored", shares["all"].value, shares, unjudged, errors or {})
+
+
+def item(model: str = "a", position: float = 0.1, perspective: Perspective = "analytical", **came: Any) -> Item:
+    """An item of which came what is given."""
+    return Item("d", "A Book", int(position * 10), position, perspective, "Why?", model, **came)
+
+
+def rows(table: Any, *names: str, **wanted: Any) -> list[tuple[Any, ...]]:
+    """The columns `names` of the rows of a table that have what is wanted in their other columns."""
+    found = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    return [tuple(row[name] for name in names) for row in found if all(row[key] == wanted[key] for key in wanted)]

@@ -1,0 +1,87 @@
+"""An experiment on the island of keepers over HTTP: models that know all or half of what is asked, and a fair judge."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits, Settings, Store
+from redraft.domain import Document
+from redraft.events import Observer, unobserved
+from redraft.experiments.bench import Bench
+from redraft.experiments.hamlet import Design, Outcome, hamlet
+from redraft.experiments.report import hamlet_report
+from redraft.models.prices import PriceTable
+from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.judges import KEY, Keepers, Said, island, seen_on, told
+
+ALL_KNOWING, HALF_KNOWING = "openai:whole", "openai:half"
+KEEPERS = 90
+
+
+def asked_about(text: str) -> list[int]:
+    """The keepers in the query of a prompt."""
+    found = re.findall(r"(?:are the keepers|of the keepers) ([\d, ]+\d)", text)
+    return [int(number) for number in found[0].split(", ")] if found else []
+
+
+def answer(seen: Seen) -> str | Answer | Fault:
+    """What the models and the judge reply."""
+    sheet = seen_on(seen)
+    if sheet.prompt != "revise":
+        said: Said = Keepers()(sheet)
+        assert isinstance(said, dict)
+        return json.dumps(said)
+    numbers = asked_about(text_of(seen.messages[0]))
+    if seen.model == "half":
+        numbers = numbers[::2]
+        return told(*numbers[1:], wrong={numbers[0]: "Bob"})
+    return told(*numbers)
+
+
+class Lab:
+    """A store in a directory, and the experiment on it, by models behind a server."""
+
+    def __init__(self, folder: Path, url: str, document: Document | None = None) -> None:
+        self.folder = folder
+        self.documents = [document or island(KEEPERS)]
+        settings = Settings(base_url=url, strategy="direct", words=450, context_tokens=4000)
+        self.design = Design((ALL_KNOWING, HALF_KNOWING), "openai:judge", settings, queries=2)
+
+    async def run(
+        self,
+        limits: Limits | None = None,
+        prices: PriceTable | None = None,
+        observer: Observer = unobserved,
+        **changes: Any,
+    ) -> Outcome:
+        """The experiment, from where it is."""
+        with Store(self.folder / "redraft.db") as store:
+            bench = Bench(store, limits or Limits(), prices, observer)
+            return await hamlet(self.documents, replace(self.design, **changes), bench)
+
+
+def files(outcome: Outcome) -> dict[str, str]:
+    """The files of an experiment."""
+    return hamlet_report(outcome).files()
+
+
+def sent(server: ChatServer) -> Counter[str]:
+    """How often each request was answered."""
+    return Counter(json.dumps(seen.body, sort_keys=True) for seen in server.answered)
+
+
+@contextmanager
+def serving(script: Callable[[Seen], str | Answer | Fault] = answer, **options: Any) -> Iterator[ChatServer]:
+    """The models behind a server, and a key for it."""
+    with pytest.MonkeyPatch.context() as patch, ChatServer(script, **options) as server:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        yield server
