@@ -6,10 +6,10 @@ import asyncio
 
 from pydantic import BaseModel
 
-import redraft.models.extractive.asking
-import redraft.models.extractive.checking
-import redraft.models.extractive.claims
-import redraft.models.extractive.covering
+import redraft.models.extractive.consistency.checking
+import redraft.models.extractive.consistency.claims
+import redraft.models.extractive.coverage.asking
+import redraft.models.extractive.coverage.covering
 import redraft.models.extractive.drafting
 import redraft.models.extractive.facts.aligning
 import redraft.models.extractive.facts.chunkmarks

@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from redraft.models.extractive.consistency.retelling import Retelling
+from redraft.models.extractive.consistency.statements import states
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.forms import Claim, read_claim
 from redraft.models.extractive.lexicon import CONNECTIVE, PRONOUN, SPEECH
 from redraft.models.extractive.prose import cut, finish, plain
 from redraft.models.extractive.registry import answers
-from redraft.models.extractive.retelling import Retelling
 from redraft.models.extractive.source import Source
-from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import carries, keys, words
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.ranking import rank

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from rouge_score.rouge_scorer import RougeScorer
 
-from redraft.models.extractive.asking import ask_document
-from redraft.models.extractive.checking import answer_from_document
-from redraft.models.extractive.claims import ask_summary
-from redraft.models.extractive.covering import answer_from_summary, compare_answers
+from redraft.models.extractive.consistency.checking import answer_from_document
+from redraft.models.extractive.consistency.claims import ask_summary
+from redraft.models.extractive.coverage.asking import ask_document
+from redraft.models.extractive.coverage.covering import answer_from_summary, compare_answers
 from redraft.prompts.judging import (
     UNANSWERABLE,
     AnswerFromDocumentGiven,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.models.extractive.asking import rank_questions
-from redraft.models.extractive.describing import described
-from redraft.models.extractive.phrasing import questions_about
+from redraft.models.extractive.coverage.asking import rank_questions
+from redraft.models.extractive.coverage.describing import described
+from redraft.models.extractive.coverage.phrasing import questions_about
 from redraft.models.extractive.verbs import plain_form
 from redraft.prompts.judging import UNANSWERABLE, Candidate, DocumentQuestion, RankGiven
 from tests.models.extractive.support import STORY, answers, coverage, pack_of, split

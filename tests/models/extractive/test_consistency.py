@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
-from redraft.models.extractive.checking import answer_from_document
-from redraft.models.extractive.claims import ask_summary
+from redraft.models.extractive.consistency.checking import answer_from_document
+from redraft.models.extractive.consistency.claims import ask_summary
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.wording import keys, words
 from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
-from redraft.models.extractive.asking import ask_document, rank_questions
+from redraft.models.extractive.coverage.asking import ask_document, rank_questions
 from redraft.prompts.judging import UNANSWERABLE, AskDocumentGiven, Candidate, DocumentQuestion, RankGiven
 from redraft.text.words import count_words
 from tests.models.extractive.support import STORY, answers, contradicted, coverage, pack_of, sample, split

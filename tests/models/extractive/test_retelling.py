@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from redraft.models.extractive.aliases import Names, may_be_one
-from redraft.models.extractive.checking import answer_from_document
-from redraft.models.extractive.families import family
+from redraft.models.extractive.consistency.aliases import Names, may_be_one
+from redraft.models.extractive.consistency.checking import answer_from_document
+from redraft.models.extractive.consistency.families import family
+from redraft.models.extractive.consistency.statements import states
 from redraft.models.extractive.forms import Claim, ask_whether, read_claim
-from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import keys, words
 from redraft.prompts.judging import AnswerFromDocumentGiven, Asked
 from tests.models.extractive.support import STORY, found_in, judge, sample, split

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from redraft.models.extractive.comparing import differ
-from redraft.models.extractive.finding import look_up
+from redraft.models.extractive.coverage.comparing import differ
+from redraft.models.extractive.coverage.finding import look_up
 from redraft.models.extractive.forms import read_question
 from redraft.models.extractive.registry import answers
 from redraft.models.extractive.source import Source

@@ -14,9 +14,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from redraft.models.extractive.concepts import LIGHT, concept, weight
+from redraft.models.extractive.coverage.replying import Place, reply
 from redraft.models.extractive.forms import Sought
 from redraft.models.extractive.lexicon import PERSONAL
-from redraft.models.extractive.replying import Place, reply
 from redraft.models.extractive.source import Source
 from redraft.models.extractive.wording import carries
 

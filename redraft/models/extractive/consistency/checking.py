@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import NamedTuple
 
+from redraft.models.extractive.consistency.retelling import Retelling
+from redraft.models.extractive.coverage.finding import Found, look_up
 from redraft.models.extractive.details import Detail, details
-from redraft.models.extractive.finding import Found, look_up
 from redraft.models.extractive.forms import Claim, read_claim, read_question
 from redraft.models.extractive.registry import answers
-from redraft.models.extractive.retelling import Retelling
 from redraft.models.extractive.source import Match, Source, Tiling, match
 from redraft.models.extractive.wording import carries, is_negation, is_number, listed, pairs
 from redraft.prompts.judging import (

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from redraft.models.extractive.clauses import TIME, Clause, clauses_of, lowered, take_apart
-from redraft.models.extractive.describing import descriptions, is_role
-from redraft.models.extractive.pieces import Phrase, phrases
+from redraft.models.extractive.coverage.clauses import TIME, Clause, clauses_of, lowered, take_apart
+from redraft.models.extractive.coverage.describing import descriptions, is_role
+from redraft.models.extractive.coverage.pieces import Phrase, phrases
 from redraft.models.extractive.verbs import BE, DYING, EVENTS, GESTURES, HAPPENS, INTRANSITIVE, MODALS
 from redraft.models.extractive.wording import is_number, keys, listed
 from redraft.prompts.judging import Kind

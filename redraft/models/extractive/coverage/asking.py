@@ -8,21 +8,21 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from redraft.models.extractive.clauses import take_apart
-from redraft.models.extractive.comparing import differ
 from redraft.models.extractive.concepts import concept, concepts, weight
+from redraft.models.extractive.coverage.clauses import take_apart
+from redraft.models.extractive.coverage.comparing import differ
+from redraft.models.extractive.coverage.finding import look_up
+from redraft.models.extractive.coverage.importance import importance
+from redraft.models.extractive.coverage.phrasing import questions_about
+from redraft.models.extractive.coverage.relating import related, said_of
+from redraft.models.extractive.coverage.telling import Echo, Told, names_in, parts_of, people_in, told_in
 from redraft.models.extractive.details import Detail, details
-from redraft.models.extractive.finding import look_up
 from redraft.models.extractive.forms import ask_for_gap, ask_for_relation, read_question
 from redraft.models.extractive.grammar import first_clause
-from redraft.models.extractive.importance import importance
 from redraft.models.extractive.lexicon import GESTURE
-from redraft.models.extractive.phrasing import questions_about
 from redraft.models.extractive.prose import finish
 from redraft.models.extractive.registry import answers
-from redraft.models.extractive.relating import related, said_of
 from redraft.models.extractive.source import Source
-from redraft.models.extractive.telling import Echo, Told, names_in, parts_of, people_in, told_in
 from redraft.models.extractive.verbs import EVENTS, GESTURES, plain_form
 from redraft.models.extractive.wording import DAYS, MONTHS, carries, keys, words
 from redraft.prompts.judging import (

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from redraft.models.extractive.clauses import BEGINS_SUBJECT, PREPOSITIONS, TIME, Clause
+from redraft.models.extractive.coverage.clauses import BEGINS_SUBJECT, PREPOSITIONS, TIME, Clause
 from redraft.models.extractive.verbs import BE, HAVE_INFINITIVE, KNOWN, MAKE_OTHERS
 from redraft.models.extractive.wording import listed
 

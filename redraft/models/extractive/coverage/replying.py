@@ -7,12 +7,12 @@ from collections.abc import Iterator, Set
 from functools import lru_cache
 from typing import NamedTuple
 
-from redraft.models.extractive.clauses import TIME, take_apart
 from redraft.models.extractive.concepts import LIGHT, concept, concepts, weight
-from redraft.models.extractive.describing import described
+from redraft.models.extractive.coverage.clauses import TIME, take_apart
+from redraft.models.extractive.coverage.describing import described
+from redraft.models.extractive.coverage.relating import said_of
 from redraft.models.extractive.details import Detail
 from redraft.models.extractive.forms import Sought
-from redraft.models.extractive.relating import said_of
 from redraft.models.extractive.verbs import (
     BE,
     DYING,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from redraft.models.extractive.consistency.statements import states
 from redraft.models.extractive.details import Detail, details
 from redraft.models.extractive.forms import Claim, ask_whether, read_claim
 from redraft.models.extractive.registry import answers
-from redraft.models.extractive.statements import states
 from redraft.models.extractive.wording import DAYS, MONTHS, Word, carries, words
 from redraft.prompts.judging import (
     ASK_SUMMARY,

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from redraft.models.extractive.aliases import Name, Names
+from redraft.models.extractive.consistency.aliases import Name, Names
+from redraft.models.extractive.consistency.families import families_of, family
+from redraft.models.extractive.consistency.statements import is_heading
 from redraft.models.extractive.details import details
-from redraft.models.extractive.families import families_of, family
 from redraft.models.extractive.forms import Claim
 from redraft.models.extractive.lexicon import PERSONAL
 from redraft.models.extractive.source import Source
-from redraft.models.extractive.statements import is_heading
 from redraft.models.extractive.wording import carries, is_negation
 
 # What a summary tells in one sentence takes a text up to so many.
