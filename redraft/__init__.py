@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redraft.comparing import Comparison, compare, compared
     from redraft.domain import Document, KeyFact, KeyFacts, Totals, Tree
     from redraft.drafting import resume, summarize
     from redraft.errors import RedraftError
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from redraft.text.documents import load
 
 _HOMES = {
+    "Comparison": "redraft.comparing",
     "Document": "redraft.domain",
     "Judging": "redraft.settings",
     "KeyFact": "redraft.domain",
@@ -34,6 +36,8 @@ _HOMES = {
     "Totals": "redraft.domain",
     "Tree": "redraft.domain",
     "build_pack": "redraft.refining",
+    "compare": "redraft.comparing",
+    "compared": "redraft.comparing",
     "evaluate": "redraft.refining",
     "fork": "redraft.refining",
     "load": "redraft.text.documents",
@@ -45,6 +49,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Comparison",
     "Document",
     "Judging",
     "KeyFact",
@@ -58,6 +63,8 @@ __all__ = [
     "Totals",
     "Tree",
     "build_pack",
+    "compare",
+    "compared",
     "evaluate",
     "fork",
     "load",

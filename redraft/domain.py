@@ -115,8 +115,9 @@ class Draft:
     notes: tuple[str, ...] = field(default=())
 
 
-Task = Literal["add", "correct", "change"]
-"""What a finding asks for: `add` what is missing, `correct` what is wrong, `change` as its explanation says."""
+Task = Literal["add", "correct", "change", "clarify", "connect", "drop"]
+"""What a finding asks for: `add` what is missing, `correct` what is wrong, `clarify` what a sentence leaves open,
+`connect` a sentence with those around it, `drop` what is of no use, `change` as its explanation says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +156,8 @@ class Finding:
         return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
 
-Outcome = Literal["scored", "not_applicable", "failed"]
+Outcome = Literal["scored", "measured", "not_applicable", "failed"]
+"""`measured`: there are figures, and none of them says how good the draft is."""
 
 
 @dataclass(frozen=True, slots=True)

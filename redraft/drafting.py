@@ -18,7 +18,7 @@ from redraft.results import Result, read_result
 from redraft.session import Reviewer, Session
 from redraft.settings import USUAL_METRICS, Judging, Limits, Refinement, Settings
 from redraft.staff import Hired, hire, located
-from redraft.store.runs import Run
+from redraft.store.runs import EXPERIMENTS, Run
 from redraft.store.store import Store
 
 
@@ -42,7 +42,7 @@ class Means:
         prepared = await asyncio.to_thread(prepare, source, settings, self.model, order.given)
         if order.judging is not None:
             # Whatever is amiss with how drafts are judged is said before the first one is paid for.
-            await asyncio.to_thread(check_judging, order.judging, prepared.document, self.store)
+            await asyncio.to_thread(check_judging, order.judging, prepared, self.store)
         hired = hire(prepared.settings, order.judging, limits, self.prices, self.model, self.judges)
         run = record(prepared, order, limits, self.store)
         with self.store.claim(run.id):
@@ -52,8 +52,8 @@ class Means:
         """Go on with a run of any kind where it stopped."""
         store = self.store
         run = store.runs.get(key)
-        if run.kind == "chunk-size":
-            raise RunError(f"run {run.id} is part of an experiment", hint="repeat `redraft experiment chunk-size`")
+        if run.kind in EXPERIMENTS:
+            raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
         if self.model is None:
             resolve(run.settings)
         elif self.model.identity != run.settings.model:

@@ -19,6 +19,8 @@ from redraft.agents.examiner import (
     QUESTIONS_NEAR,
 )
 from redraft.agents.judge import batch_size, reply_tokens
+from redraft.agents.proofreader import CONFUSION_TOKENS
+from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.domain import Chunk
 from redraft.evaluators import consistency, packs
 from redraft.evaluators.base import statements_of
@@ -26,10 +28,11 @@ from redraft.evaluators.growing import chunk_tokens
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.preparing import Order, Prepared
 from redraft.prompts import judging, keyfacts
+from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.contract import Prompt
 from redraft.prompts.revising import REVISE
 from redraft.session import fitting_document
-from redraft.settings import Judging
+from redraft.settings import EXTRACTIVE, Judging
 from redraft.text.chunks import chunk
 from redraft.text.passages import WINDOW, Passages
 
@@ -122,6 +125,10 @@ class _Forecaster:
             yield self._recall()
         if "faithfulness" in self._how.metrics and self._sentences:
             yield self._faithfulness()
+        if "booookscore" in self._how.metrics and self._sentences:
+            yield self._booookscore()
+        if self._order.given is not None and self._order.other is not None:
+            yield self._preference(self._order.given, self._order.other)
         if self._rounds:
             yield self._revisions()
 
@@ -209,6 +216,34 @@ class _Forecaster:
         completion = 2 * self._sentences * factfinder.VERIFICATION_TOKENS
         drafts = self._seats * (1 + self._rounds)
         return Stage("faithfulness", drafts * calls, drafts * prompt, drafts * completion)
+
+    def _booookscore(self) -> Stage:
+        """Every draft is another text, beside which each of its sentences is judged."""
+        together = min(self._how.batch, batch_size(reply_tokens(self._desk.window), CONFUSION_TOKENS))
+        calls, drafts = ceil(self._sentences / together), self._seats * (1 + self._rounds)
+        prompt = (
+            calls * (self._overhead(FIND_CONFUSION) + self._summary + _TAG) + self._summary + self._sentences * _TAG
+        )
+        completion = self._sentences * CONFUSION_TOKENS
+        return Stage("booookscore", drafts * calls, drafts * prompt, drafts * completion)
+
+    def _preference(self, first: str, second: str) -> Stage:
+        """Every judge is asked in both orders, with the document where it has room for it."""
+        if first.strip() == second.strip():
+            return Stage("preference", 0, 0, 0)
+        settings, document = self._prepared.settings, self._prepared.plan.document_tokens
+        needed = prompt_tokens(self._prepared.book, self._prepared.tokenizer, first, second)
+        windows = [
+            None if name == EXTRACTIVE else settings.context_tokens for name in self._how.judges or (settings.model,)
+        ]
+        asked = [
+            needed + document if fits(needed + document, window) else needed
+            for window in windows
+            if fits(needed, window)
+        ]
+        calls = 2 * self._how.repeat * len(asked)
+        prompt = 2 * self._how.repeat * (sum(asked) - len(asked) * PREFERENCE_TOKENS)
+        return Stage("preference", calls, prompt, calls * PREFERENCE_TOKENS)
 
     def _searching(self, items: int, tokens: int, near: int, query: str | None = None) -> tuple[int, int]:
         """The calls, and the tokens of evidence in them, when every item is looked for twice in the document.

@@ -7,7 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
+from redraft.agents.proofreader import least_window
 from redraft.domain import Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.similarity import similarity
@@ -16,10 +18,12 @@ from redraft.models.base import Model
 from redraft.models.opening import resolve, tokenizer_of
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.catalog import FACTUAL, JUDGING
+from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
+from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import STRATEGIES
 from redraft.prompts.keyfacts import JUDGE_CHUNK
 from redraft.prompts.revising import REVISE
-from redraft.settings import KEYFACT_METRICS, Judging, Limits, Refinement, Settings
+from redraft.settings import EXTRACTIVE, KEYFACT_METRICS, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -28,6 +32,8 @@ from redraft.text.embeddings import load_encoder
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words
 
+GIVEN, OTHER = "given", "other"
+"""The nodes of the drafts that come from the user: one summary, and the second where two are compared."""
 # A summary may be given that is shorter than makes sense as a limit.
 _LEAST_LIMIT = 50
 
@@ -53,6 +59,8 @@ class Order:
     refinement: Refinement | None = None
     given: str | None = None
     parent: str | None = None
+    other: str | None = None
+    """The second summary, where the one that is given is compared with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +106,10 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
 
 
-def check_judging(judging: Judging, document: Document, store: Store) -> None:
-    """Refuse a pack of another document, and an embedding model that cannot be had."""
+def check_judging(judging: Judging, prepared: Prepared, store: Store) -> None:
+    """Refuse a pack of another document, a window too small for a prompt, and embeddings that cannot be had."""
+    document = prepared.document
+    _check_window(judging, prepared)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
@@ -110,6 +120,17 @@ def check_judging(judging: Judging, document: Document, store: Store) -> None:
         load_encoder(judging.embeddings)
     elif judging.similarity == "cosine" and "consistency" in judging.metrics:
         similarity("cosine", None)
+
+
+def _check_window(judging: Judging, prepared: Prepared) -> None:
+    """The prompt of booookscore is long; the extractive model has no window."""
+    window, judges = prepared.settings.context_tokens, judging.judges or (prepared.settings.model,)
+    least = least_window(prepared.book, prepared.tokenizer)
+    if "booookscore" in judging.metrics and window < least and {*judges} != {EXTRACTIVE}:
+        raise UsageError(
+            f"the prompt of booookscore does not fit into a window of {window:,} tokens",
+            hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
+        )
 
 
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
@@ -133,7 +154,9 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     )
     store.runs.add(run)
     if order.given is not None:
-        store.runs.keep_draft(run.id, order.given, count_words(order.given), "given")
+        store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+    if order.other is not None:
+        store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
     return store.runs.get(run.id)
 
 
@@ -146,6 +169,7 @@ def _identity(of_settings: str, order: Order) -> str:
         order.judging.model_dump(mode="json"),
         order.refinement.model_dump(mode="json") if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
+        *([content_id(order.other)] if order.other is not None else []),
     ]
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -174,10 +198,15 @@ def prompt_hashes(
     book: PromptBook, settings: Settings, judging: Judging | None, refinement: Refinement | None
 ) -> dict[str, str]:
     """The hashes of the prompts that a run uses: others may come and go."""
-    prompts = [*STRATEGIES[settings.strategy]]
+    prompts: list[Prompt[Any, Any]] = [*STRATEGIES[settings.strategy]]
     if judging and judging.build == "marks":
         return {JUDGE_CHUNK.name: book.hash(JUDGE_CHUNK)}
+    if judging and judging.build == "annotations":
+        return {FIND_CONFUSION.name: book.hash(FIND_CONFUSION)}
+    if judging and judging.build == "preference":
+        return {PREFER_SUMMARY.name: book.hash(PREFER_SUMMARY)}
     prompts += JUDGING if judging else ()
     prompts += FACTUAL if judging and (judging.build == "keyfacts" or {*judging.metrics} & KEYFACT_METRICS) else ()
+    prompts += (FIND_CONFUSION,) if judging and "booookscore" in judging.metrics else ()
     prompts += (REVISE,) if refinement else ()
     return {prompt.name: book.hash(prompt) for prompt in prompts}

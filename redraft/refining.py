@@ -105,7 +105,7 @@ async def fork(
         there = ", ".join(str(one) for one in sorted(drafts))
         raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
     means = Means(store, limits, prices, model, judges, reviewer, observer)
-    judging = run.judging.model_copy(update={"metrics": ()}) if run.judging else None
+    judging = run.judging.model_copy(update={"metrics": (), "build": None}) if run.judging else None
     settings = _given(run.settings)
     order = Order(means.judging(judging, refinement, settings), refinement, store.runs.draft(draft).text, run.id)
     return await means.begin(store.documents.get(run.document), settings, order)

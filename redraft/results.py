@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, field
 from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
 from redraft.errors import RunError
 from redraft.evaluators.base import statements_of
-from redraft.settings import Settings
+from redraft.evaluators.preference import PREFERENCE
+from redraft.settings import STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words
@@ -46,12 +47,17 @@ class Result:
     @property
     def scores(self) -> dict[str, float | None]:
         """The draft's score by metric, None where it could not be scored."""
-        return {metric: evaluation.score for metric, evaluation in self.evaluations.items()}
+        return _scores(self.evaluations)
 
     @property
     def initial_scores(self) -> dict[str, float | None]:
         """The first draft's scores."""
-        return {metric: evaluation.score for metric, evaluation in self.initial.items()}
+        return _scores(self.initial)
+
+    @property
+    def statistics(self) -> Mapping[str, object] | None:
+        """The figures on the draft, None where it has none."""
+        return figures(self.evaluations)
 
     @property
     def goals(self) -> dict[str, dict[str, object]]:
@@ -69,6 +75,16 @@ class Result:
         met = all(goal["met"] for goal in self.goals.values())
         return self.run.status == "done" and not self.gaps and judged and met
 
+    @property
+    def source(self) -> dict[str, object]:
+        """The document, as programs read it."""
+        return {"id": self.run.document, "title": self.title, "tokens": self.tokens, "chunks": self.chunks}
+
+    @property
+    def judges(self) -> list[str]:
+        """The models that judge: those that were asked for, or else the writer's."""
+        return list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model]
+
     def to_json(self) -> dict[str, object]:
         """The contract of `--json`; fields are added to it, never changed."""
         draft = self.draft
@@ -78,12 +94,7 @@ class Result:
             "kind": self.run.kind,
             "parent": self.run.parent,
             "status": self.status,
-            "source": {
-                "id": self.run.document,
-                "title": self.title,
-                "tokens": self.tokens,
-                "chunks": self.chunks,
-            },
+            "source": self.source,
             "strategy": self.settings.strategy,
             "model": self.settings.model,
             "tokenizer": self.run.tokenizer,
@@ -95,6 +106,7 @@ class Result:
             "scores": self.scores,
             "initial_scores": self.initial_scores,
             "goals": self.goals,
+            "statistics": self.statistics,
             "gaps": [asdict(gap) for gap in self.gaps],
             "flawed": [
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
@@ -109,18 +121,23 @@ class Result:
         text = self.summary or ""
         return {
             "run": self.run.id,
-            "source": {
-                "id": self.run.document,
-                "title": self.title,
-                "tokens": self.tokens,
-                "chunks": self.chunks,
-            },
+            "source": self.source,
             "model": self.settings.model,
-            "judges": list(self.run.judging.judges if self.run.judging else ()) or [self.settings.model],
+            "judges": self.judges,
             "summary": {"words": count_words(text), "sentences": len(statements_of(text))},
             "metrics": {name: evaluation_json(one) for name, one in self.evaluations.items()},
             "usage": asdict(self.usage),
         }
+
+
+def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
+    return {metric: evaluation.score for metric, evaluation in evaluations.items() if metric != STATISTICS}
+
+
+def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:
+    """The statistics among what was said of a draft, None where nothing was measured."""
+    measured = evaluations.get(STATISTICS)
+    return dict(measured.details) if measured and measured.outcome == "measured" else None
 
 
 def evaluation_json(evaluation: Evaluation) -> dict[str, object]:
@@ -181,8 +198,9 @@ def read_result(store: Store, key: str) -> Result:
 
 
 def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:
-    """What the metrics that the run judges by say of one of its drafts."""
+    """What the metrics that the run judges by say of one of its drafts, and the statistics of it."""
     if draft is None or run.judging is None:
         return {}
     known = store.judgments.of(draft)
-    return {name: known[name] for name in run.judging.metrics if name in known}
+    wanted = (PREFERENCE,) if run.kind == "compare" else run.judging.reported
+    return {name: known[name] for name in wanted if name in known}

@@ -19,11 +19,15 @@ from langgraph.types import Command
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
+from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.errors import BudgetError, IncompleteError, RedraftError
+from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.jury import Jury
+from redraft.evaluators.preference import prefer, same
+from redraft.evaluators.statistics import Statistics
 from redraft.events import Noted, Observer, RunStarted, StageStarted
 from redraft.graphs.context import DraftingContext
 from redraft.graphs.direct import direct_graph
@@ -34,14 +38,14 @@ from redraft.graphs.refine import RefiningContext, refining_graph
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
 from redraft.models.base import Model
 from redraft.models.budget import Budget
-from redraft.preparing import Prepared
+from redraft.preparing import GIVEN, OTHER, Prepared
 from redraft.results import Result, read_result
 from redraft.settings import EXTRACTIVE, Judging
 from redraft.staff import Hired, Staff, at_work
 from redraft.store.connection import BUSY_SECONDS, store_error
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.embeddings import load_encoder
+from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
 from redraft.text.words import count_words
 
@@ -116,13 +120,15 @@ class Session:
                 record.reason = await self._work()
         except BudgetError as error:
             kept = self._has_draft() or self._keep_partial(error)
-            if not kept or run.kind == "evaluate":
+            if not kept or run.kind in ("evaluate", "compare"):
                 raise
         return read_result(self.store, run.id)
 
     async def _work(self) -> str:
         """All stages of the run; returns why it ended."""
         run = self.run
+        if run.kind == "compare":
+            return await self._compare()
         async with (
             at_work(self.hired, run, self.prepared.book, self.store, self.observer, self.budget) as staff,
             checkpointer(self.store) as saver,
@@ -152,11 +158,30 @@ class Session:
         self.store.runs.set_judging(run.id, run.judging.model_copy(update=built))
         return "complete"
 
+    async def _compare(self) -> str:
+        """Which of the two summaries is better, kept with the first. Of one text twice nobody need be asked."""
+        run, prepared = self.run, self.prepared
+        assert run.judging is not None
+        made = {draft.node: draft for draft in self.store.runs.drafts(run.id)}
+        first, second = made[GIVEN], made[OTHER]
+        for draft in (first, second):
+            case = Case(statements_of(draft.text), (), self._desk(None), text=draft.text)
+            self.store.judgments.keep(draft.id, await Statistics().evaluate(case))
+        if first.text.strip() == second.text.strip():
+            self.store.judgments.keep(first.id, same())
+            return "complete"
+        async with at_work(self.hired, run, prepared.book, self.store, self.observer, self.budget) as staff:
+            referees = self._referees(staff, run.judging)
+            self.observer(StageStarted("preference", 2 * len(referees)))
+            document, tokens = prepared.document, prepared.plan.document_tokens
+            self.store.judgments.keep(first.id, await prefer(referees, document, tokens, first.text, second.text))
+        return "complete"
+
     async def _first_draft(self, staff: Staff, saver: AsyncSqliteSaver) -> str:
         """The draft that is given, or one that is made by the run's strategy."""
         run, prepared = self.run, self.prepared
         if run.settings.strategy == "given":
-            return next(draft.id for draft in self.store.runs.drafts(run.id) if draft.node == "given")
+            return next(draft.id for draft in self.store.runs.drafts(run.id) if draft.node == GIVEN)
         graph = _GRAPHS[run.settings.strategy]().compile(checkpointer=saver)
         config = _config(run.id, _STEPS_A_CHUNK * len(prepared.chunks))
         snapshot = await graph.aget_state(config)
@@ -216,23 +241,39 @@ class Session:
         return await self.reviewer(request)
 
     def _jury(self, staff: Staff, judging: Judging) -> Jury:
-        run, prepared = self.run, self.prepared
+        run = self.run
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-        passages = Passages(prepared.document, prepared.tokenizer, encoder)
-        tokens = prepared.plan.document_tokens
-        first = run.settings.sample * judging.repeat
-        panel = tuple(self._judge(model, first + turn) for model in staff.judges for turn in range(judging.repeat))
-        desk = EvidenceDesk(prepared.document, passages, prepared.tokenizer, run.settings.context_tokens, tokens)
+        panel = tuple(self._judge(model, turn) for model in staff.judges for turn in self._turns(judging))
         return Jury(
             self.store,
-            desk,
+            self._desk(encoder),
             panel,
             evaluators(judging, encoder),
             judging,
             self.observer,
-            validator=self._judge(staff.validator, first),
+            validator=self._judge(staff.validator, self._turns(judging)[0]),
             query=run.settings.query,
         )
+
+    def _desk(self, encoder: Encoder | None) -> EvidenceDesk:
+        prepared, window = self.prepared, self.run.settings.context_tokens
+        passages = Passages(prepared.document, prepared.tokenizer, encoder)
+        return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+
+    def _referees(self, staff: Staff, judging: Judging) -> list[Referee]:
+        """One for every judging. The extractive model has no window."""
+        settings, tokenizer = self.run.settings, self.prepared.tokenizer
+        names = judging.judges or (settings.model,)
+        return [
+            Referee(self._judge(model, turn), tokenizer, None if name == EXTRACTIVE else settings.context_tokens)
+            for name, model in zip(names, staff.judges, strict=True)
+            for turn in self._turns(judging)
+        ]
+
+    def _turns(self, judging: Judging) -> range:
+        """The draws of each judge: as many as it judges times, others for another sample."""
+        first = self.run.settings.sample * judging.repeat
+        return range(first, first + judging.repeat)
 
     def _judge(self, model: Model, sample: int) -> Judge:
         settings = self.run.settings

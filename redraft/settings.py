@@ -6,17 +6,20 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 Strategy = Literal["hierarchical", "incremental", "direct", "given"]
 """`given`: the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine"]
-MetricName = Literal["coverage", "consistency", "keyfact_recall", "faithfulness"]
+MetricName = Literal["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore", "statistics"]
 USUAL_METRICS: tuple[MetricName, ...] = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
 for by name."""
+STATISTICS: MetricName = "statistics"
+"""Figures on a draft, which are in every report. They give no score, so they are no goal."""
 KEYFACT_METRICS: frozenset[MetricName] = frozenset({"keyfact_recall", "faithfulness"})
-BuildName = Literal["questions", "keyfacts", "marks"]
+BuildName = Literal["questions", "keyfacts", "marks", "annotations", "preference"]
 PerspectiveName = Literal["both", "analytical", "narrative"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
 
@@ -63,8 +66,8 @@ class Judging(BaseModel):
     metrics: tuple[MetricName, ...] = ()
     """None named is the usual ones; with `build`, none."""
     build: BuildName | None = None
-    """What to build instead of judging a draft: the document's questions, or its trees of key facts; or marks for its
-    chunks, by which their size is chosen."""
+    """What to build instead of judging a draft: the document's questions, or its trees of key facts; marks for its
+    chunks, by which their size is chosen; annotations of many summaries; or a preference between two of them."""
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
     base_url: str | None = None
@@ -75,6 +78,8 @@ class Judging(BaseModel):
     """The most questions of a pack, however long the document."""
     claims: int = Field(default=120, ge=1, le=10_000)
     """The most questions about one draft."""
+    batch: int = Field(default=10, ge=1, le=100)
+    """How many sentences a judge of coherence has before it at once; the paper has one."""
     top_k: int | None = Field(default=None, ge=1)
     """Judge by the most important questions only."""
     similarity: SimilarityName = "rouge1"
@@ -91,6 +96,13 @@ class Judging(BaseModel):
     validator: str | None = None
     """The model that validates key facts; without one, the first judge validates what it has found itself."""
 
+    @property
+    def reported(self) -> tuple[MetricName, ...]:
+        """What is said of each draft: the metrics, and the statistics after them. Nothing where something is built."""
+        if self.build:
+            return self.metrics
+        return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
+
 
 class Refinement(BaseModel):
     """What a draft is redrafted for, and how long."""
@@ -104,6 +116,13 @@ class Refinement(BaseModel):
     """How much a goal's metric may fall while another gains."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+
+    @field_validator("goals")
+    @classmethod
+    def _have_scores(cls, goals: dict[MetricName, float]) -> dict[MetricName, float]:
+        if STATISTICS in goals:
+            raise PydanticCustomError("no_score", "statistics give no score, so they cannot be a goal")
+        return goals
 
 
 class Limits(BaseModel):

@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from redraft.domain import Document, Draft, Evaluation, Finding, Round, Span
 from redraft.errors import RunError
 from redraft.graphs.reviewing import REVIEW
-from redraft.results import Result, finding_json, read_result
+from redraft.results import Result, figures, finding_json, read_result
+from redraft.settings import STATISTICS
 from redraft.store.runs import Run
 from redraft.store.store import Store
+
+# What is said of a draft without a score: a person's requests, and the figures.
+_UNSCORED = {REVIEW, STATISTICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +29,7 @@ class Turn:
     @property
     def scores(self) -> dict[str, float | None]:
         """The draft's scores by metric, None where it could not be scored."""
-        return {name: one.score for name, one in self.evaluations.items() if name != REVIEW}
+        return _scores(self.evaluations)
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -44,7 +48,9 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A run with its rounds. One without a refinement has one round, and one without a draft has none."""
+    """A run with its rounds. One without a refinement has one round; one without a draft, or with two of them that it
+    compares, has none.
+    """
 
     result: Result
     turns: tuple[Turn, ...]
@@ -85,7 +91,7 @@ def read_trace(store: Store, key: str) -> Trace:
     """The rounds of a run, also of one that is not done."""
     result = read_result(store, key)
     run, rounds = result.run, list(result.rounds)
-    if not rounds and run.draft is not None:
+    if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
     judged = {made.draft: store.judgments.of(made.draft) for made in rounds}
     turns = tuple(
@@ -103,12 +109,16 @@ def read_trace(store: Store, key: str) -> Trace:
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
     """The scores of a run's result, or of what it has so far."""
     known = store.judgments.of(run.draft) if run.draft and run.judging else {}
-    return {name: one.score for name, one in _in_order(run, known).items() if name != REVIEW}
+    return _scores(_in_order(run, known))
+
+
+def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
+    return {name: one.score for name, one in evaluations.items() if name not in _UNSCORED}
 
 
 def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
-    """The evaluations in the order of the run's metrics, a person's requests last."""
-    wanted = [*(run.judging.metrics if run.judging else ()), REVIEW]
+    """The evaluations in the order of the run's metrics, then the statistics, and a person's requests last."""
+    wanted = [*(run.judging.reported if run.judging else ()), REVIEW]
     return {name: judged[name] for name in wanted if name in judged}
 
 
@@ -127,7 +137,8 @@ def _turn_json(turn: Turn) -> dict[str, object]:
         "mending": list(made.findings),
         "accepted": made.accepted,
         "reason": made.reason,
-        "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name != REVIEW},
+        "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
+        "statistics": figures(turn.evaluations),
         "findings": [finding_json(finding) for finding in turn.findings],
     }
 

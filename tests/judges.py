@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
 from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
+from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
 from redraft.models.base import Model, Request
 from redraft.models.reading import NoValueError, read_value
@@ -36,6 +37,7 @@ KEY = "sk-test-0123456789abcdef"
 UNANSWERABLE = "UNANSWERABLE"
 AGREES = {True: "agrees", False: "contradicts"}
 _KEEPER = re.compile(r"keeper number (\d+) is called (\w+)")
+_MENTIONED = re.compile(r"keeper number (\d+)")
 _BOOK = PromptBook()
 _SHAPES: dict[str, list[str]] = defaultdict(list)
 for _name, _prompt in PROMPTS.items():
@@ -272,6 +274,28 @@ class Keepers:
             ]
         }
 
+    def find_confusion(self, sheet: Sheet) -> Said:
+        return {
+            "sentences": [
+                {"id": n, **_confusion(n, item["text"], sheet.within("summary"))}
+                for n, item in sheet.items("sentences").items()
+            ]
+        }
+
+    def prefer_summary(self, sheet: Sheet) -> Said:
+        first, second = sheet.within("first"), sheet.within("second")
+        known = keepers_in(sheet.within("document")).items() or (keepers_in(first) | keepers_in(second)).items()
+        right = [len(keepers_in(text).items() & known) for text in (first, second)]
+        repeated = [len(_KEEPER.findall(text)) - len(keepers_in(text)) for text in (first, second)]
+        wrong = [len(keepers_in(text).items() - known) for text in (first, second)]
+        return {
+            "reason": f"They tell of {right[0]} and {right[1]} keepers.",
+            "detail": _choice(*right),
+            "structure": _choice(-repeated[0], -repeated[1]),
+            "logic": _choice(-wrong[0], -wrong[1]),
+            "overall": _choice(right[0] - wrong[0], right[1] - wrong[1]),
+        }
+
     def judge_chunk(self, sheet: Sheet) -> Said:
         facts = len(keepers_in(sheet.within("excerpt")))
         marks = {"validity": min(5, 1 + facts // 10), "coherence": 4, "cross_content": 1}
@@ -287,7 +311,15 @@ class Keepers:
         """The summary when one point is dealt with."""
         if point["task"] == "change":
             return f"{text} {point['instruction']}"
-        if "question" in point:
+        if point["task"] == "drop":
+            return "".join(text.rpartition(point["sentence"])[::2])
+        if point["task"] == "connect":
+            return text.replace(point["sentence"], f"After that it is told: {point['sentence']}", 1)
+        if point["task"] == "clarify":
+            return text.replace(point["sentence"], f"{point['sentence']} {_borne_out(point)}".strip(), 1)
+        if "question" in point and "answer" not in point:
+            right = _borne_out(point)
+        elif "question" in point:
             right = f"The keeper number {asked_of(point['question'])} is called {point['answer']}."
         else:
             source = point.get("evidence", "") if point["task"] == "correct" else point["answer"]
@@ -308,6 +340,39 @@ def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
             reason = f"The sentence says {name}, the passages {known[number]}."
             return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
     return {"reason": "It is so.", "quote": "", "category": "none"}
+
+
+def _borne_out(point: Mapping[str, str]) -> str:
+    """What the evidence tells of the keepers that a sentence speaks of."""
+    known = keepers_in(point.get("evidence", ""))
+    return " ".join(fact_of(n, known[n]) for n in map(int, _MENTIONED.findall(point["sentence"])) if n in known)
+
+
+def _unnamed(sentence: str, summary: str) -> list[int]:
+    """The keepers that a sentence speaks of and neither it nor the summary names."""
+    named_there = keepers_in(summary) | keepers_in(sentence)
+    return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in named_there]
+
+
+def _confusion(n: int, sentence: str, summary: str) -> Json:
+    """What confuses in the n-th sentence of a summary: keepers without a name, told again, or by two names."""
+    earlier = keepers_in(" ".join(one.sentence for one in statements_of(summary)[: n - 1]))
+    here = keepers_in(sentence)
+    found = [(named(number), "entity omission") for number in _unnamed(sentence, summary)]
+    found += [
+        (f"Is keeper number {number} called {name} or {earlier[number]}?", "inconsistency")
+        for number, name in here.items()
+        if earlier.get(number, name) != name
+    ]
+    if here and here.items() <= earlier.items():
+        found.append(("Why is this told again?", "duplication"))
+    types = list(dict.fromkeys(kind for _, kind in found))
+    return {"questions": [question for question, _ in found], "types": types or ["no confusion"]}
+
+
+def _choice(first: int, second: int) -> str:
+    """Which of two counts is better."""
+    return "tie" if first == second else "first" if first > second else "second"
 
 
 class Lazy(Keepers):

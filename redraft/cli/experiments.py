@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import options
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.cli import delivery, options
+from redraft.cli.coherence_experiment import booookscore
+from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.cli.progress import Display
     from redraft.experiments.hamlet import Design
-    from redraft.experiments.report import Report
     from redraft.experiments.tables import Table
 
-_DONE, _FAILED, _SHORT = 0, 1, 3
 _LEAST_SIZE = 64
-_GO_ON = "repeat the command: what is done is not done again"
 
 _GROUP_EPILOG = """\b
 Examples:
   redraft experiment hamlet book.txt --model openai:a --judge openai:c -o out
   redraft experiment chunk-size book.txt --judge openai:c -o out
+  redraft experiment booookscore --summaries summaries.json --judge openai:c
 """
 
 
@@ -39,9 +36,6 @@ def experiment() -> None:
 
 _judges = options.option(
     "--judge", multiple=True, required=True, metavar="NAME", help="Model that judges: extractive, or openai:NAME."
-)
-_output = click.option(
-    "--output", "-o", metavar="DIR", help="Write the report, the tables and the items there, besides stdout."
 )
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
 
@@ -86,7 +80,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.limit_options
 @options.prices
 @options.dry_run
-@_output
+@delivery.output
 @options.db
 @options.as_json
 @options.quiet
@@ -117,14 +111,14 @@ def hamlet(
     documents = load_all(sources)
     if dry_run:
         return _show_plan(plan_table(documents, design, table), as_json=as_json)
-    folder = _folder(output)
+    folder = delivery.folder(output)
     with Store(db) as store:
-        outcome = _work(
+        outcome = delivery.work(
             lambda display: run(documents, design, Bench(store, limits, table, display.observe)), quiet=quiet
         )
-    _deliver(hamlet_report(outcome), folder, as_json=as_json, quiet=quiet)
+    delivery.deliver(hamlet_report(outcome), folder, as_json=as_json, quiet=quiet)
     done = any(item.status == "done" for item in outcome.items)
-    return _closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
 def _show_plan(plan: Table, *, as_json: bool) -> int:
@@ -134,7 +128,7 @@ def _show_plan(plan: Table, *, as_json: bool) -> int:
         echo_json(plan.to_json())
     else:
         click.echo(plan.to_markdown(), nl=False)
-    return _DONE
+    return delivery.DONE
 
 
 def _design(given: Mapping[str, Any]) -> Design:
@@ -190,7 +184,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.prompt_set
 @options.limit_options
 @options.prices
-@_output
+@delivery.output
 @options.db
 @options.as_json
 @options.quiet
@@ -211,7 +205,7 @@ def chunk_size(
     from redraft.models.prices import price_table
     from redraft.store.store import Store
 
-    folder = _folder(output)
+    folder = delivery.folder(output)
     limits, table = asked.limits(given), price_table(prices)
     design = SizeDesign(
         judges=tuple(given["judge"]),
@@ -225,12 +219,12 @@ def chunk_size(
     )
     documents = load_all(sources)
     with Store(db) as store:
-        outcome = _work(
+        outcome = delivery.work(
             lambda display: chunk_sizes(documents, design, Bench(store, limits, table, display.observe)), quiet=quiet
         )
-    _deliver(chunk_report(outcome), folder, as_json=as_json, quiet=quiet)
+    delivery.deliver(chunk_report(outcome), folder, as_json=as_json, quiet=quiet)
     done = any(one.marks for one in outcome.marked)
-    return _closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 
 
 def _sizes(words: str) -> tuple[int, ...]:
@@ -243,67 +237,4 @@ def _sizes(words: str) -> tuple[int, ...]:
     return sizes
 
 
-def _closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
-    """Say what is missing, and how to go on; returns the exit code."""
-    from redraft.cli.render import say
-
-    if complete:
-        return _DONE
-    if not quiet:
-        say(
-            f"{stopped.message}\n  go on: repeat the command with a higher limit"
-            if stopped
-            else f"something failed: see the last table\n  go on: {_GO_ON}"
-        )
-    return _SHORT if stopped or done else _FAILED
-
-
-def _work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
-    """Run to the end, or to a stop that tells how to go on."""
-    from redraft.cli.progress import open_progress
-    from redraft.cli.running import until_stopped
-
-    with open_progress(quiet=quiet) as progress:
-        try:
-            return asyncio.run(until_stopped(task(progress)))
-        except (KeyboardInterrupt, asyncio.CancelledError):
-            raise StoppedError from None
-
-
-class StoppedError(RedraftError):
-    """The user stopped an experiment; it can go on."""
-
-    code = "interrupted"
-
-    def __init__(self) -> None:
-        super().__init__("stopped; what was done is kept", hint=f"go on: {_GO_ON}")
-
-
-def _folder(output: str | None) -> Any:
-    """The directory for the results, made before anything is spent on what shall go into it."""
-    from pathlib import Path
-
-    if output is None:
-        return None
-    folder = Path(output).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"the directory cannot be made: {error.strerror}", place=output) from error
-    return folder
-
-
-def _deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
-    """Write the files, and print the report."""
-    from redraft.cli.render import echo_json, say
-    from redraft.cli.running import write
-
-    files = report.files() if folder else {}
-    for name, text in files.items():
-        write(folder / name, text, f"name another directory with -o, and {_GO_ON}")
-    if as_json:
-        echo_json(report.to_json())
-    else:
-        click.echo(report.to_markdown(), nl=False)
-    if files and not quiet:
-        say(f"{len(files)} files written to {folder}")
+experiment.add_command(booookscore)

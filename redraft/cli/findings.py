@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from redraft.cli.levels import by_level
+from redraft.cli import figures
+from redraft.cli.breakdown import breakdown
 from redraft.cli.render import count, score, spaced
 from redraft.cli.render import wrapped as _wrapped
 from redraft.domain import Document, Evaluation, Finding
+from redraft.evaluators.consistency import UNSUPPORTED
 from redraft.text.cleaning import one_line
 from redraft.tracing import place_of
 
 SHOWN = 10
 _LABEL = 14
 _QUOTE = 240
-_ITEMS = {"coverage": "question", "consistency": "claim", "keyfact_recall": "fact", "faithfulness": "sentence"}
+_ITEMS = {
+    "coverage": "question",
+    "consistency": "claim",
+    "keyfact_recall": "fact",
+    "faithfulness": "sentence",
+    "booookscore": "sentence",
+}
 
 
 def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN, rest: str = "") -> Iterator[str]:
     """A metric in lines: its score, how it came about, and its findings; `rest` says how to see those left out."""
+    if one.outcome == "measured":
+        yield from figures.lines(one)
+        return
     what = _ITEMS.get(one.metric, "item")
     judged = f"{count(one.judged, what)} judged"
     if one.unjudged:
@@ -27,7 +38,7 @@ def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN
         yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
     else:
         yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
-    yield from by_level(one)
+    yield from breakdown(one)
     yield from _panel(one)
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
@@ -69,7 +80,7 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
 
 def brief(finding: Finding) -> str:
     """A finding in one line."""
-    quoted = f"“{finding.sentence}”" if finding.task == "correct" and not finding.question else ""
+    quoted = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
     about = f"{spaced(finding.kind)}: {_short(quoted or _about(finding), 120)}"
     return about if _is_missing(finding) or not finding.expected else f"{about} -> {_short(finding.expected, 80)}"
 
@@ -94,8 +105,7 @@ def _short(text: str, width: int) -> str:
 def _expected(finding: Finding) -> str:
     if finding.expected:
         return "" if _is_missing(finding) else one_line(finding.expected, _QUOTE)
-    # Without a question there is nothing that the document was silent about.
-    return "nothing about it" if finding.task == "correct" and finding.question else ""
+    return "nothing about it" if finding.kind == UNSUPPORTED else ""
 
 
 def _evidence(finding: Finding, document: Document) -> str:

@@ -27,6 +27,7 @@ _JUDGING = {
     "repeat": "repeat",
     "questions": "questions",
     "claims": "claims",
+    "batch": "batch",
     "top_k": "top_k",
     "similarity": "similarity",
     "threshold": "threshold",
@@ -148,15 +149,15 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
         field = str(first["loc"][0])
         option = f"--{names.get(field, field).replace('_', '-')}"
         if first["type"] == "literal_error" and field in _OF_METRICS:
-            raise _no_metric(option, first["input"]) from error
+            raise _no_metric(option, first["input"], goal=field == "goals") from error
         where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
         raise UsageError(f"{option}{where}: {first['msg']}") from error
 
 
-def _no_metric(option: str, name: object) -> UsageError:
-    from redraft.settings import MetricName
+def _no_metric(option: str, name: object, *, goal: bool) -> UsageError:
+    from redraft.settings import STATISTICS, MetricName
 
-    *others, last = get_args(MetricName)
+    *others, last = (metric for metric in get_args(MetricName) if not goal or metric != STATISTICS)
     return UsageError(f"{option}: there is no metric {name!r}; there are {', '.join(others)} and {last}")
 
 

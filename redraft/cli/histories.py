@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from redraft.changes import Change, Difference, compare
-from redraft.cli import findings, render
+from redraft.cli import figures, findings, render
 from redraft.domain import Document, Finding
 from redraft.results import Result
 from redraft.text.cleaning import one_line
@@ -70,8 +70,11 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
 
 
 def _found(turn: Turn) -> Iterator[str]:
-    """What was wrong, in numbers."""
+    """What was wrong, in numbers, and the figures that a revision may change."""
     for name, one in turn.evaluations.items():
+        if one.outcome == "measured":
+            yield from render.wrapped(figures.brief(one), "  ", "    ")
+            continue
         kinds = Counter(finding.kind for finding in one.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
         if one.unjudged:
@@ -119,6 +122,8 @@ def _end(trace: Trace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
         yield f"this run built the {render.BUILDS[run.kind]} of a document: redraft show {run.id}"
+    elif run.kind == "compare":
+        yield f"this run compared two summaries: redraft show {run.id}"
     elif run.judging is None:
         yield "this run was made without judging, so there is no more to tell"
         if trace.turns:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from redraft.cli.comparing import compare
 from redraft.cli.config import read_config
 from redraft.cli.experiments import experiment
 from redraft.cli.judging import evaluate, fork, refine
@@ -29,6 +30,7 @@ Examples:
   redraft summarize book.md --model openai:gpt-5-mini --words 600 -o summary.md
   redraft summarize book.txt --model openai:gpt-5-mini --dry-run
   redraft evaluate book.txt summary.md
+  redraft compare book.txt summary.md other.md
   redraft refine book.txt summary.md --goal coverage=0.8 --goal consistency=0.9
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
@@ -48,7 +50,7 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-_WORK = (summarize, evaluate, refine, resume, fork, keyfacts, pack, experiment)
+_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
 _LOOK = (runs, show, trace, diff, prompts)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)

@@ -130,13 +130,21 @@ keyfact_options = together(
     ),
 )
 
+repeat = option("--repeat", type=click.IntRange(1, 50), metavar="K", help="Let each judge judge K times.  [default: 1]")
+
 verdict_options = together(
-    option("--repeat", type=click.IntRange(1, 50), metavar="K", help="Let each judge judge K times.  [default: 1]"),
+    repeat,
     option(
         "--claims",
         type=click.IntRange(1, 10_000),
         metavar="N",
         help="Most questions about one summary.  [default: 120]",
+    ),
+    option(
+        "--batch",
+        type=click.IntRange(1, 100),
+        metavar="N",
+        help="Sentences of the summary judged at once for booookscore; 1 is the paper's way.  [default: 10]",
     ),
     option("--top-k", type=click.IntRange(min=1), metavar="K", help="Judge by the K most important questions only."),
     option(
@@ -165,8 +173,9 @@ metric_option = option(
     "--metric",
     multiple=True,
     metavar="NAME",
-    help="coverage, consistency, keyfact_recall or faithfulness; may be repeated. The key facts for keyfact_recall cost"
-    " about ten readings of the document, once.  [default: coverage and consistency]",
+    help="coverage, consistency, keyfact_recall, faithfulness, booookscore (coherence) or statistics, which are always"
+    " there; may be repeated. The key facts for keyfact_recall cost about ten readings of the document, once."
+    "  [default: coverage and consistency]",
 )
 
 refining_options = together(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from redraft.cli import findings, render, trees
+from redraft.cli import findings, preferences, render, trees
 from redraft.cli.running import write
+from redraft.comparing import compared
 from redraft.domain import Document, Pack
 from redraft.packfile import keyfacts_json, pack_json
 from redraft.packing import built, built_keyfacts
@@ -33,6 +34,8 @@ def finish(
     """Print what the run was for; returns the exit code."""
     if result.run.kind == "evaluate":
         _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
+    elif result.run.kind == "compare":
+        _preference(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "pack":
         _questions(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "keyfacts":
@@ -64,6 +67,17 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
             click.echo("\n" * bool(number), nl=False)
             for line in findings.evaluation(one, document, shown=shown, rest=rest):
                 click.echo(line)
+    if not quiet:
+        render.closing(result, None, scores=False)
+
+
+def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+    comparison = compared(store, result)
+    if as_json:
+        render.echo_json(comparison.to_json())
+    else:
+        for line in preferences.comparison_lines(comparison):
+            click.echo(line)
     if not quiet:
         render.closing(result, None, scores=False)
 

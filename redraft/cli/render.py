@@ -18,6 +18,8 @@ _TITLE = 60
 _WIDEST, _NARROWEST = 100, 40
 # Runs that make no draft, and what they build instead.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
+# Runs that come to something else than a summary, and to what.
+OTHERWISE = {**BUILDS, "compare": "verdict"}
 _STOPS = {
     "goals_met": "every goal is met",
     "rounds": "no more rounds are allowed",
@@ -83,6 +85,7 @@ def _by_whom(result: Result) -> Iterator[str]:
         yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {', '.join(judging.judges)}"
     words = result.draft.words if result.draft else 0
     what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
+    what = "two summaries of " if result.run.kind == "compare" else what
     yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
 
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import options
+
+if TYPE_CHECKING:
+    from redraft.results import Result
+    from redraft.store.store import Store
 
 
 @click.command()
@@ -19,6 +23,7 @@ from redraft.cli import options
 def runs(limit: int, db: str | None, as_json: bool) -> int:
     """List the latest runs."""
     from redraft.cli import render
+    from redraft.comparing import preferred
     from redraft.store.store import Store
     from redraft.tracing import scores_of
 
@@ -36,6 +41,7 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
                 "title": store.documents.title(run.document),
                 "stop_reason": run.stop_reason,
                 "scores": scores_of(store, run),
+                "preferred": preferred(store, run),
             }
             for run in store.runs.latest(limit)
         ]
@@ -49,7 +55,7 @@ def runs(limit: int, db: str | None, as_json: bool) -> int:
 
 
 def _row(run: dict[str, Any]) -> tuple[str, ...]:
-    from redraft.cli import render
+    from redraft.cli import preferences, render
     from redraft.text.cleaning import one_line
 
     # How a summary was drafted says more than that it was.
@@ -62,8 +68,8 @@ def _row(run: dict[str, Any]) -> tuple[str, ...]:
         run["status"],
         kind,
         one_line(run["model"], 24),
-        "" if run["kind"] in render.BUILDS else str(run["words"]),
-        render.scores(run["scores"]),
+        "" if run["kind"] in render.OTHERWISE else str(run["words"]),
+        preferences.outcome(run["preferred"]) if run["kind"] == "compare" else render.scores(run["scores"]),
         one_line(run["title"], 40),
     )
 
@@ -78,7 +84,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
 
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
-    are shown.
+    are shown, and of one that compared two summaries what came of it.
     """
     from redraft.cli import render
     from redraft.cli.outcome import finish
@@ -88,25 +94,30 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     with Store(db) as store:
         result = read_result(store, run_id)
         parts = store.runs.pieces(result.run.id) if pieces else []
-        if result.run.kind in render.BUILDS and result.status == "done" and not as_json:
+        if as_json:
+            listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
+            render.echo_json(result.to_json() | _comparison(store, result) | listed)
+            return 0
+        if result.run.kind in render.OTHERWISE and result.status == "done":
             finish(store, result, as_json=False, quiet=quiet)
             return 0
-    if as_json:
-        shown = result.to_json()
-        if pieces:
-            shown["pieces"] = [asdict(piece) for piece in parts]
-        render.echo_json(shown)
-        return 0
     for piece in parts:
         click.echo(render.piece_text(piece))
-    if result.summary is not None:
+    if result.summary is not None and result.run.kind not in render.OTHERWISE:
         click.echo(result.summary)
     if not quiet:
-        if result.summary is None and result.run.kind not in render.BUILDS:
+        if result.summary is None and result.run.kind not in render.OTHERWISE:
             click.echo(f"run {result.run.id} ({result.status}) has no summary yet", err=True)
         if result.run.error:
             click.echo(f"it ended with: {result.run.error['message']}", err=True)
-        render.closing(result, None)
-        if (what := render.BUILDS.get(result.run.kind)) and result.status != "done":
+        render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
+        if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
             render.say(f"no {what} yet: redraft resume {result.run.id}")
     return 0
+
+
+def _comparison(store: Store, result: Result) -> dict[str, object]:
+    from redraft.comparing import compared
+
+    done = result.run.kind == "compare" and result.status == "done"
+    return {"comparison": compared(store, result).to_json()} if done else {}

@@ -81,6 +81,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
 def _ends(read: Trace) -> tuple[int, int]:
     """The rounds of the first draft and of the run's result."""
+    if read.run.kind == "compare":
+        raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
     if not read.turns:
         raise RunError(f"run {read.run.id} has no draft yet", hint=f"redraft resume {read.run.id}")
     return 0, read.number(read.run.draft) or 0

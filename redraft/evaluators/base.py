@@ -41,6 +41,8 @@ class Case:
     yardstick: Yardstick = Yardstick()
     query: str | None = None
     """The question that the summary answers, where it is not about the document as a whole."""
+    text: str = ""
+    """The summary as it stands, with its paragraphs."""
 
     @property
     def trees(self) -> tuple[Tree, ...]:

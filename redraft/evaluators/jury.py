@@ -84,7 +84,8 @@ class Jury:
 
     async def judge(self, draft: str) -> dict[str, Evaluation]:
         """Judge a stored draft by every metric at once, and store what they say."""
-        case = Case(statements_of(self.text(draft)), self.panel, self.desk, query=self.query)
+        text = self.text(draft)
+        case = Case(statements_of(text), self.panel, self.desk, query=self.query, text=text)
         # Two metrics may want the key facts, which are grown once, or fail to, and nobody else waits for them.
         # A query comes from trees that are there already: to grow some for it would be of no use.
         needed = self.query is None and any(evaluator.needs == "keyfacts" for evaluator in self.evaluators)

@@ -168,7 +168,7 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
     """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
     prepared, store = batch.prepared, bench.store
     known = bench.known(prepared.document, prepared.settings, order)
-    run = known or record(prepared, order, bench.limits, store)
+    run = replace(known or record(prepared, order, bench.limits, store), limits=bench.limits)
     bench.count(run.id)
     bench.observer(RunStarted(run.id))
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redraft.prompts import drafting, judging, keyfacts, revising
+from redraft.prompts import coherence, drafting, judging, keyfacts, revising
 from redraft.prompts.contract import Prompt
 
 JUDGING: tuple[Prompt[Any, Any], ...] = (
@@ -42,6 +42,8 @@ _ALL: tuple[Prompt[Any, Any], ...] = (
     *JUDGING,
     *FACTUAL,
     keyfacts.JUDGE_CHUNK,
+    coherence.FIND_CONFUSION,
+    coherence.PREFER_SUMMARY,
     revising.REVISE,
 )
 

@@ -11,12 +11,21 @@ from typing import Literal
 
 from redraft.domain import Draft, Gap, Piece, content_id
 from redraft.errors import RunError
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.settings import BuildName, Judging, Limits, Refinement, Settings
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now, put_text
 
 Status = Literal["running", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget; every status but `done` can be resumed."""
+# What a run is for that makes something else than a draft or a judgment of one.
+_KINDS: dict[BuildName, str] = {
+    "keyfacts": "keyfacts",
+    "marks": "chunk-size",
+    "annotations": "booookscore",
+    "preference": "compare",
+}
+EXPERIMENTS = frozenset({"chunk-size", "booookscore"})
+"""The kinds of runs that are parts of experiments of these names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +61,7 @@ class Run:
             return "summarize"
         if self.judging.metrics:
             return "evaluate"
-        # A run that judges by no metric builds what others are judged by.
-        return {"keyfacts": "keyfacts", "marks": "chunk-size"}.get(self.judging.build or "", "pack")
+        return _KINDS.get(self.judging.build or "questions", "pack")
 
 
 def new_run_id() -> str:

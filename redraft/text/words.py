@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import re
 
-# Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them.
-_UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_WORD = re.compile(rf"[{_UNSPACED}]|[^\W{_UNSPACED}]+(?:['’\-.,][^\W{_UNSPACED}]+)*")
+UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+"""Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
+_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
 
 
 def count_words(text: str) -> int:
     """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in _WORD.finditer(text))
+
+
+def has_words(text: str) -> bool:
+    """Whether there is a word in `text`."""
+    return bool(_WORD.search(text))
 
 
 def words_key(text: str) -> str:

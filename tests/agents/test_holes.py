@@ -13,7 +13,7 @@ import pytest
 
 from redraft.results import Result
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, island, told
 
 SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
 JUDGING = ("answer_from_summary", "compare_answers", "ask_summary", "answer_from_document")
@@ -23,15 +23,16 @@ Fault = Callable[[list[Any]], list[Any]]
 class Holey(Keepers):
     """Gives its first reply to each batch of one prompt with a fault. Asked again, it does well."""
 
-    def __init__(self, prompt: str, spoil: Callable[[Json], Said]) -> None:
+    def __init__(self, prompt: str, spoil: Callable[[Json], Said], script: Script | None = None) -> None:
         self.prompt = prompt
         self.spoil = spoil
+        self.script = script or super().__call__
         self.begun: set[int] = set()
         self.faults = 0
         """How many replies it has spoiled."""
 
     def __call__(self, sheet: Sheet) -> Said:
-        said = super().__call__(sheet)
+        said = self.script(sheet)
         if sheet.prompt != self.prompt or sheet.again or self._has_begun(sheet.numbers):
             return said
         assert isinstance(said, dict)

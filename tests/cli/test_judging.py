@@ -21,7 +21,8 @@ from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
-NO_BEAUTY = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall and faithfulness"
+NO_METRIC = "--metric: there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness,"
+NO_GOAL = "--goal: there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness and"
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +85,27 @@ def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
     assert metric["score"] == 0.75
     assert [finding["sentence"] for finding in metric["findings"]] == ["The keeper number 2 is called Bob."]
     assert command.run("resume", assessed["run"], "--json").json == assessed
+
+
+def test_statistics_are_always_there_and_alone_they_ask_nobody(command: Inside) -> None:
+    alone = command.run("evaluate", "book.md", "poor.md", "--metric", "statistics")
+    beside = command.run("evaluate", "book.md", "poor.md")
+
+    assert alone.code == 0, alone.err
+    assert "0 calls" in alone.err
+    lines = alone.out.splitlines()
+    assert lines[0].startswith("statistics: 28 words, 4 sentences, ")
+    assert [line[:16].strip() for line in lines[1:]] == [
+        "source",
+        "compression",
+        "copied",
+        "new n-grams",
+        "repeated",
+        "redundancy",
+    ]
+    assert alone.out in beside.out
+    scores = command.run("runs", "--json").json[0]["scores"]
+    assert set(scores) == {"coverage", "consistency"}
 
 
 def test_an_empty_summary_covers_nothing_and_claims_nothing(command: Inside) -> None:
@@ -317,13 +339,14 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"--metric: {NO_BEAUTY}"),
+        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} booookscore and statistics"),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
-        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"--goal: {NO_BEAUTY}"),
+        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{NO_GOAL} booookscore"),
+        (("refine", "book.md", "book.md", "--goal", "statistics=1"), 2, "--goal: statistics give no score"),
         (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),
         (("refine", "book.md", "book.md", "--judge", "gpt-5"), 2, "there is no model"),
         (("refine", "book.md", "-", "--review"), 2, "answers from stdin"),

@@ -21,6 +21,7 @@ ROUND_KEYS = {
     "reason",
     "scores",
     "unjudged",
+    "statistics",
     "findings",
 }
 
@@ -60,6 +61,7 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
         "~ The keeper number 2 is called [-Bob.-] {+Tom2.+}",
         "+ The keeper number 5 is called Tom5.",
         "coverage     0.66 -> 1.00  goal 1: met",
+        "  statistics: 6 sentences, compression ",
         "it stopped because every goal is met; the result is the draft of round 2",
     ):
         assert line in done.out
@@ -82,6 +84,8 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
     assert third["text"] == refined["summary"]
     assert third["scores"] == refined["scores"]
     assert third["unjudged"] == {"coverage": 0, "consistency": 0}
+    assert third["statistics"] == refined["statistics"]
+    assert third["statistics"]["summary"]["words"] == third["words"]
 
 
 def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command: Inside, evaluated: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import drafting, judging, keyfacts, revising
+from redraft.prompts import coherence, drafting, judging, keyfacts, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 
@@ -110,10 +110,20 @@ GIVEN: dict[str, BaseModel] = {
         ],
     ),
     "judge_chunk": keyfacts.ChunkGiven(excerpt="The lamp went out."),
+    "find_confusion": coherence.ConfusionGiven(
+        summary="It was 1924. Hester came.",
+        sentences=[
+            coherence.SummarySentence(id=7, sentence="Hester sat down."),
+            coherence.SummarySentence(id=3, sentence="Ann left."),
+        ],
+    ),
+    "prefer_summary": coherence.PreferGiven(
+        document="The lamp went out.", first="Hester put it out.", second="It was 1924."
+    ),
 }
 TAGS = (
-    "context", "document", "excerpt", "fact", "keep", "pair", "passage", "point", "q", "question", "sentence",
-    "summary",
+    "context", "document", "excerpt", "fact", "first", "keep", "pair", "passage", "point", "q", "question", "second",
+    "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

@@ -16,11 +16,12 @@ from redraft.errors import PromptError, UsageError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook, neutralize
 from redraft.prompts.catalog import FACTUAL, JUDGING, PROMPTS
+from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.judging import UNANSWERABLE
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
-JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL))
+JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY))
 WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "judge_chunk", *JUDGED})
 
 
@@ -152,7 +153,8 @@ def test_a_question_is_asked_only_when_there_is_one(book: PromptBook, name: str)
 @BOTH
 @EVERY
 def test_material_comes_before_the_task(book: PromptBook, name: str) -> None:
-    assert rendered(book, name).startswith("<")
+    """But for the one whose task is longer than its material, and is the same in every request."""
+    assert rendered(book, name).startswith("<") == (name != FIND_CONFUSION.name)
 
 
 FORGERIES = [

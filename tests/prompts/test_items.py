@@ -16,7 +16,7 @@ from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, blocks, items, numbe
 from tests.text.hostile import raw_texts
 
 LINE_BREAKS = ["\n", "\r", "\r\n", "\n\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", " \n\t "]
-FIELDS = {
+FIELDS: dict[str, dict[str, list[str]]] = {
     "rank_questions": {"question": ["question", "answer"]},
     "answer_from_summary": {"sentence": ["sentence"], "q": []},
     "compare_answers": {"pair": ["question", "document", "summary"]},
@@ -29,6 +29,7 @@ FIELDS = {
     "query_narrative": {"fact": ["level", "fact"]},
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
     "verify_sentences": {"sentence": ["before", "sentence"]},
+    "find_confusion": {"sentence": []},
     "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""

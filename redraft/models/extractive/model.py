@@ -6,6 +6,8 @@ import asyncio
 
 from pydantic import BaseModel
 
+import redraft.models.extractive.coherence.confusion
+import redraft.models.extractive.coherence.preferring
 import redraft.models.extractive.consistency.checking
 import redraft.models.extractive.consistency.claims
 import redraft.models.extractive.coverage.asking
@@ -23,7 +25,7 @@ from redraft.models.base import Reply, Request, Sampling
 from redraft.models.extractive.registry import handler_for
 from redraft.prompts.contract import Given_, Value_
 
-VERSION = 3
+VERSION = 4
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 _CHARACTERS_PER_TOKEN = 4

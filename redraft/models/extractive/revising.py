@@ -48,11 +48,11 @@ class _Draft:
     def text(self) -> str:
         return "".join(unit.gap + unit.text for unit in self.units) + self.tail
 
-    def where(self, sentence: str) -> int | None:
-        """Which unit a sentence is, or was."""
+    def where(self, sentence: str, *, last: bool = False) -> int | None:
+        """Which unit a sentence is, or was: the first such one, or the last."""
         sought = keys(sentence)
-        for at, unit in enumerate(self.units):
-            if sought in (keys(unit.text), keys(unit.was)):
+        for at in reversed(range(len(self.units))) if last else range(len(self.units)):
+            if sought in (keys(self.units[at].text), keys(self.units[at].was)):
                 return at
         return None
 
@@ -63,11 +63,12 @@ class _Draft:
     def put(self, at: int, unit: _Unit) -> _Draft:
         return replace(self, units=(*self.units[:at], unit, *self.units[at + 1 :]))
 
-    def insert(self, at: int, text: str) -> _Draft:
-        """Add a sentence, in the paragraph of the one before it."""
-        if at == 0 and self.units:
-            first = replace(self.units[0], gap=" ")
-            return replace(self, units=(_Unit(self.units[0].gap, text, text, True), first, *self.units[1:]))
+    def insert(self, at: int, text: str, *, leading: bool = False) -> _Draft:
+        """Add a sentence, in the paragraph of the one before it, or where it is `leading` up to the next, of that."""
+        if self.units[at:] and (at == 0 or leading):
+            led = self.units[at]
+            new = _Unit(led.gap, text, text, True)
+            return replace(self, units=(*self.units[:at], new, replace(led, gap=" "), *self.units[at + 1 :]))
         return replace(self, units=(*self.units[:at], _Unit(" " if at else "", text, text, True), *self.units[at:]))
 
     def drop(self, at: int) -> _Draft:
@@ -109,7 +110,11 @@ def _is_unsupported(point: Point) -> bool:
 
 
 def _applied(draft: _Draft, point: Point, source: Source | None, retelling: Retelling | None) -> _Draft:
-    if source and retelling and _is_unsupported(point):
+    if point.task == "drop":
+        return _dropped(draft, point)
+    if point.task in ("clarify", "connect"):
+        return _explained(draft, point, source)
+    if source and retelling and (_is_unsupported(point) or _is_unclear(point)):
         # A judge without understanding calls much unsupported that the document says in words of its own.
         point = point.model_copy(update={"evidence": _nearest(point.sentence, source, retelling)})
     if point.task == "correct" or (point.task == "change" and point.sentence and point.evidence):
@@ -118,6 +123,37 @@ def _applied(draft: _Draft, point: Point, source: Source | None, retelling: Rete
     if not sentence or draft.holds(sentence):
         return draft
     return draft.insert(_place(draft, sentence, source), sentence)
+
+
+def _is_unclear(point: Point) -> bool:
+    """Whether a sentence is to be put in other words, which only the document has."""
+    return point.task == "change" and bool(point.sentence) and not point.evidence
+
+
+def _dropped(draft: _Draft, point: Point) -> _Draft:
+    """The draft without a sentence: where it stands twice, the first one stays."""
+    at = draft.where(point.sentence, last=True)
+    return draft if at is None or draft.units[at].fixed else draft.drop(at)
+
+
+def _explained(draft: _Draft, point: Point, source: Source | None) -> _Draft:
+    """The draft with what leads to a sentence before it; a sentence out of the document's order goes where it belongs.
+
+    The evidence is of the place that the sentence is about, and what the draft has of it already explains nothing.
+    """
+    at = draft.where(point.sentence)
+    if at is None:
+        return draft
+    unit = draft.units[at]
+    if point.task == "connect" and source is not None and not unit.fixed:
+        moved = draft.drop(at)
+        if moved.units and (place := _place(moved, unit.text, source)) != at:
+            return moved.insert(place, unit.text)
+    sentence = _needed(point, draft)
+    if not sentence:
+        return draft
+    place = min(at, _place(draft, sentence, source)) if source else at
+    return draft.insert(place, sentence, leading=place == at)
 
 
 def _corrected(draft: _Draft, point: Point) -> _Draft:
@@ -160,8 +196,11 @@ def _marked(text: str, point: Point) -> Iterator[tuple[Detail, set[str]]]:
             yield detail, own
 
 
-def _needed(point: Point) -> str:
-    """The sentence of the evidence that says most of what the point asks for, behind the one that it points back to."""
+def _needed(point: Point, beside: _Draft | None = None) -> str:
+    """The sentence of the evidence that says most of what the point asks for, behind the one that it points back to.
+
+    With a draft `beside`, one that the draft does not have yet.
+    """
     wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
     answer = {key for key in keys(point.answer) if carries(key)}
     best, most, before = "", -1.0, ""
@@ -172,9 +211,14 @@ def _needed(point: Point) -> str:
         text = finish(plain(found))
         if text[:1].islower():  # it would be read as a part of the sentence before it
             continue
+        if beside and beside.holds(text):
+            before = ""
+            continue
         own = set(keys(text))
         leans = PRONOUN.match(text) or CONNECTIVE.match(text)
         worth = (len(own & wanted) + len(own & answer)) * (_ADRIFT if leans else 1.0)
+        # Somebody's question in the document answers nobody's.
+        worth *= _SPOKEN if beside and (SPEECH.search(text) or text.endswith("?")) else 1.0
         if own and worth > most:
             best, most = f"{before} {text}" if leans and before else text, worth
         before = text

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from redraft.domain import Task
 from redraft.models.extractive.revising import revise
 from redraft.prompts.revising import Point, ReviseGiven
 from redraft.text.words import count_words
@@ -156,10 +159,48 @@ def test_an_instruction_that_it_cannot_follow_changes_nothing() -> None:
     assert SENTENCES[4] in _revised(asked)
 
 
+def _point(task: str, sentence: str, **more: str) -> Point:
+    return Point.model_validate({"id": 1, "task": task, "instruction": "x", "sentence": sentence, **more})
+
+
+def test_what_is_dropped_goes_and_of_what_stands_twice_the_first_stays() -> None:
+    assert _revised(_point("drop", SENTENCES[3])) == SUMMARY.replace(f" {SENTENCES[3]}", "")
+    assert _revised(_point("drop", SENTENCES[0]), summary=f"{SUMMARY} {SENTENCES[0]}") == SUMMARY
+    assert _revised(_point("drop", "Nobody said this.")) == SUMMARY
+    assert _revised(_point("drop", SENTENCES[3]), keep=[SENTENCES[3]]) == SUMMARY
+
+
+def test_what_is_unclear_is_led_up_to_by_what_the_document_says_of_it() -> None:
+    asked = _point("clarify", SENTENCES[5], question="Who is Ruth Crane?", evidence=f"{SENTENCES[5]} {SENTENCES[2]}")
+    expected = SUMMARY.replace(SENTENCES[5], f"{SENTENCES[2]} {SENTENCES[5]}")
+    assert _revised(asked) == expected
+    # With the document at hand it stands where it stands there.
+    assert SENTENCES[2] in _revised(asked, document=STORY).split("\n\n")[0]
+    assert _revised(asked, summary=expected) == expected
+    assert _revised(_point("clarify", "Nobody said this.", evidence=SENTENCES[2])) == SUMMARY
+    assert _revised(_point("clarify", SENTENCES[5])) == SUMMARY
+
+
+def test_a_sentence_that_does_not_follow_goes_where_the_document_has_it() -> None:
+    apart = " ".join(SENTENCES[at] for at in (5, 0, 3, 6))
+    revised = _revised(_point("connect", SENTENCES[5]), summary=apart, document=STORY)
+    assert split(revised) == [SENTENCES[at] for at in (0, 3, 5, 6)]
+    # What stands where it belongs is led up to.
+    joined = " ".join(SENTENCES[at] for at in (0, 3, 5))
+    revised = _revised(_point("connect", SENTENCES[5], evidence=SENTENCES[4]), summary=joined, document=STORY)
+    assert split(revised) == [SENTENCES[at] for at in (0, 3, 4, 5)]
+
+
+def test_what_is_badly_worded_is_put_as_the_document_has_it() -> None:
+    said = "For Ruth Crane kept her her father's notebook twenty-two of years."
+    revised = _revised(_point("change", said), summary=SUMMARY.replace(SENTENCES[5], said), document=STORY)
+    assert revised == SUMMARY
+
+
 _POINTS = st.builds(
     Point,
     id=st.just(1),
-    task=st.sampled_from(["add", "correct", "change"]),
+    task=st.sampled_from(get_args(Task)),
     instruction=st.just("x"),
     sentence=st.sampled_from([*SENTENCES, "Zebras graze.", ""]),
     answer=st.sampled_from(["Sarn", "1924", "UNANSWERABLE", ""]),

@@ -1,4 +1,4 @@
-"""How the scores by key facts look: level by level, from each perspective, and along the document."""
+"""What scores are made of: those by key facts level by level and along the document, those of coherence by type."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from redraft.text.cleaning import one_line
 _INDENT = "  "
 
 
-def by_level(one: Evaluation) -> Iterator[str]:
-    """The scores of a metric that goes by key facts, as a table; nothing for any other."""
+def breakdown(one: Evaluation) -> Iterator[str]:
+    """What a score is made of, in lines; nothing for a metric without such parts."""
     details: Mapping[str, Any] = one.details
     if one.outcome == "scored" and one.metric == "keyfact_recall":
         yield from _recall(details)
     elif one.outcome == "scored" and one.metric == "faithfulness":
         yield from _faithfulness(details)
+    elif one.outcome == "scored" and one.metric == "booookscore":
+        yield from _counted("types", details["types"])
 
 
 def _recall(details: Mapping[str, Any]) -> Iterator[str]:
@@ -42,9 +44,14 @@ def _faithfulness(details: Mapping[str, Any]) -> Iterator[str]:
         yield from _table(
             [("", *levels), ("faithful", *_cells(details["by_level"], levels, "faithfulness", "faithful"))]
         )
-    if details["errors"]:
-        wrong = sorted(details["errors"].items(), key=lambda item: -item[1])
-        yield f"{_INDENT}errors: {', '.join(f'{number} {render.spaced(kind)}' for kind, number in wrong)}"
+    yield from _counted("errors", details["errors"])
+
+
+def _counted(what: str, numbers: Mapping[str, int]) -> Iterator[str]:
+    """How many there are of each kind, the most frequent first, where there are any."""
+    found = sorted(((kind, number) for kind, number in numbers.items() if number), key=lambda item: -item[1])
+    if found:
+        yield f"{_INDENT}{what}: {', '.join(f'{number} {render.spaced(kind)}' for kind, number in found)}"
 
 
 def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:

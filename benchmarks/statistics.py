@@ -1,0 +1,132 @@
+"""What the statistics of a summary cost beside one tokenizer pass over its source, and how that grows.
+
+    python -m benchmarks.statistics [--runs 5]
+
+The source is prose, its paragraphs shuffled and its words now and then exchanged; the summary has 900 words, a third of
+them copied. Times are medians, the source seen for the first time. The vocabulary is that beside the datasets, or else
+the estimate. Then the figures of the released summaries in booookscore/summaries under $REDRAFT_DATA (by default
+../shared/data), where they are there, beside what is published of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import time
+from collections.abc import Callable
+from functools import partial
+from statistics import fmean, median
+from typing import Any
+
+from benchmarks.common import DATA, prose, table, use_vocabulary
+from redraft.agents.evidence import EvidenceDesk
+from redraft.domain import Document, content_id
+from redraft.evaluators import statistics
+from redraft.evaluators.base import Case, statements_of
+from redraft.evaluators.statistics import Statistics
+from redraft.text.passages import Passages
+from redraft.text.repetition import repeated
+from redraft.text.tokens import Tokenizer, tokenizer_named
+from redraft.text.units import units
+
+CHARACTERS = (250_000, 1_000_000, 4_000_000)
+WORDS = 900
+VOCABULARIES = ("o200k_base", "estimate")
+# Repeated trigrams in per cent, as table 2 has them for GPT-4 with chunks of 2048 tokens.
+PUBLISHED = {"gpt4-2048-hier": "4.2", "gpt4-2048-inc": "3.4"}
+
+
+def source_of(characters: int) -> str:
+    """Prose of this length that never says the same at length."""
+    chance, text = random.Random(characters), prose()
+    paragraphs, vocabulary = text.split("\n\n"), text.split()
+    made: list[str] = []
+    length = 0
+    while length < characters:
+        words = chance.choice(paragraphs).split(" ")
+        words = [chance.choice(vocabulary) if chance.random() < 0.1 else word for word in words]
+        made.append(" ".join(words))
+        length += len(made[-1]) + 2
+    return "\n\n".join(made)[:characters]
+
+
+def summary_of(source: str) -> str:
+    """900 words, a third of them copied in runs of 15, the rest picked here and there."""
+    chance, words = random.Random(1), source.split()
+    made: list[str] = []
+    while len(made) < WORDS:
+        at = chance.randrange(len(words) - 15)
+        made += [*words[at : at + 15], *(chance.choice(words) for _ in range(30))]
+    return " ".join(made[:WORDS])
+
+
+def case_of(source: str, summary: str, tokenizer: Tokenizer, tokens: int) -> Case:
+    document = Document(content_id(source), "source", source)
+    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, tokens)
+    return Case(statements_of(summary), (), desk, text=summary)
+
+
+def seconds(action: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    action()
+    return time.perf_counter() - begun
+
+
+def measure(case: Case, *, anew: bool) -> dict[str, Any]:
+    if anew:
+        statistics._source.cache_clear()
+    return dict(asyncio.run(Statistics().evaluate(case)).details)
+
+
+def costs(runs: int) -> None:
+    print(f"a summary of {WORDS} words; seconds, and how many tokenizer passes that is\n")
+    rows: list[tuple[object, ...]] = [("source", "tokenizer", "one pass", "statistics", "passes", "next draft")]
+    for characters in CHARACTERS:
+        source = source_of(characters)
+        summary = summary_of(source)
+        for name in VOCABULARIES:
+            tokenizer = tokenizer_named(name)
+            case = case_of(source, summary, tokenizer, tokenizer.count(source))
+            timed = [
+                (
+                    seconds(partial(tokenizer.count, source)),
+                    seconds(partial(measure, case, anew=True)),
+                    seconds(partial(measure, case, anew=False)),
+                )
+                for _ in range(runs)
+            ]
+            one, first, following = (median(column) for column in zip(*timed, strict=True))
+            rows.append((f"{characters:,}", tokenizer.name, one, first, first / one, following))
+    table(rows)
+
+
+def released() -> None:
+    folder = DATA / "booookscore" / "summaries"
+    if not folder.is_dir():
+        print(f"\nskipped: {folder} is not there; set REDRAFT_DATA to the folder that holds booookscore")
+        return
+    tokenizer = tokenizer_named(VOCABULARIES[0])
+    print(f"\nreleased summaries: means, repeated trigrams in per cent, tokens by {tokenizer.name}\n")
+    rows: list[tuple[object, ...]] = [("", "summaries", "tokens", "trigrams", "published")]
+    for path in sorted(folder.glob("*-cleaned.json")):
+        texts = list(json.loads(path.read_text("utf-8")).values())
+        name = path.name.removesuffix("-cleaned.json")
+        shares = [share for text in texts if (share := repeated(units(text), 3)) is not None]
+        tokens = fmean(tokenizer.count(text) for text in texts)
+        rows.append((name, len(texts), round(tokens), f"{100 * fmean(shares):.2f}", PUBLISHED.get(name, "")))
+    table(rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--runs", type=int, default=5)
+    runs = parser.parse_args().runs
+    use_vocabulary()
+    costs(runs)
+    released()
+
+
+if __name__ == "__main__":
+    main()

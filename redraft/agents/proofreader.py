@@ -1,0 +1,109 @@
+"""The proofreader: says which sentences of a summary confuse, and what a reader would have to ask (BooookScore)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.domain import content_id
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
+from redraft.prompts.judging import Statement
+from redraft.text.cleaning import one_line
+from redraft.text.tokens import Tokenizer
+
+CONFUSION_TOKENS = 90
+"""What one entry of a reply may need."""
+# What the schema of the reply and the numbering come to beside the template.
+_FRAME = 300
+# A summary that is read in stretches is of some use from this many tokens on.
+_LEAST_STRETCH = 500
+# A summary that is longer than a prompt has room for is read up to so many sentences behind those that are judged.
+_AFTER = 3
+_LONGEST_QUESTION = 300
+
+
+class Confused(BaseModel):
+    """The verdict on a sentence, as it is remembered."""
+
+    confusing: bool
+    questions: tuple[str, ...] = ()
+    types: tuple[ErrorType, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Proofreader:
+    """Asks a judge about so many sentences at once. `window` is how many tokens a prompt and its reply may have."""
+
+    judge: Judge
+    tokenizer: Tokenizer
+    window: int
+    batch: int
+
+    async def read(self, summary: str, statements: Sequence[Statement]) -> Account[Confused]:
+        """What confuses in each sentence, by its place among the statements. Nothing else than the summary is read.
+
+        All requests begin with the same words, up to the end of the summary, and the first goes ahead of the others: a
+        provider that remembers the beginnings of prompts has then to read them once.
+        """
+        size = min(self.batch, batch_size(self.judge.reply_tokens, CONFUSION_TOKENS))
+        room = self.room(size, statements)
+        whole = self.tokenizer.count(summary) <= room
+
+        async def ask(numbers: Sequence[int], again: bool) -> Entries[Confused]:
+            beside = summary if whole else self._stretch(statements, numbers, room)
+            asked = [SummarySentence(id=statements[n].id, sentence=statements[n].sentence) for n in numbers]
+            given = ConfusionGiven(summary=beside, sentences=asked)
+            label = labelled("coherence", numbers)
+            reply = await self.judge.ask(FIND_CONFUSION, given, len(numbers) * CONFUSION_TOKENS, label, again)
+            place = {statements[n].id: n for n in numbers}
+            found = ((place[one.id], _confused(one)) for one in reply.value.sentences if one.id in place)
+            return Entries(list(found), reply.repaired)
+
+        async def judged(numbers: Sequence[int]) -> Account[Confused]:
+            batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]
+            ahead, others = await account(batches[:1], ask), await account(batches[1:], ask)
+            return Account(ahead.verdicts | others.verdicts, ahead.trouble or others.trouble)
+
+        # Where a sentence is read beside less than the whole, it matters how much that is.
+        beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
+        items = [[*beside_it, one.id, one.sentence] for one in statements]
+        return await self.judge.remembered(FIND_CONFUSION, Confused, items, judged)
+
+    def room(self, size: int, statements: Sequence[Statement]) -> int:
+        """The tokens of a summary that a prompt has room for beside so many of its longest sentences."""
+        longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
+        frame = _frame(self.judge.book, self.tokenizer)
+        return self.window - frame - sum(longest) - size * CONFUSION_TOKENS
+
+    def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
+        """As much as there is room for of what a reader knows at these sentences: most of it stands before them."""
+        found = list[str]()
+        for statement in reversed(statements[: numbers[-1] + 1 + _AFTER]):
+            left -= self.tokenizer.count(statement.sentence) + 1
+            if left < 0 and statement.id < statements[numbers[0]].id:
+                break
+            found.append(statement.sentence)
+        return " ".join(reversed(found))
+
+
+def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:
+    """The tokens of the least window in which a summary can be read, if need be in stretches and one by one."""
+    return _frame(book, tokenizer) + _LEAST_STRETCH + CONFUSION_TOKENS
+
+
+def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
+    """The tokens of a prompt without the summary and its sentences."""
+    return tokenizer.count(book.source(FIND_CONFUSION.name)) + _FRAME
+
+
+def _confused(one: Confusion) -> Confused | None:
+    """The verdict of an entry; none where it gives none, or contradicts itself."""
+    if one.is_confusing is None:
+        return None
+    questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
+    return Confused(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))

@@ -1,0 +1,85 @@
+"""The referee: says which of two summaries of a document is better, asked with either of them in the first place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.judge import Judge
+from redraft.domain import Document, content_id
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import PREFER_SUMMARY, PreferGiven, Preferred
+from redraft.text.cleaning import one_line
+from redraft.text.tokens import Tokenizer
+
+PREFERENCE_TOKENS = 400
+"""What a reply may need."""
+# What the schema of the reply and the fences come to beside the template.
+_FRAME = 300
+_LONGEST_REASON = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What a judge says when `a` stands first, and when `b` does; None where it gave no verdict."""
+
+    judge: str
+    a_first: Preferred | None
+    b_first: Preferred | None
+    document_read: bool
+    trouble: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Referee:
+    """Asks one judge. `window` is how many tokens a prompt and its reply may have; None for a model without one."""
+
+    judge: Judge
+    tokenizer: Tokenizer
+    window: int | None
+
+    async def compare(self, document: Document, document_tokens: int, a: str, b: str) -> Heard:
+        """Ask for the better one in both orders at once. The document is read where it fits beside the two."""
+        needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
+        if not fits(needed, self.window):
+            trouble = f"the two summaries need {needed:,} tokens, and the window has {self.window:,} (--context-tokens)"
+            return Heard(self.judge.name, None, None, False, trouble)
+        read = fits(needed + document_tokens, self.window)
+        orders = [(a, b), (b, a)]
+
+        async def ask(numbers: Sequence[int], again: bool) -> Entries[Preferred]:
+            (number,) = numbers
+            first, second = orders[number]
+            given = PreferGiven(document=document.text if read else None, first=first, second=second)
+            label = f"preference, {'AB'[number]} first"
+            reply = await self.judge.ask(PREFER_SUMMARY, given, PREFERENCE_TOKENS, label, again)
+            said = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
+            return Entries([(number, said)], reply.repaired)
+
+        async def judged(numbers: Sequence[int]) -> Account[Preferred]:
+            shuffled = numbers[::-1] if _begins_with_later(self.judge.name, a, b) else numbers
+            return await account([[number] for number in shuffled], ask)
+
+        beside = document.id if read else None
+        items = [[beside, content_id(first), content_id(second)] for first, second in orders]
+        found = await self.judge.remembered(PREFER_SUMMARY, Preferred, items, judged)
+        return Heard(self.judge.name, found.verdicts.get(0), found.verdicts.get(1), read, found.trouble)
+
+
+def prompt_tokens(book: PromptBook, tokenizer: Tokenizer, a: str, b: str) -> int:
+    """The tokens of a prompt and its reply without the document."""
+    around = tokenizer.count(book.source(PREFER_SUMMARY.name)) + _FRAME + PREFERENCE_TOKENS
+    return around + tokenizer.count(a) + tokenizer.count(b)
+
+
+def fits(tokens: int, window: int | None) -> bool:
+    """Whether a prompt and its reply fit into a window."""
+    return window is None or tokens <= window
+
+
+def _begins_with_later(judge: str, a: str, b: str) -> bool:
+    """Which order is asked first: as good as drawn, and yet the same for the same texts, whichever of them is `a`."""
+    earlier, later = sorted((a, b))
+    drawn = int(content_id("\n".join((judge, earlier, later)))[:8], 16) % 2
+    return (a == earlier) == bool(drawn)

@@ -1,0 +1,88 @@
+"""What the commands of `redraft experiment` have in common: working to an end, and delivering the report."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.errors import BudgetError, RedraftError, UsageError
+
+if TYPE_CHECKING:
+    from redraft.cli.progress import Display
+    from redraft.experiments.report import Report
+
+DONE, FAILED, SHORT = 0, 1, 3
+_GO_ON = "repeat the command: what is done is not done again"
+
+output = click.option(
+    "--output", "-o", metavar="DIR", help="Write the report, the tables and the items there, besides stdout."
+)
+
+
+def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
+    """Say what is missing, and how to go on; returns the exit code."""
+    from redraft.cli.render import say
+
+    if complete:
+        return DONE
+    if not quiet:
+        say(
+            f"{stopped.message}\n  go on: repeat the command with a higher limit"
+            if stopped
+            else f"something failed: see the last table\n  go on: {_GO_ON}"
+        )
+    return SHORT if stopped or done else FAILED
+
+
+def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
+    """Run to the end, or to a stop that tells how to go on."""
+    from redraft.cli.progress import open_progress
+    from redraft.cli.running import until_stopped
+
+    with open_progress(quiet=quiet) as progress:
+        try:
+            return asyncio.run(until_stopped(task(progress)))
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            raise StoppedError from None
+
+
+class StoppedError(RedraftError):
+    """The user stopped an experiment; it can go on."""
+
+    code = "interrupted"
+
+    def __init__(self) -> None:
+        super().__init__("stopped; what was done is kept", hint=f"go on: {_GO_ON}")
+
+
+def folder(output: str | None) -> Any:
+    """The directory for the results, made before anything is spent on what shall go into it."""
+    from pathlib import Path
+
+    if output is None:
+        return None
+    folder = Path(output).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the directory cannot be made: {error.strerror}", place=output) from error
+    return folder
+
+
+def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
+    """Write the files, and print the report."""
+    from redraft.cli.render import echo_json, say
+    from redraft.cli.running import write
+
+    files = report.files() if folder else {}
+    for name, text in files.items():
+        write(folder / name, text, f"name another directory with -o, and {_GO_ON}")
+    if as_json:
+        echo_json(report.to_json())
+    else:
+        click.echo(report.to_markdown(), nl=False)
+    if files and not quiet:
+        say(f"{len(files)} files written to {folder}")

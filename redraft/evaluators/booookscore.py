@@ -1,0 +1,174 @@
+"""Coherence: the share of the summary's sentences that confuse no reader of it (BooookScore, equation 1)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.judge import Judge
+from redraft.agents.proofreader import Confused, Proofreader
+from redraft.agents.together import together
+from redraft.domain import Evaluation, Evidence, Finding, Task
+from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.consensus import majority
+from redraft.prompts.coherence import ERROR_TYPES, ErrorType
+from redraft.prompts.judging import Statement
+from redraft.settings import BuildName
+from redraft.text.headings import is_heading
+
+CLEAR, CONFUSING = "clear", "confusing"
+UNTYPED = "untyped"
+"""The kind of a finding of which the judges do not say what confuses in it."""
+
+_WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
+    "duplication": ("drop", "Another sentence says this already. Say it once."),
+    "inconsistency": ("correct", "Another part of the summary contradicts this. Say in both what the document says."),
+    "entity omission": ("clarify", "A reader cannot tell who or what this is. Say it, as the document has it."),
+    "event omission": ("clarify", "A reader cannot tell what happened. Say it, as the document has it."),
+    "causal omission": ("clarify", "A reader cannot tell why. Give the reason, as the document has it."),
+    "discontinuity": ("connect", "This does not follow from what stands before it. Lead over to it, or put it where it"
+                      " belongs."),
+    "salience": ("drop", "This adds nothing to the main line. Leave it out."),
+    "language": ("change", "The wording is wrong or unclear. Say it in plain words."),
+}  # fmt: skip
+"""By type what a revision does, those first that settle the others: a sentence that is dropped leaves nothing open."""
+_UNCLEAR: tuple[Task, str] = ("clarify", "This leaves a reader with the question. Answer it, as the document has it.")
+_UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain words.")
+# What has to be looked up in the document.
+_LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Seat:
+    """One judge's verdicts by the sentence's place among those that are judged."""
+
+    verdicts: dict[int, Confused]
+    sitting: Sitting
+
+
+@dataclass(frozen=True, slots=True)
+class Booookscore:
+    """Judges every sentence beside the whole summary, and without the document, so many of them at once.
+
+    Headings are no sentences. The document is looked at only for what would answer the readers' questions.
+    """
+
+    name: ClassVar[str] = "booookscore"
+    version: ClassVar[int] = 1
+    needs: ClassVar[BuildName | None] = None
+    uses: ClassVar[BuildName | None] = None
+
+    batch: int = 10
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Score, and find each confusing sentence, with the questions and the place that may answer them."""
+        statements = sentences_of(case.statements)
+        if not statements:
+            return Evaluation(self.name, self.version, "not_applicable", reason="the summary has no sentence")
+        panel = await together(self._sit(judge, case, statements) for judge in case.panel)
+        verdicts = majority([seat.sitting.ballot for seat in panel], range(len(statements)))
+        said = {n: _said(n, verdict, panel) for n, verdict in verdicts.items()}
+        findings = await asyncio.to_thread(_findings, statements, said, case.desk)
+        evaluation = Evaluation(
+            self.name,
+            self.version,
+            "scored",
+            judged=len(verdicts),
+            unjudged=len(statements) - len(verdicts),
+            findings=tuple(findings),
+            details={
+                "types": by_type([one for one in said.values() if one.confusing]),
+                "headings": len(case.statements) - len(statements),
+                "sentences": [_shown(n, one, verdicts, said) for n, one in enumerate(statements)],
+            },
+        )
+        return concluded(evaluation, [seat.sitting for seat in panel])
+
+    async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
+        reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
+        found = await reader.read(case.text, statements)
+        ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
+        return _Seat(found.verdicts, Sitting(judge.name, share_clear(found.verdicts), ballot, found.trouble))
+
+
+def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
+    """The sentences that are judged, under the numbers that they have in the summary: all that are no headings."""
+    return tuple(statement for statement in statements if not is_heading(statement.sentence))
+
+
+def share_clear(verdicts: Mapping[int, Confused]) -> float | None:
+    """Equation 1, over the sentences that have a verdict; None where there is none."""
+    return sum(not one.confusing for one in verdicts.values()) / len(verdicts) if verdicts else None
+
+
+def by_type(confusing: Sequence[Confused]) -> dict[str, int]:
+    """How often each type occurs in sentences that confuse, and how many of these are of no known type."""
+    found = Counter(kind for one in confusing for kind in one.types or (UNTYPED,))
+    return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
+
+
+def _said(n: int, verdict: str, panel: Sequence[_Seat]) -> Confused:
+    """What those judges say of a sentence who agree with the verdict; nothing where they are divided."""
+    agreeing = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == verdict]
+    return Confused(
+        confusing=verdict == CONFUSING,
+        questions=tuple(dict.fromkeys(question for one in agreeing for question in one.questions)),
+        types=tuple(dict.fromkeys(kind for one in agreeing for kind in one.types)),
+    )
+
+
+def _findings(statements: Sequence[Statement], said: Mapping[int, Confused], desk: EvidenceDesk) -> list[Finding]:
+    """The confusing sentences, in their order."""
+    return [_finding(statements[n], one, desk) for n, one in said.items() if one.confusing]
+
+
+def _finding(statement: Statement, one: Confused, desk: EvidenceDesk) -> Finding:
+    task, explanation = _task(one)
+    question = " ".join(one.questions)
+    return Finding(
+        Booookscore.name,
+        ", ".join(one.types) or UNTYPED,
+        task,
+        explanation,
+        sentence=statement.sentence,
+        question=question,
+        evidence=_looked_up(one, statement, desk) if task in _LOOKED_UP else None,
+    )
+
+
+def _task(one: Confused) -> tuple[Task, str]:
+    """What is to be done about it, and in which words: each type has its own."""
+    if not one.types:
+        return _UNCLEAR if one.questions else _UNNAMED
+    chosen = [what for kind, what in _WHAT_TO_DO.items() if kind in one.types]
+    return chosen[0][0], " ".join(explanation for _, explanation in chosen)
+
+
+def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evidence | None:
+    """The place of the document that is nearest to what a reader would ask.
+
+    Who or what something is stands where the document speaks most of it; all else, where it tells of the same as the
+    sentence.
+    """
+    question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
+    sought = [question] if "entity omission" in one.types else []
+    for text in (*sought, f"{question} {around}"):
+        if near := desk.evidence(text, wide=False):
+            return desk.place(near[0])
+    return None
+
+
+def _shown(
+    n: int, statement: Statement, verdicts: Mapping[int, str], said: Mapping[int, Confused]
+) -> dict[str, object]:
+    one = said.get(n)
+    return {
+        "id": statement.id,
+        "verdict": verdicts.get(n, "unjudged"),
+        "types": list(one.types) if one else [],
+        "questions": list(one.questions) if one else [],
+    }

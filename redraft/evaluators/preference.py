@@ -1,0 +1,155 @@
+"""Preference: which of two summaries is better, overall and in detail, structure and logic (BooookScore, M.4).
+
+A judge is asked twice, with each of the two in the first place, for judges prefer a place too. Where both replies name
+the same summary, that is the verdict. A summary in one order and a tie in the other is a tie that leans to it. Where
+the replies name different summaries the judge has preferred a place: that is a tie too, in which the order decides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from redraft.agents.referee import Heard, Referee
+from redraft.agents.together import together
+from redraft.domain import Document, Evaluation
+from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
+from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
+
+PREFERENCE = "preference"
+"""Under this name the evaluation is kept."""
+VERSION = 1
+
+Side = Literal["a", "b"]
+Winner = Literal["a", "b", "tie"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a judge says in both orders together."""
+
+    winner: Winner
+    leaning: Side | None = None
+    """The summary that one order names where the other has a tie."""
+    order_decides: bool = False
+    """Whether the two orders name different summaries."""
+
+
+def settled(a_first: Winner, b_first: Winner) -> Verdict:
+    """The verdict of two replies, the first of them to `a` in the first place, the other to `b` there."""
+    if a_first == b_first:
+        return Verdict(a_first)
+    if a_first != "tie" and b_first != "tie":
+        return Verdict("tie", order_decides=True)
+    return Verdict("tie", leaning="a" if "a" in (a_first, b_first) else "b")
+
+
+def winner_of(verdicts: Sequence[Verdict]) -> Winner | None:
+    """What more than half of the verdicts say; a tie where nothing has as many, None where there are no verdicts."""
+    says = majority([{0: verdict.winner} for verdict in verdicts], [0]).get(0)
+    if says == DISPUTED:
+        return "tie"
+    return next((verdict.winner for verdict in verdicts if verdict.winner == says), None)
+
+
+async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
+    """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
+    panel = await together(referee.compare(document, document_tokens, a, b) for referee in referees)
+    verdicts = [_verdicts(heard) for heard in panel]
+    judged = sum(bool(one) for one in verdicts)
+    trouble = next((heard.trouble for heard in panel if heard.trouble), "")
+    details: dict[str, object] = {
+        "same": False,
+        "document_read": all(heard.document_read for heard, said in zip(panel, verdicts, strict=True) if said),
+        "aspects": {aspect: _counted(aspect, verdicts) for aspect in ASPECTS},
+        "agreement": agreement([_ballot(one) for one in verdicts]),
+        "judgings": [_shown(heard, said) for heard, said in zip(panel, verdicts, strict=True)],
+    }
+    return Evaluation(
+        PREFERENCE,
+        VERSION,
+        "measured" if judged else "failed",
+        judged=judged,
+        unjudged=len(panel) - judged,
+        details=details | ({"trouble": trouble} if trouble else {}),
+        reason="" if judged else trouble or "no judge gave a verdict in both orders",
+    )
+
+
+def same() -> Evaluation:
+    """The evaluation of two summaries that are one text: a tie, for which nobody need be asked."""
+    details: dict[str, object] = {
+        "same": True,
+        "document_read": False,
+        "aspects": {aspect: _counted(aspect, []) | {"winner": "tie"} for aspect in ASPECTS},
+        "agreement": None,
+        "judgings": [],
+    }
+    return Evaluation(PREFERENCE, VERSION, "measured", details=details)
+
+
+def _verdicts(heard: Heard) -> dict[Aspect, Verdict]:
+    """A judge's verdict on every aspect; none at all where an order is missing."""
+    a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
+    if a_first is None or b_first is None:
+        return {}
+    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in ASPECTS}
+
+
+def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
+    """The summaries that a reply prefers, whichever places they stood in."""
+    if said is None:
+        return None
+    places: Mapping[Choice, Winner] = {"first": first, "second": second, "tie": "tie"}
+    chosen: dict[Aspect, Choice] = {
+        "overall": said.overall,
+        "detail": said.detail,
+        "structure": said.structure,
+        "logic": said.logic,
+    }
+    return {aspect: places[chosen[aspect]] for aspect in ASPECTS}
+
+
+def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, Verdict]]) -> dict[str, object]:
+    """How the judgings voted on an aspect. Those that lean, and those in which the order decides, are ties as well."""
+    votes = [one[aspect] for one in verdicts if aspect in one]
+    said = Counter(vote.winner for vote in votes)
+    return {
+        "winner": winner_of(votes),
+        "a": said["a"],
+        "b": said["b"],
+        "tie": said["tie"],
+        "leaning_a": sum(vote.leaning == "a" for vote in votes),
+        "leaning_b": sum(vote.leaning == "b" for vote in votes),
+        "order_decides": sum(vote.order_decides for vote in votes),
+        "unjudged": len(verdicts) - len(votes),
+    }
+
+
+def _ballot(verdicts: Mapping[Aspect, Verdict]) -> Ballot:
+    return {n: verdicts[aspect].winner for n, aspect in enumerate(ASPECTS) if aspect in verdicts}
+
+
+def _shown(heard: Heard, verdicts: Mapping[Aspect, Verdict]) -> dict[str, object]:
+    """One judging, as programs read it."""
+    return {
+        "judge": heard.judge,
+        "document_read": heard.document_read,
+        "verdicts": {
+            aspect: {"winner": one.winner, "leaning": one.leaning, "order_decides": one.order_decides}
+            for aspect, one in verdicts.items()
+        },
+        "a_first": _reply(heard.a_first, "a", "b"),
+        "b_first": _reply(heard.b_first, "b", "a"),
+        "trouble": heard.trouble,
+    }
+
+
+def _reply(said: Preferred | None, first: Side, second: Side) -> dict[str, str] | None:
+    named = _named(said, first, second)
+    if said is None or named is None:
+        return None
+    shown: dict[str, str] = {aspect: named[aspect] for aspect in ASPECTS}
+    return shown | {"reason": said.reason}

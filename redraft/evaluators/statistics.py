@@ -1,0 +1,82 @@
+"""Statistics: how long a summary is beside its document, how much of it is copied, and how much it repeats itself."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
+
+from redraft.domain import Evaluation
+from redraft.evaluators.base import Case
+from redraft.settings import BuildName
+from redraft.text.overlap import extractive, longest_matches, novel
+from redraft.text.repetition import redundancy, repeated
+from redraft.text.sentences import sentences
+from redraft.text.uniformity import uniformity
+from redraft.text.units import Indexed, indexed, units, words
+from redraft.text.words import count_words, has_words
+
+_SIZES = (1, 2, 3, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What of a document does not depend on the summary."""
+
+    indexed: Indexed
+    words: int
+    sentences: int
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Measures a summary beside its document. A figure that nothing can be divided by is None.
+
+    None of the figures says how good the summary is, so there is no score.
+    """
+
+    name: ClassVar[str] = "statistics"
+    version: ClassVar[int] = 1
+    needs: ClassVar[BuildName | None] = None
+    uses: ClassVar[BuildName | None] = None
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        """Measure, in time linear in the length of the document."""
+        if not has_words(case.text):
+            return Evaluation(self.name, self.version, "not_applicable", reason="the summary has no word")
+        return Evaluation(self.name, self.version, "measured", details=await asyncio.to_thread(_measured, case))
+
+
+def _measured(case: Case) -> dict[str, object]:
+    source, found = _source(case.desk.document.text), units(case.text)
+    of_summary = _lengths(case.desk.tokenizer.count(case.text), count_words(case.text), len(case.statements))
+    of_source = _lengths(case.desk.document_tokens, source.words, source.sentences)
+    matches = longest_matches(found, source.indexed)
+    copied = extractive(matches)
+    return {
+        "summary": of_summary,
+        "source": of_source,
+        "compression": {
+            unit: of_source[unit] / of_summary[unit] if of_summary[unit] else None for unit in ("tokens", "sentences")
+        },
+        "extractive": {
+            "coverage": copied.coverage if copied else None,
+            "density": copied.density if copied else None,
+        },
+        "novel_ngrams": {str(size): novel(found, matches, size) for size in _SIZES},
+        "repeated_ngrams": {str(size): repeated(found, size) for size in _SIZES},
+        "redundancy": redundancy([words(statement.sentence) for statement in case.statements]),
+        "uniformity": uniformity(found, source.indexed),
+    }
+
+
+def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
+    return {"tokens": tokens, "words": words, "sentences": sentences}
+
+
+@lru_cache(maxsize=2)
+def _source(text: str) -> _Source:
+    """Every draft of a run is measured beside the same document."""
+    spans = sentences(text)
+    return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

@@ -1,0 +1,66 @@
+"""Saying which sentences of a summary confuse their readers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+from redraft.models.extractive.coherence.analysis import Analysed, analyse
+from redraft.models.extractive.coherence.questions import doubts
+from redraft.models.extractive.registry import answers
+from redraft.prompts.coherence import (
+    FIND_CONFUSION,
+    NO_CONFUSION,
+    Confusion,
+    ConfusionGiven,
+    Confusions,
+    SummarySentence,
+)
+from redraft.text.cleaning import one_line
+from redraft.text.words import count_words
+
+
+@answers(FIND_CONFUSION)
+def find_confusion(given: ConfusionGiven) -> Confusions:
+    """A verdict on each sentence asked about, in their order."""
+    of = analyse(given.summary)
+    places = _places(of, given.sentences)
+    strange = [one for one in given.sentences if one.id not in places and count_words(one.sentence)]
+    if strange:  # what is not to be found in the summary is read as if it stood at its end
+        of = analyse("\n\n".join([given.summary, *(one_line(one.sentence) for one in strange)]))
+        places |= {key: at for key, at in _places(of, strange).items() if key not in places}
+    judged: dict[int, Confusion] = {}
+    for one in given.sentences:
+        if one.id not in judged:
+            judged[one.id] = _verdict(one.id, of, places.get(one.id))
+    return Confusions(sentences=list(judged.values()))
+
+
+def _verdict(number: int, of: Sequence[Analysed], at: int | None) -> Confusion:
+    if at is None or not of[at].confuses:
+        return Confusion(id=number, questions=[], types=[NO_CONFUSION])
+    found = doubts(of, at)
+    return Confusion(
+        id=number,
+        questions=[doubt.question for doubt in found],
+        types=list(dict.fromkeys(doubt.type for doubt in found)),
+    )
+
+
+def _places(of: Sequence[Analysed], asked: Sequence[SummarySentence]) -> dict[int, int]:
+    """Where the sentences stand. Of several that are the same, the one meant is that nearest to its number.
+
+    A part of a long summary is numbered as the whole: then all numbers are too high by the same, and those of the
+    sentences that stand there once say by how much.
+    """
+    there: dict[str, list[int]] = defaultdict(list)
+    for at, one in enumerate(of):
+        there[one.line.text].append(at)
+    texts = {one.id: one_line(one.sentence) for one in asked}
+    known = [number - 1 - there[text][0] for number, text in texts.items() if len(there.get(text, ())) == 1]
+    shift = max(set(known), key=known.count) if known else max(0, max(texts, default=0) - len(of))
+    return {
+        number: min(there[text], key=lambda at: abs(at - (number - 1 - shift)))
+        for number, text in texts.items()
+        if text in there
+    }

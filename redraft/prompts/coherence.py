@@ -1,0 +1,142 @@
+"""The prompts that judge a summary by itself: what confuses its readers, and which of two is better (BooookScore)."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, get_args
+
+from pydantic import BeforeValidator, model_validator
+
+from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText, lenient
+
+ErrorType = Literal[
+    "entity omission",
+    "event omission",
+    "causal omission",
+    "salience",
+    "discontinuity",
+    "duplication",
+    "inconsistency",
+    "language",
+]
+"""What can confuse a reader (the paper's table 1)."""
+ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
+NO_CONFUSION: Literal["no confusion"] = "no confusion"
+Mark = Literal[ErrorType, "no confusion"]
+"""What a reply says of a sentence: that nothing confuses, or what does. To say nothing is no verdict."""
+
+Choice = Literal["first", "second", "tie"]
+Aspect = Literal["overall", "detail", "structure", "logic"]
+ASPECTS: tuple[Aspect, ...] = get_args(Aspect)
+"""In what one summary can be better than another (the paper's table 4)."""
+
+_MARKS: dict[str, Mark] = {mark.split()[0]: mark for mark in get_args(Mark)} | {"none": NO_CONFUSION}
+_LETTERS = re.compile(r"[^\W\d_]+")
+_DENIAL = re.compile(r"\W*no confusion\b[^?]*$", re.IGNORECASE)
+_NO_QUESTION = re.compile(r"\W*(?:none|n/a|no questions?)\W*$", re.IGNORECASE)
+_BETWEEN_TYPES = re.compile(r"[,;/\n&]|\band\b", re.IGNORECASE)
+
+
+def mark_of(word: str) -> Mark | None:
+    """The type that a word names, in any capitals and with any marks around it; None where it names none."""
+    letters = _LETTERS.findall(word.casefold())
+    mark = _MARKS.get(letters[0]) if letters else None
+    return mark if mark and letters in (mark.split(), letters[:1]) else None
+
+
+def _texts(value: object) -> object:
+    """A list of texts, also from one text, or from nothing."""
+    if isinstance(value, list):
+        return [one for one in value if one is not None]
+    if value is None:
+        return []
+    return [value] if isinstance(value, str) else value
+
+
+def _marks(value: object) -> object:
+    """The types that are known, each once; names in one text are taken apart."""
+    words = _texts(value)
+    if not isinstance(words, list):
+        return words
+    parts = [part for word in words if isinstance(word, str) for part in _BETWEEN_TYPES.split(word)]
+    return list(dict.fromkeys(mark for part in parts if (mark := mark_of(part))))
+
+
+class SummarySentence(GivenModel):
+    """A sentence of a summary under its number."""
+
+    id: int
+    sentence: str
+
+
+class ConfusionGiven(GivenModel):
+    """A whole summary, and those of its sentences that are to be judged."""
+
+    summary: SummaryText
+    sentences: Annotated[list[SummarySentence], Fence("sentence")]
+
+
+class Confusion(ReplyModel):
+    """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
+
+    id: int
+    questions: Annotated[list[str], BeforeValidator(_texts)]
+    types: Annotated[list[Mark], BeforeValidator(_marks)]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole(cls, value: object) -> object:
+        """An entry that lacks a list says nothing by it, and does not cost the others of its batch their verdicts."""
+        return {"questions": None, "types": None} | value if isinstance(value, dict) else value
+
+    @property
+    def asked(self) -> list[str]:
+        """The questions, without what stands in the place of one: "no confusion", "none", a mere dash."""
+        texts = [question.strip() for question in self.questions if any(map(str.isalnum, question))]
+        return [text for text in texts if not _DENIAL.match(text) and not _NO_QUESTION.match(text)]
+
+    @property
+    def errors(self) -> list[ErrorType]:
+        """What is confusing; nothing where that is not said, or not in words that are known."""
+        return [mark for mark in self.types if mark != NO_CONFUSION]
+
+    @property
+    def is_confusing(self) -> bool | None:
+        """The verdict; None where there is none, or both. To have no question is no denial beside a type."""
+        denied = NO_CONFUSION in self.types or any(map(_DENIAL.match, self.questions))
+        if self.asked or self.errors:
+            return None if denied else True
+        return False if denied or any(map(_NO_QUESTION.match, self.questions)) else None
+
+
+class Confusions(ReplyModel):
+    """One entry for each sentence."""
+
+    sentences: list[Confusion]
+
+
+_ChoiceRead = Annotated[Choice, BeforeValidator(lenient(Choice, None))]
+
+
+class PreferGiven(GivenModel):
+    """Two summaries of one document, which is there where it fits."""
+
+    document: Annotated[str | None, Fence("document")] = None
+    first: Annotated[str, Fence("first")]
+    second: Annotated[str, Fence("second")]
+
+
+class Preferred(ReplyModel):
+    """Which summary is better in each respect, and why."""
+
+    reason: str
+    detail: _ChoiceRead
+    structure: _ChoiceRead
+    logic: _ChoiceRead
+    overall: _ChoiceRead
+
+
+FIND_CONFUSION = Prompt(
+    "find_confusion", ConfusionGiven, Confusions, "booookscore: what confuses a reader of the summary", 0.0
+)
+PREFER_SUMMARY = Prompt("prefer_summary", PreferGiven, Preferred, "compare: which of two summaries is better", 0.0)

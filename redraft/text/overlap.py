@@ -1,0 +1,141 @@
+"""How much of a summary is taken from its source word for word (Grusky et al., 2018), and how much of it is new.
+
+Both follow from one figure for each unit of the summary: how far the source goes along with it from there on. All of
+them are found in one pass over the source, in time linear in both texts, by an automaton that knows every stretch of
+the summary.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from redraft.text.units import Indexed, ngrams
+
+_UNKNOWN = -1
+_AT_ONCE = 1_000_000
+
+
+class Extractive(NamedTuple):
+    """The share of the summary that stands in copied fragments, and the mean length of a unit's fragment."""
+
+    coverage: float
+    density: float
+
+
+def longest_matches(summary: Sequence[str], source: Indexed) -> list[int]:
+    """For each unit of the summary, how many units from it on stand in the same order somewhere in the source."""
+    numbers: dict[str, int] = {}
+    numbered = [numbers.setdefault(unit, len(numbers)) for unit in summary]
+    table = np.full(len(source.numbers), _UNKNOWN, dtype=np.int32)
+    for unit, number in numbers.items():
+        if (there := source.numbers.get(unit)) is not None:
+            table[there] = number
+    # The automaton finds what ends at a place; from back to front that is what begins there.
+    return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
+
+
+def extractive(matches: Sequence[int]) -> Extractive | None:
+    """Coverage and density by the longest fragments from left to right; None for a summary without a unit."""
+    if not matches:
+        return None
+    fragments = list(_fragments(matches))
+    return Extractive(sum(fragments) / len(matches), sum(each * each for each in fragments) / len(matches))
+
+
+def novel(summary: list[str], matches: Sequence[int], size: int) -> float | None:
+    """The share of the summary's different n-grams that the source does not have; None for a summary without any."""
+    found = dict(zip(ngrams(summary, size), matches, strict=False))
+    return sum(match < size for match in found.values()) / len(found) if found else None
+
+
+def _fragments(matches: Sequence[int]) -> Iterator[int]:
+    at = 0
+    while at < len(matches):
+        if matches[at]:
+            yield matches[at]
+        at += matches[at] or 1
+
+
+def _backwards(source: Indexed, table: npt.NDArray[np.int32]) -> Iterator[int]:
+    """The source from its end on, by the summary's numbers; one unknown unit stands for any row of them."""
+    stream = table[source.places][::-1]
+    known = stream != _UNKNOWN
+    known[1:] |= known[:-1].copy()
+    stream = stream[known]
+    return chain.from_iterable(stream[at : at + _AT_ONCE].tolist() for at in range(0, len(stream), _AT_ONCE))
+
+
+class _Automaton:
+    """The suffix automaton of a text: reading along it, one always knows the longest stretch that was just read.
+
+    A state stands for stretches that end at the same places; its link leads to the shorter ones that end at more.
+    """
+
+    def __init__(self, text: Sequence[int]) -> None:
+        self._next: list[dict[int, int]] = [{}]
+        self._links = [-1]
+        self._lengths = [0]
+        self._ends: list[int] = []
+        """The state of the text up to each of its units."""
+        for unit in text:
+            self._ends.append(self._extended(self._ends[-1] if self._ends else 0, unit))
+
+    def _extended(self, last: int, unit: int) -> int:
+        following, links, lengths = self._next, self._links, self._lengths
+        new = self._state({}, 0, lengths[last] + 1)
+        at = last
+        while at >= 0 and unit not in following[at]:
+            following[at][unit] = new
+            at = links[at]
+        if at < 0:
+            return new
+        target = following[at][unit]
+        if lengths[target] > lengths[at] + 1:
+            longer, target = target, self._state(dict(following[target]), links[target], lengths[at] + 1)
+            links[longer] = target
+            while at >= 0 and following[at].get(unit) == longer:
+                following[at][unit] = target
+                at = links[at]
+        links[new] = target
+        return new
+
+    def _state(self, following: dict[int, int], link: int, length: int) -> int:
+        self._next.append(following)
+        self._links.append(link)
+        self._lengths.append(length)
+        return len(self._next) - 1
+
+    def longest(self, other: Iterable[int]) -> list[int]:
+        """For each place of the text, the longest stretch ending there that the other text has too."""
+        links, lengths = self._links, self._lengths
+        best = self._met(other)
+        by_length = sorted(range(1, len(best)), key=lengths.__getitem__)
+        for state in reversed(by_length):
+            if best[state]:
+                best[links[state]] = lengths[links[state]]
+        for state in by_length:
+            best[state] = best[state] or best[links[state]]
+        return [best[state] for state in self._ends]
+
+    def _met(self, other: Iterable[int]) -> list[int]:
+        """By state the longest of its stretches that the reading of the other text ended in."""
+        following, links, lengths = self._next, self._links, self._lengths
+        best = [0] * len(lengths)
+        state = length = 0
+        for unit in other:
+            after = following[state].get(unit)
+            while after is None and state:
+                state = links[state]
+                length = lengths[state]
+                after = following[state].get(unit)
+            if after is not None:
+                state = after
+                length += 1
+                if length > best[state]:
+                    best[state] = length
+        return best

@@ -1,0 +1,208 @@
+"""Whatever a judge replies about coherence, no verdict lands on another sentence, and what is silent has none."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from itertools import count
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redraft.agents.judge import Judge
+from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
+from redraft.domain import Usage
+from redraft.evaluators.base import statements_of
+from redraft.models.base import Reply, Request, Sampling
+from redraft.models.testing import FunctionModel, Line
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
+from redraft.store.store import Store
+from redraft.text.tokens import EstimatingTokenizer
+
+BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
+TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
+STATEMENTS = statements_of(TEXT)
+_HOSTILE = settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+_draws = count()
+_ids = st.lists(st.integers(-1, 12), max_size=14)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    with Store(tmp_path_factory.mktemp("proofreader") / "redraft.db") as made:
+        yield made
+
+
+class Reader:
+    """A judge with these replies, one after the other; the last of them for ever. What it is given is kept."""
+
+    def __init__(self, store: Store, *replies: Line, window: int = 8192, batch: int = 10) -> None:
+        self.left, self.given = list(replies), list[ConfusionGiven]()
+        # Another draw each time: verdicts are remembered.
+        judge = Judge(FunctionModel(self._reply), BOOK, store.judgments, sample=next(_draws), reply_tokens=3000)
+        self.reader = Proofreader(judge, TOKENIZER, window, batch)
+
+    def _reply(self, request: Request[Any, Any]) -> Line:
+        self.given.append(request.given)
+        return self.left.pop(0) if len(self.left) > 1 else self.left[0]
+
+    def read(self, text: str = TEXT) -> dict[int, Confused]:
+        return asyncio.run(self.reader.read(text, statements_of(text))).verdicts
+
+
+def entries(ids: list[int], **said: object) -> Confusions:
+    """An entry on each, with a question that names its number, unless something else is said."""
+    return Confusions.model_validate(
+        {"sentences": [{"id": n, "questions": [f"Who is Tom{n}?"], "types": ["entity omission"]} | said for n in ids]}
+    )
+
+
+def clear(ids: list[int]) -> Confusions:
+    return entries(ids, questions=[], types=["No Confusion"])
+
+
+@_HOSTILE
+@given(st.lists(_ids, min_size=1, max_size=4))
+def test_no_verdict_lands_on_another_sentence(store: Store, replies: list[list[int]]) -> None:
+    found = Reader(store, *(entries(ids) for ids in replies)).read()
+
+    assert set(found) == {n - 1 for ids in replies[:2] for n in ids if 1 <= n <= 9}
+    assert all(one.questions == (f"Who is Tom{n + 1}?",) for n, one in found.items())
+
+
+@_HOSTILE
+@given(_ids, _ids, st.sampled_from([1, 3, 10]))
+def test_what_is_said_both_ways_is_asked_again_and_then_open(
+    store: Store, confusing: list[int], fine: list[int], batch: int
+) -> None:
+    both = Confusions(sentences=[*entries(confusing).sentences, *clear(fine).sentences])
+    reader = Reader(store, both, batch=batch)
+    found = reader.read()
+
+    one, other = ({n - 1 for n in ids if 1 <= n <= 9} for ids in (confusing, fine))
+    assert {n for n, verdict in found.items() if verdict.confusing} == one - other
+    assert {n for n, verdict in found.items() if not verdict.confusing} == other - one
+    # Each batch is asked once, and once more where something is left open.
+    assert len(reader.given) <= 2 * -(-9 // batch)
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({"questions": ["Who?"], "types": []}, (True, ("Who?",), ())),
+        ({"questions": [], "types": ["Causal_Omission"]}, (True, (), ("causal omission",))),
+        ({"questions": "Why?", "types": "event omission, EVENT OMISSION"}, (True, ("Why?",), ("event omission",))),
+        ({"questions": ["Why?"], "types": ["vibes", "salience"]}, (True, ("Why?",), ("salience",))),
+        ({"questions": ["Why?"], "types": ["vibes"]}, (True, ("Why?",), ())),
+        ({"questions": "NO CONFUSION", "types": "no confusion."}, (False, (), ())),
+        ({"questions": ["No confusion."], "types": []}, (False, (), ())),
+        ({"questions": None, "types": "None"}, (False, (), ())),
+    ],
+)
+def test_a_verdict_is_read_however_it_is_put(store: Store, said: dict[str, object], expected: object) -> None:
+    reader = Reader(store, entries([1], **said))
+    found = reader.read("Tom came to the light.")[0]
+    assert (found.confusing, found.questions, found.types) == expected
+    assert len(reader.given) == 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        {"questions": [], "types": []},
+        {"questions": [], "types": ["vibes"]},
+        {"questions": ["Who?"], "types": ["no confusion"]},
+        {"questions": ["no confusion"], "types": ["salience"]},
+    ],
+)
+def test_silence_and_contradiction_are_no_verdicts(store: Store, said: dict[str, object]) -> None:
+    reader = Reader(store, entries([1], **said))
+    assert reader.read("Tom came to the light.") == {}
+    assert len(reader.given) == 2
+
+    mended = Reader(store, entries([1], **said), clear([1]))
+    assert mended.read("Tom came to the light.") == {0: Confused(confusing=False)}
+
+
+def test_a_verdict_is_remembered_for_this_sentence_of_this_summary(store: Store) -> None:
+    reader = Reader(store, clear(list(range(1, 10))))
+    first = reader.read()
+    assert reader.read() == first
+    assert len(reader.given) == 1
+    # Beside another text the same sentence may confuse.
+    reader.read(f"{TEXT} The end.")
+    assert [len(one.sentences) for one in reader.given[:2]] == [9, 10]
+
+
+def test_the_same_sentence_twice_is_two_sentences(store: Store) -> None:
+    reply = Confusions(sentences=[*clear([1]).sentences, *entries([2], types=["duplication"]).sentences])
+    found = Reader(store, reply).read("Tom came. Tom came.")
+    assert [found[n].confusing for n in (0, 1)] == [False, True]
+
+
+def test_every_sentence_is_read_beside_the_whole_summary(store: Store) -> None:
+    reader = Reader(store, clear(list(range(1, 10))), batch=4)
+    reader.read()
+    assert [[one.id for one in given.sentences] for given in reader.given] == [[1, 2, 3, 4], [5, 6, 7, 8], [9]]
+    assert {given.summary for given in reader.given} == {TEXT}
+
+
+class _Slow:
+    """Takes its time over every request, and knows how many it has at once."""
+
+    identity = "slow"
+
+    def __init__(self) -> None:
+        self.at_once = list[int]()
+        self._open = 0
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        return 0
+
+    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+        self._open += 1
+        await asyncio.sleep(0.01)
+        self.at_once.append(self._open)
+        await asyncio.sleep(0.01)
+        self._open -= 1
+        return Reply(clear([one.id for one in request.given.sentences]), "", Usage())
+
+
+def test_the_first_request_goes_ahead_of_the_others_which_go_together(store: Store) -> None:
+    model = _Slow()
+    reader = Proofreader(Judge(model, BOOK, store.judgments, sample=next(_draws)), TOKENIZER, 8192, 2)
+    assert len(asyncio.run(reader.read(TEXT, STATEMENTS)).verdicts) == 9
+    assert model.at_once == [1, 4, 4, 4, 4]
+
+
+def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
+    text = " ".join(f"Tom{n} came." for n in range(1, 101))
+    reader = Reader(store, clear(list(range(1, 101))), batch=100, window=100_000)
+    reader.read(text)
+    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION_TOKENS
+
+
+def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
+    text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, 101))
+    reader = Reader(store, clear(list(range(1, 101))), window=least_window(BOOK, TOKENIZER), batch=1)
+    found = reader.read(text)
+
+    assert len(found) == len(reader.given) == 100
+    for one in reader.given:
+        (asked,) = one.sentences
+        shown = [statement.sentence for statement in statements_of(one.summary)]
+        assert asked.sentence in shown
+        assert shown.index(asked.sentence) == min(asked.id - 1, len(shown) - 1 - min(3, 100 - asked.id))
+        assert len(shown) > 10 or asked.id < 10
+        assert TOKENIZER.count(one.summary) <= reader.reader.room(1, statements_of(text))
+        tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, one))
+        assert tokens + CONFUSION_TOKENS <= reader.reader.window
+
+
+def test_a_question_is_cut_and_made_harmless(store: Store) -> None:
+    found = Reader(store, entries([1], questions=["Who\x1b[31m\n" + "x" * 1000])).read("Tom came.")
+    assert len(found[0].questions[0]) == 300
+    assert found[0].questions[0].startswith("Who xxx")

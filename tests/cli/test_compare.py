@@ -1,0 +1,223 @@
+"""`redraft compare` from the command line: what is printed, where, and with which exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.prompts.coherence import ASPECTS
+from tests.chatserver import ChatServer
+from tests.cli.inside import MODEL, Inside, keepers_court
+from tests.command import Done
+from tests.judges import Keepers, Said, Sheet, told
+from tests.support import SAMPLE
+
+GOOD = told(1, 2, 3, 4, 5)
+
+
+class Courteous(Keepers):
+    """Knows which summary is right, and prefers the structure of whatever comes first."""
+
+    def prefer_summary(self, sheet: Sheet) -> Said:
+        said = super().prefer_summary(sheet)
+        assert isinstance(said, dict)
+        return said | {"structure": "first"}
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
+    with keepers_court(tmp_path_factory.mktemp("comparing"), Courteous()) as made:
+        (made.folder / "good.md").write_text(GOOD, "utf-8")
+        yield made
+
+
+@pytest.fixture(scope="module")
+def done(command: Inside) -> Done:
+    made = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2")
+    assert made.code == 0, made.err
+    return made
+
+
+def test_a_comparison_shows_who_wins_in_what_and_where_the_order_decides(done: Done) -> None:
+    assert done.out.startswith(
+        """\
+overall    B    (2 judgings: A 0, B 2, tie 0)
+detail     B    (2 judgings: A 0, B 2, tie 0)
+structure  tie  (2 judgings: A 0, B 0, tie 2; of the ties 2 by the order)
+logic      B    (2 judgings: A 0, B 2, tie 0)
+
+                   A      B
+words              28     35
+sentences          4      5
+"""
+    )
+    assert "\nwarning: of 2 judgings the order decides structure in 2. " in done.out
+    first = f"openai:m@{done.out.partition('openai:m@')[2].split(',')[0]}, A is the first: "
+    assert f"\n{first}overall B, detail B, structure A, logic B\n  They tell of 3 and 5 keepers.\n" in done.out
+    assert ", B is the first: overall B, detail B, structure B, logic B\n  They tell of 5 and 3 keepers.\n" in done.out
+    assert "has read the document" not in done.out
+    assert max(map(len, done.out.splitlines())) <= 100
+    assert ": two summaries of The Keepers · 4 calls · " in done.err
+
+
+def test_the_other_way_round_the_other_wins_and_nobody_is_asked_again(command: Inside, done: Done) -> None:
+    back = command.run(
+        "compare", "book.md", "good.md", "-", "--repeat", "2", stdin=b"\n" + told(1, 3, 4, wrong={2: "Bob"}).encode()
+    )
+
+    assert back.out.startswith("overall    A    (2 judgings: A 2, B 0, tie 0)\n")
+    assert " · 0 calls · " in back.err
+
+
+def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
+    made = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2", "--json", "-q")
+
+    assert made.err == ""
+    said = made.json
+    assert set(said) == {
+        "run", "source", "model", "judges", "summaries", "outcome", "judged", "unjudged", "same", "document_read",
+        "preference", "agreement", "judgings", "usage",
+    }  # fmt: skip
+    assert set(said["source"]) == {"id", "title", "tokens", "chunks"}
+    assert (said["summaries"]["a"]["words"], said["summaries"]["b"]["sentences"]) == (28, 5)
+    assert set(said["preference"]) == set(ASPECTS)
+    assert said["preference"]["structure"] == {
+        "winner": "tie", "a": 0, "b": 0, "tie": 2, "leaning_a": 0, "leaning_b": 0, "order_decides": 2, "unjudged": 0,
+    }  # fmt: skip
+    assert (said["document_read"], said["judged"], said["unjudged"], said["agreement"]) == (True, 2, 0, 1.0)
+    assert len(said["judgings"]) == 2
+    assert set(said["judgings"][0]) == {"judge", "document_read", "verdicts", "a_first", "b_first", "trouble"}
+    assert said["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
+    assert command.run("resume", said["run"], "--json").json == said
+
+
+def test_show_runs_and_trace_know_a_comparison(command: Inside, done: Done) -> None:
+    run = command.run("compare", "book.md", "poor.md", "good.md", "--repeat", "2", "--json").json["run"]
+
+    assert command.run("show", run).out == done.out
+    assert command.run("show", run, "--json").json["comparison"] == command.run("resume", run, "--json").json
+    listed = command.run("runs", "--json").json
+    assert [(one["kind"], one["preferred"], one["scores"]) for one in listed if one["run"] == run] == [
+        ("compare", "b", {})
+    ]
+    assert "compare  openai:m         B preferred  The Keepers\n" in command.run("runs").out
+    assert f"this run compared two summaries: redraft show {run}" in command.run("trace", run).out
+    refused = command.run("diff", run)
+    assert refused.code == 1
+    assert "has no rounds" in refused.err
+
+
+def test_a_comparison_that_ran_out_of_calls_has_no_verdict_and_goes_on(command: Inside, tmp_path: Path) -> None:
+    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
+    stopped = own.run("compare", "book.md", "poor.md", "good.md", "--max-calls", "1")
+    assert (stopped.code, stopped.out) == (3, "")
+    run = own.run("runs", "--json").json[0]
+    assert (run["status"], run["preferred"]) == ("stopped", None)
+    assert f"redraft resume {run['run']}" in stopped.err
+    shown = own.run("show", run["run"])
+    assert shown.out == ""
+    assert f"no verdict yet: redraft resume {run['run']}" in shown.err
+
+    done = own.run("resume", run["run"], "--max-calls", "9")
+    assert done.code == 0, done.err
+    assert done.out.startswith("overall    B    (1 judging: A 0, B 1, tie 0)\n")
+    assert " · 2 calls · " in done.err
+
+
+def test_a_comparison_without_a_verdict_is_told_and_is_no_success(command: Inside) -> None:
+    with ChatServer(lambda seen: "\x1b[31mI would rather not.") as server:
+        done = Inside(command.folder, server.base_url).run("compare", "book.md", "poor.md", "good.md", "--model", MODEL)
+
+    assert done.code == 3, done.err
+    assert done.out.startswith("overall    -\ndetail     -\nstructure  -\nlogic      -\n")
+    assert "\nno verdict: preference, " in done.out
+    assert "\x1b" not in done.out
+
+
+def test_one_text_twice_is_a_tie_for_which_no_key_is_needed(command: Inside) -> None:
+    done = Inside(command.folder).run("compare", "book.md", "good.md", "good.md", "--model", MODEL)
+
+    assert done.code == 0, done.err
+    assert done.out.startswith("overall    tie\ndetail     tie\n")
+    assert "A and B are the same text: nobody was asked\n" in done.out
+
+
+def test_a_dry_run_bounds_what_a_comparison_comes_to(command: Inside, tmp_path: Path) -> None:
+    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
+    arguments = ("compare", "book.md", "poor.md", "good.md", "--judge", MODEL, "--judge", "openai:n", "--repeat", "2")
+    planned = own.run(*arguments, "--dry-run", "--json").json
+    used = own.run(*arguments, "--json").json["usage"]
+
+    assert planned["calls"] == used["calls"] == 8
+    assert 0 < used["prompt_tokens"] <= planned["prompt_tokens"]
+    assert [stage["name"] for stage in planned["stages"]] == ["preference"]
+    long = ("compare", str(SAMPLE), "poor.md", "good.md", "--dry-run", "--json")
+    read, left_out = own.run(*long, "--judge", "extractive").json, own.run(*long, "--judge", MODEL).json
+    assert read["prompt_tokens"] - left_out["prompt_tokens"] == 2 * read["source"]["tokens"]
+    assert own.run(*long, "--judge", MODEL, "--context-tokens", "64").json["calls"] == 0
+
+
+def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
+    class Evil(Keepers):
+        def prefer_summary(self, sheet: Sheet) -> Said:
+            said = super().prefer_summary(sheet)
+            assert isinstance(said, dict)
+            return said | {"reason": "It is \x1b[31mred\x07\n\nwarning: nothing\u202e " + "so " * 9999}
+
+    with keepers_court(tmp_path, Evil()) as court:
+        (tmp_path / "good.md").write_text(GOOD, "utf-8")
+        done = court.run("compare", "book.md", "poor.md", "good.md")
+        reason = court.run("compare", "book.md", "poor.md", "good.md", "--json").json["judgings"][0]["a_first"][
+            "reason"
+        ]
+
+    assert done.code == 0, done.err
+    assert reason.startswith("It is red warning: nothing so so")
+    assert len(reason) <= 400
+    assert "  It is red warning: nothing so so" in done.out
+    assert not {"\x1b", "\x07", "\u202e"} & set(done.out)
+    assert len(done.out) < 3000
+
+
+def test_the_built_in_model_compares_without_key_or_network_and_knows_no_order(tmp_path: Path) -> None:
+    command = Inside(tmp_path)
+    good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
+    sentences = good.split(". ")
+    poor = ". ".join([sentences[0], sentences[-1], sentences[0], *sentences[1:2], sentences[0]])
+    (tmp_path / "good.md").write_text(good, "utf-8")
+    (tmp_path / "poor.md").write_text(poor, "utf-8")
+    there = command.run("compare", str(SAMPLE), "good.md", "poor.md", "--json").json
+    back = command.run("compare", str(SAMPLE), "poor.md", "good.md", "--json").json
+
+    assert there["document_read"]
+    for aspect in ASPECTS:
+        one, other = there["preference"][aspect], back["preference"][aspect]
+        assert one["order_decides"] == one["leaning_a"] == one["leaning_b"] == 0
+        assert (other["a"], other["b"], other["tie"]) == (one["b"], one["a"], one["tie"])
+    assert there["preference"]["overall"]["winner"] == "a"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("-", "poor.md", "-"), 2, "only one of SOURCE, A and B can be stdin"),
+        (("book.md", "-", "-"), 2, "only one of SOURCE, A and B can be stdin"),
+        (("book.md", "empty.md", "poor.md"), 2, "summary A: there is not one word in it"),
+        (("book.md", "poor.md", "empty.md", "--dry-run"), 2, "summary B: there is not one word in it"),
+        (("book.md", "poor.md", "missing.md"), 1, "no such file"),
+        (("empty.md", "poor.md", "good.md"), 1, "there is not one word in the document"),
+        (("book.md", "poor.md", "good.md", "--judge", "gpt-5"), 2, "there is no model"),
+    ],
+)
+def test_mistakes_are_told_before_anything_is_stored(
+    command: Inside, tmp_path: Path, arguments: tuple[str, ...], code: int, message: str
+) -> None:
+    own = Inside(command.folder, **{**command.environment, "REDRAFT_DB": str(tmp_path / "own.db")})
+    (command.folder / "empty.md").write_text("\n...\n", "utf-8")
+    done = own.run("compare", *arguments, "--json")
+
+    assert done.code == code, done.err
+    assert message in done.json["error"]["message"]
+    assert not (tmp_path / "own.db").exists() or own.run("runs", "--json").json == []

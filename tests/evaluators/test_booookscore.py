@@ -1,0 +1,286 @@
+"""Coherence from the replies of judges to findings that can be acted on, with and without a wire."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evaluation, Task
+from redraft.errors import UsageError
+from redraft.forecast import forecast
+from redraft.preparing import Order, prepare
+from redraft.prompts.coherence import ERROR_TYPES
+from redraft.results import Result
+from redraft.settings import Judging
+from tests.agents.test_holes import FREE, Holey, spoiled
+from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, told
+
+METRICS = ("booookscore",)
+CLEAR: Json = {"questions": [], "types": ["no confusion"]}
+STRANGER = "A stranger comes to see number 7."
+SUMMARY = f"# The Keepers\n\n{told(1, 2)} {STRANGER}\n\n- {fact_of(3)}\n- {STRANGER}"
+
+
+class Reader(Keepers):
+    """Is confused by sentences in which certain words occur, and replies as it is told to."""
+
+    def __init__(self, said: Mapping[str, Json] | None = None) -> None:
+        asked = {"questions": ["Who is the stranger?"], "types": ["entity omission"]}
+        self.said = said if said is not None else {"stranger": asked}
+
+    def find_confusion(self, sheet: Sheet) -> Said:
+        return {"sentences": [{"id": n} | self.verdict(item["text"]) for n, item in sheet.items("sentences").items()]}
+
+    def verdict(self, sentence: str) -> Json:
+        return next((said for word, said in self.said.items() if word in sentence), CLEAR)
+
+    def mended(self, text: str, point: dict[str, str]) -> str:
+        if point["task"] == "drop":
+            head, _, tail = text.rpartition(point["sentence"])
+            return head + tail
+        if point["task"] == "clarify":
+            return text.replace("stranger", "keeper of station 49")
+        return super().mended(text, point)
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+async def result_of(
+    folder: Path, summary: str = SUMMARY, *scripts: Script, wired: bool = False, **judging: Any
+) -> tuple[Result, Court]:
+    """What comes of judging a summary by these scripts, the first of them behind a server where there is a wire."""
+    court = Court(folder, scripts[0] if scripts else Reader())
+    judges = [function_model(script, f"judge-{n}") for n, script in enumerate(scripts)] if len(scripts) > 1 else []
+    asked = {"metrics": METRICS, **judging}
+    if wired:
+        with court.served():
+            result = await court.evaluate(summary, **asked)
+    else:
+        result = await court.evaluate(summary, judges=judges, **asked)
+    court.store.close()
+    return result, court
+
+
+async def judged(folder: Path, *args: Any, **judging: Any) -> Evaluation:
+    result, _ = await result_of(folder, *args, **judging)
+    return result.evaluations["booookscore"]
+
+
+@pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
+async def test_the_score_is_the_share_of_sentences_that_confuse_nobody(tmp_path: Path, wired: bool) -> None:
+    result, court = await result_of(tmp_path, wired=wired)
+    one = result.evaluations["booookscore"]
+
+    assert (one.outcome, one.score, one.judged, one.unjudged) == ("scored", 3 / 5, 5, 0)
+    assert one.details["headings"] == 1
+    assert one.details["types"] == {kind: 2 * (kind == "entity omission") for kind in ERROR_TYPES}
+    sentences: Any = one.details["sentences"]
+    assert [(each["id"], each["verdict"]) for each in sentences] == [
+        (2, "clear"),
+        (3, "clear"),
+        (4, "confusing"),
+        (5, "clear"),
+        (6, "confusing"),
+    ]
+    assert sentences[2]["questions"] == ["Who is the stranger?"]
+    # All sentences are asked about at once, and nothing but the summary is read.
+    (asked,) = court.asked("find_confusion")
+    assert asked.numbers == [2, 3, 4, 5, 6]
+    assert asked.within("summary") == SUMMARY
+    assert {sheet.prompt for sheet in court.sheets} == {"find_confusion"}
+
+
+async def test_a_finding_holds_the_sentence_the_questions_and_where_they_are_answered(tmp_path: Path) -> None:
+    said = {"stranger": {"questions": ["Who lives at station 49?", "Why?"], "types": ["entity omission", "salience"]}}
+    (finding, _) = (await judged(tmp_path, SUMMARY, Reader(said))).findings
+
+    assert (finding.kind, finding.task, finding.sentence) == ("entity omission, salience", "clarify", STRANGER)
+    assert finding.question == "Who lives at station 49? Why?"
+    assert "who or what" in finding.explanation
+    assert "nothing to the main line" in finding.explanation
+    evidence = finding.evidence
+    assert evidence is not None
+    assert evidence.span is not None
+    assert island().text[evidence.span.start : evidence.span.end] == evidence.text
+    assert "station 49" in evidence.text
+
+
+@pytest.mark.parametrize(("kind", "place"), [("entity omission", "station 49"), ("event omission", "Tom3")])
+async def test_who_somebody_is_stands_elsewhere_than_what_happened(tmp_path: Path, kind: str, place: str) -> None:
+    said = {"stranger": {"questions": ["Who lives at station 49?"], "types": [kind]}}
+    summary = "A stranger tells that the keeper number 3 is called Tom3 and lives at station 21 by the cold sea."
+    (finding,) = (await judged(tmp_path, summary, Reader(said))).findings
+    assert finding.evidence is not None
+    assert place in finding.evidence.text
+    assert ("station 49" in finding.evidence.text) == (place == "station 49")
+
+
+TASKS: Sequence[tuple[list[str], list[str], Task, bool]] = [
+    (["entity omission"], ["Who?"], "clarify", True),
+    (["event omission"], ["What?"], "clarify", True),
+    (["causal omission"], ["Why?"], "clarify", True),
+    (["salience"], ["What for?"], "drop", False),
+    (["discontinuity"], ["Why now?"], "connect", True),
+    (["duplication"], ["Why again?"], "drop", False),
+    (["inconsistency"], ["Which?"], "correct", True),
+    (["language"], [], "change", False),
+    (["entity omission", "duplication"], ["Who?"], "drop", False),
+    (["language", "inconsistency"], ["Which?"], "correct", True),
+    ([], ["Who?"], "clarify", True),
+]
+
+
+@pytest.mark.parametrize(("types", "questions", "task", "looked_up"), TASKS)
+async def test_each_type_says_what_a_revision_does(
+    tmp_path: Path, types: list[str], questions: list[str], task: Task, looked_up: bool
+) -> None:
+    said = {"stranger": {"questions": questions, "types": types}}
+    (finding, _) = (await judged(tmp_path, SUMMARY, Reader(said))).findings
+
+    assert (finding.kind, finding.task) == (", ".join(types) or "untyped", task)
+    assert bool(finding.evidence) == looked_up
+
+
+@pytest.mark.parametrize("summary", ["", "  \n", "***", "# The Keepers\n\n## The Storm\n\nChapter Two"])
+async def test_without_sentences_it_does_not_apply(tmp_path: Path, summary: str) -> None:
+    result, court = await result_of(tmp_path, summary)
+    one = result.evaluations["booookscore"]
+    assert (one.outcome, one.score, one.reason) == ("not_applicable", None, "the summary has no sentence")
+    assert court.sheets == []
+
+
+@pytest.mark.parametrize("batch", [1, 2, 10])
+async def test_one_by_one_or_in_batches_it_is_the_same(tmp_path: Path, batch: int) -> None:
+    expected = await judged(tmp_path / "a")
+    result, court = await result_of(tmp_path / "b", batch=batch)
+    assert result.evaluations["booookscore"] == expected
+    assert [sheet.numbers for sheet in court.sheets] == [
+        [2, 3, 4, 5, 6][at : at + batch] for at in range(0, 5, batch)
+    ]  # fmt: skip
+
+
+FAULTS = ("leaves out", "leaves out all", "shuffles", "repeats", "invents", "chatters", "wraps", "breaks off")
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+async def test_a_faulty_reply_costs_one_call_and_changes_nothing(tmp_path: Path, fault: str) -> None:
+    perfect = await judged(tmp_path / "perfect", wired=True)
+    result, court = await result_of(
+        tmp_path / "faulty", SUMMARY, Holey("find_confusion", spoiled(fault), Reader()), wired=True
+    )
+    assert result.evaluations["booookscore"] == perfect
+    assert len(court.sheets) == (1 if fault in FREE else 2)
+
+
+SAID: Sequence[tuple[Json, str, dict[str, int]]] = [
+    ({"questions": ["Who?"], "types": ["vibes"]}, "confusing", {"untyped": 2}),
+    ({"questions": ["Who?"], "types": []}, "confusing", {"untyped": 2}),
+    ({"questions": [], "types": ["SALIENCE", "salience", "vibes"]}, "confusing", {"salience": 2}),
+    ({"questions": ["NO CONFUSION"], "types": ["No Confusion"]}, "clear", {}),
+    ({"questions": [], "types": ["nO cOnFuSiOn."]}, "clear", {}),
+    ({"questions": ["Who?"], "types": ["no confusion"]}, "unjudged", {}),
+    ({"questions": [], "types": []}, "unjudged", {}),
+]
+
+
+@pytest.mark.parametrize(("said", "verdict", "types"), SAID)
+async def test_types_and_verdicts_that_are_missing_doubled_or_unknown(
+    tmp_path: Path, said: Json, verdict: str, types: dict[str, int]
+) -> None:
+    one = await judged(tmp_path, SUMMARY, Reader({"stranger": said}), wired=True)
+    sentences: Any = one.details["sentences"]
+
+    assert [each["verdict"] for each in sentences] == ["clear", "clear", verdict, "clear", verdict]
+    assert {kind: n for kind, n in one.details["types"].items() if n} == types  # type: ignore[attr-defined]
+    expected = {"confusing": (3 / 5, 5, 0), "clear": (1.0, 5, 0), "unjudged": (1.0, 3, 2)}
+    assert (one.score, one.judged, one.unjudged) == expected[verdict]
+    assert len(one.findings) == 2 * (verdict == "confusing")
+
+
+async def test_a_judge_without_any_verdict_fails(tmp_path: Path) -> None:
+    class Mute(Reader):
+        def find_confusion(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+    result, _ = await result_of(tmp_path, SUMMARY, Mute(), wired=True)
+    one = result.evaluations["booookscore"]
+    assert (one.outcome, one.score, one.findings) == ("failed", None, ())
+    assert not result.complete
+
+
+async def test_several_judges_decide_by_majority_and_their_questions_are_joined(tmp_path: Path) -> None:
+    other = {"stranger": {"questions": ["Why does he come?"], "types": ["causal omission"]}}
+    one = await judged(tmp_path, SUMMARY, Reader(), Reader(other), Reader({}))
+
+    assert one.score == pytest.approx((3 / 5 + 3 / 5 + 1) / 3)
+    assert [finding.question for finding in one.findings] == ["Who is the stranger? Why does he come?"] * 2
+    assert {finding.kind for finding in one.findings} == {"entity omission, causal omission"}
+
+    divided = await judged(tmp_path / "two", SUMMARY, Reader(), Reader({}))
+    assert divided.score == pytest.approx(4 / 5)
+    assert divided.findings == ()
+    sentences: Any = divided.details["sentences"]
+    assert Counter(each["verdict"] for each in sentences) == {"clear": 3, "disputed": 2}
+
+
+@pytest.mark.parametrize("wired", [False, True], ids=["at hand", "at a server"])
+async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> None:
+    said = {
+        "stranger": {"questions": ["Who lives at station 49?"], "types": ["entity omission"]},
+        "Tom2": {"questions": ["Why is this told?"], "types": ["salience"]},
+    }
+    court = Court(tmp_path, Reader(said))
+    if wired:
+        with court.served():
+            result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+    else:
+        result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+
+    assert result.initial_scores["booookscore"] == pytest.approx(2 / 5)
+    assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
+    assert result.summary is not None
+    assert "keeper of station 49" in result.summary
+    assert "Tom2" not in result.summary
+    (revised,) = court.asked("revise")
+    points = list(revised.items("points").values())
+    assert [point["task"] for point in points] == ["drop", "clarify", "clarify"]
+    assert points[1]["question"] == "Who lives at station 49?"
+    assert "station 49" in points[1]["evidence"]
+    court.store.close()
+
+
+async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
+    court = Court(tmp_path, Reader())
+    with pytest.raises(UsageError, match="does not fit into a window of 1,000 tokens") as refused:
+        await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": 1000})
+    assert court.sheets == []
+
+    least = re.search(r"--context-tokens (\d+)", refused.value.hint)
+    assert least is not None
+    result = await court.evaluate(SUMMARY, metrics=METRICS, settings={"context_tokens": int(least[1])})
+    assert result.scores["booookscore"] == 3 / 5
+    court.store.close()
+
+
+@pytest.mark.parametrize("batch", [1, 7, 10])
+async def test_no_more_is_asked_than_was_foreseen(tmp_path: Path, batch: int) -> None:
+    summary = told(*range(1, 61))
+    court = Court(tmp_path, Reader())
+    judging = Judging(metrics=METRICS, batch=batch)
+    prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
+    (stage,) = forecast(prepared, Order(judging, given=summary)).stages
+    await court.evaluate(summary, **judging.model_dump())
+
+    assert stage.name == "booookscore"
+    assert len(court.sheets) == stage.calls == -(-60 // batch)
+    tokens = sum(prepared.tokenizer.count(sheet.text) for sheet in court.sheets)
+    assert tokens <= stage.prompt_tokens <= 1.1 * tokens
+    court.store.close()

@@ -1,0 +1,271 @@
+"""Reading summaries and annotations in both formats, and finding the annotated sentences among ours."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from redraft.errors import UsageError
+from redraft.evaluators.base import statements_of
+from redraft.experiments.annotations import CLEAR, Annotations, Entry, Verdict, read_annotations, read_summaries
+from redraft.experiments.placing import Placed, place
+
+WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
+BOTH = ("entity omission", "causal omission")
+NOTHING = {"questions": None, "types": None}
+CONFUSING = Verdict(confusing=True, types=("entity omission",), questions=("Who is Tom?",))
+_HOSTILE = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def written(folder: Path, content: object) -> str:
+    path = folder / "file.json"
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    return str(path)
+
+
+def read(folder: Path, content: object) -> Annotations:
+    return read_annotations(written(folder, content))
+
+
+def said(folder: Path, fields: dict[str, Any]) -> Verdict | None:
+    """What an entry with these fields says."""
+    entries = read(folder, {"a": {"Tom sleeps.": fields, "Tom eats.": WHO, "Tom drinks.": WHO}}).entries["a"]
+    assert entries is not None
+    return entries[0].verdict
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        (WHO, CONFUSING),
+        ({"types": ["entity omission"], "questions": "Who is Tom?"}, CONFUSING),
+        ({"types": "Entity Omission", "questions": ["Who is Tom?"], "more": 7}, CONFUSING),
+        ({"questions": "Who?", "types": "entity omission, CAUSAL omission"}, BOTH),
+        ({"questions": ["Who?", "Why?"], "types": ["entity", "causal", "Entity omission."]}, BOTH),
+        ({"questions": "Who?", "types": "entity omission/causal omission"}, BOTH),
+        ({"questions": None, "types": "discontinuity"}, ("discontinuity",)),
+        ({"types": ["language"]}, ("language",)),
+        ({"questions": "Who?", "types": None}, ()),
+        ({"questions": "Who?"}, ()),
+        ({"questions": "Who?", "types": ["plot hole", "salience"]}, ("salience",)),
+        ({"questions": "", "types": "plot hole"}, ()),
+    ],
+)  # fmt: skip
+def test_what_confuses_is_read_in_any_form(
+    tmp_path: Path, fields: dict[str, Any], expected: Verdict | tuple[str, ...]
+) -> None:
+    found = said(tmp_path, fields)
+    assert found is not None
+    assert found.confusing
+    if isinstance(expected, Verdict):
+        assert found == expected
+    else:
+        assert found.types == expected
+    assert found.unknown == (("plot hole",) if "plot hole" in str(fields) else ())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        NOTHING,
+        {"questions": "", "types": []},
+        {"questions": [], "types": ""},
+        {"questions": "No confusion", "types": ["No Confusion"]},
+        {"questions": "no confusion.", "types": None},
+        {"questions": None, "types": "NO CONFUSION"},
+        {"questions": ["None"], "types": ["none"]},
+        {"questions": "N/A", "types": "n/a"},
+    ],
+)
+def test_no_confusion_is_none_wherever_it_is_listed(tmp_path: Path, fields: dict[str, Any]) -> None:
+    assert said(tmp_path, fields) == CLEAR
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"questions": "Who is Tom?", "types": ["no confusion"]},
+        {"questions": "No confusion", "types": ["salience"]},
+        {"questions": None, "types": ["salience", "No confusion"]},
+        {"questions": "No confusion", "types": "plot hole"},
+    ],
+)
+def test_what_contradicts_itself_is_no_verdict(tmp_path: Path, fields: dict[str, Any]) -> None:
+    assert said(tmp_path, fields) is None
+
+
+@pytest.mark.parametrize(
+    ("content", "every"),
+    [
+        ({"a": {"S.": WHO}}, False),
+        ({"a": None, "b": {"S.": WHO, "T.": WHO, "U.": NOTHING}}, False),
+        ({"a": None}, False),
+        ({"a": {}}, False),
+        ({"a": {"S.": {"questions": "No confusion", "types": ["No confusion"]}}}, False),
+        ({"a": {"S.": {"sentence_num": 1, "sentence": "S.", **NOTHING}, "T.": {"sentence_num": 2, **WHO}}}, True),
+        ({"a": {"S.": {"types": "salience", "questions": None, "sentence_num": 1}}}, True),
+        ({"a": {"S.": NOTHING, "T.": WHO}, "b": {"U.": NOTHING}}, True),
+    ],
+)
+def test_the_entries_tell_the_format(tmp_path: Path, content: dict[str, Any], every: bool) -> None:
+    assert read(tmp_path, content).every is every
+
+
+PERSONS = {"a": {"summary": "Tom sleeps.", "singles": [{"span": "Tom"}], "relations": []}}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (PERSONS, 'the id "a", "summary": there is a text where an object with questions'),
+        ([1], "there is a list where an object of annotations"),
+        ({}, "an empty object"),
+        ({"a": [WHO]}, 'the id "a" has a list'),
+        ({"a": "Tom sleeps."}, 'the id "a" has a text'),
+        ({"a": {"S.": None}}, "there is nothing where"),
+        ({"a": {"S.": {"verdict": "confusing"}}}, "there is an object where an object with questions and types"),
+        ({"a": {"S.": {"questions": 7, "types": []}}}, "questions is a number"),
+        ({"a": {"S.": {"questions": "Who?", "types": [["salience"]]}}}, "types is a list"),
+        ({"\x1b[31m" + "x" * 999: 7}, '…" has a number'),
+        (b'{"a": {"S.": {}, "S.": {}}}', '"S." stands twice'),
+        (b'{"a": NaN}', "NaN is no number"),
+        (b"\xff\xfe\x00", "cannot be read as JSON"),
+        (b"[" * 1_000_000, "cannot be read as JSON"),
+        (b'{"a": ' + b"9" * 10_000 + b"}", "cannot be read as JSON"),
+    ],
+)
+def test_what_has_neither_format_is_refused(tmp_path: Path, content: object, said: str) -> None:
+    with pytest.raises(UsageError, match=r"file\.json") as error:
+        read(tmp_path, content)
+    assert said in str(error.value)
+    assert "\x1b" not in str(error.value)
+    assert len(str(error.value)) < 400 + len(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (PERSONS, 'the id "a" has an object where a text was expected'),
+        ({"a": 7}, 'the id "a" has a number'),
+        (["Tom sleeps."], "there is a list where an object of summaries"),
+        (b'{"a": "x", "a": "y"}', '"a" stands twice'),
+    ],
+)
+def test_what_is_no_file_of_summaries_is_refused(tmp_path: Path, content: object, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        read_summaries(written(tmp_path, content))
+    assert said in str(error.value)
+    with pytest.raises(UsageError, match="cannot be read: No such file"):
+        read_summaries(str(tmp_path / "no.json"))
+
+
+def test_summaries_are_read_as_documents_are(tmp_path: Path) -> None:
+    content = {"7": "One.\r\nTwo.", "": None, "a b\u2028c": "\x1b[2Jhidden\x00", "x": " "}
+    assert read_summaries(written(tmp_path, content)).texts == {
+        "7": "One.\nTwo.",
+        "": "",
+        "a b\u2028c": "hidden ",
+        "x": " ",
+    }
+
+
+TEXT = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there. Nobody hears the sea."
+
+
+def placed(*sentences: str | tuple[str, Verdict | None], text: str = TEXT, every: bool = False) -> Placed:
+    """What entries come to, each confusing unless it says otherwise."""
+    entries = [Entry(one, CONFUSING) if isinstance(one, str) else Entry(*one) for one in sentences]
+    return place(entries, statements_of(text), every=every)
+
+
+def confused(found: Placed) -> list[int]:
+    return [number for number, one in found.verdicts.items() if one.confusing]
+
+
+def test_sentences_are_found_by_their_words() -> None:
+    assert len(statements_of(TEXT)) == 3
+    found = placed("Dr. Ada\n Snow  eats his bread there.", "nobody hears the sea")
+    assert confused(found) == [2, 3]
+    assert (found.elsewhere, found.lost) == (0, 0)
+    assert [one.confusing for one in found.said] == [True, True, False]
+
+
+def test_parts_of_a_sentence_count_as_they_are_annotated() -> None:
+    found = placed("Dr.", "Ada Snow eats his bread there.")
+    assert confused(found) == [2]
+    assert [one.confusing for one in found.said] == [True, True, False, False]
+    assert found.elsewhere == 2
+    same = placed("Ada Snow eats", "Snow eats his bread there.", "Dr. Ada Snow eats his bread there.")
+    assert sum(one.confusing for one in same.said) == 1, "parts that overlap are the same"
+    assert len(same.said) == 3
+
+
+def test_an_entry_over_several_sentences_counts_once() -> None:
+    both = "Tom sleeps in the tower. Dr. Ada Snow eats his bread there."
+    found = placed(both)
+    assert confused(found) == [2], "the one with the largest part of it"
+    assert [one.confusing for one in found.said] == [True, False]
+    clear = placed((both, CLEAR), every=True)
+    assert clear.verdicts == {1: CLEAR, 2: CLEAR}
+    assert (len(clear.said), clear.unjudged) == (1, 1)
+
+
+def test_what_is_not_there_stands_for_a_sentence_of_which_nothing_is_said() -> None:
+    found = placed("Tom sleeps in the tower.", "The dragon wakes.", ("It rains.", CLEAR))
+    assert found.lost == 2
+    assert [one.confusing for one in found.said] == [True, True, False]
+    assert list(found.verdicts) == [1], "nobody knows which of the others it is about"
+    many = placed(*(f"The dragon wakes {n} times." for n in range(9)))
+    assert [one.confusing for one in many.said] == [True] * 3
+    assert many.lost == 9
+
+
+def test_what_has_no_entry_is_clear_or_not_judged() -> None:
+    assert placed(TEXT[:24]).unjudged == 0
+    every = placed(TEXT[:24], every=True)
+    assert (len(every.said), every.unjudged) == (1, 2)
+    open_ = placed((TEXT[:24], None))
+    assert (len(open_.said), open_.unjudged, open_.undecided) == (2, 1, 1)
+    assert sorted(open_.verdicts) == [2, 3]
+
+
+def test_an_entry_on_a_sentence_that_is_repeated_counts_once() -> None:
+    text = "Tom sleeps. Tom sleeps. Tom sleeps."
+    assert confused(placed("Tom sleeps.", text=text)) == [1]
+    assert confused(placed("Tom sleeps.", "Tom  sleeps!", text=text)) == [1, 2]
+
+
+def test_headings_are_no_sentences() -> None:
+    text = "# The Tower\n\nTom sleeps in the tower. Nobody hears the sea."
+    assert len(placed(text=text).said) == 2
+    assert confused(placed("# The Tower\n\nTom sleeps in the tower.", text=text)) == [2]
+    short = "# The Very Old Tower\n\nTom sleeps. Nobody hears the sea."
+    assert confused(placed("The Very Old Tower\n\nTom sleeps.", text=short)) == [2]
+    assert placed("The Very Old Tower", text=short).lost == 1
+
+
+_pieces = st.text("ab .", max_size=12)
+
+
+@_HOSTILE
+@given(
+    st.text("ab .\n", max_size=60),
+    st.lists(st.tuples(_pieces, st.sampled_from([CLEAR, CONFUSING, None])), max_size=8),
+    st.booleans(),
+)
+def test_whatever_is_annotated_adds_up(text: str, entries: list[tuple[str, Verdict | None]], every: bool) -> None:
+    found = placed(*entries, text=text, every=every)
+    statements = statements_of(text)
+    assert set(found.verdicts) <= {one.id for one in statements}
+    claims = sum(verdict is CONFUSING for _, verdict in entries)
+    assert sum(one.confusing for one in found.said) <= claims
+    assert not statements or every or found.undecided or len(found.said) >= 1
+    whole = len(found.said) + found.unjudged
+    assert abs(whole - len(statements)) <= len(entries) * len(statements)
+    if not found.elsewhere:
+        assert whole == len(statements)

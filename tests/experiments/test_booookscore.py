@@ -1,0 +1,382 @@
+"""The experiment on coherence: its tables by hand, the published figures, and judges behind a server."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+
+from redraft import Limits, Store
+from redraft.drafting import resume
+from redraft.errors import RunError, UsageError
+from redraft.experiments.annotations import (
+    CLEAR,
+    Annotations,
+    Entry,
+    Summaries,
+    Verdict,
+    read_annotations,
+    read_summaries,
+)
+from redraft.experiments.bench import Bench
+from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, judged, measured
+from redraft.experiments.booookscore_tables import coherence_report
+from redraft.experiments.bootstrap import spread_of_mean
+from redraft.experiments.report import Report
+from redraft.experiments.tables import Table
+from redraft.text import tokens
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.experiments.made import rows
+from tests.experiments.world import answer, sent, serving
+from tests.judges import seen_on, told
+
+DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data") / "booookscore"
+NOBODY = CoherenceDesign()
+WHO = Verdict(True, ("entity omission",), questions=("Who?",))
+
+
+def outcome_of(
+    texts: Mapping[str, str], entries: Mapping[str, tuple[Entry, ...] | None], *, every: bool = False
+) -> CoherenceOutcome:
+    return measured(Summaries("s.json", texts), Annotations("a.json", every, entries), NOBODY)
+
+
+def table(report: Report, name: str) -> Table:
+    return next(one for one in report.tables if one.name == name)
+
+
+def test_the_score_is_a_mean_over_summaries_of_shares() -> None:
+    texts = {
+        "a": "One sleeps. Two sleep.",
+        "b": "One eats. Two eat. Three eat. Four eat.",
+        "c": "All is well.",
+        "d": "",
+    }
+    entries = {
+        "a": (Entry("One sleeps.", WHO), Entry("Two sleep.", CLEAR)),
+        "b": (Entry("Two eat.", Verdict(True, ("salience", "entity omission"), ("plot hole",))),
+              Entry("Three eat.", Verdict(True, questions=("Why?",)))),
+        "e": (Entry("Gone.", WHO),),
+    }  # fmt: skip
+    report = coherence_report(outcome_of(texts, entries))
+    scores = table(report, "scores")
+    found = rows(scores, "BooookScore", "score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
+    score = (1 / 2 + 2 / 4 + 1) / 3
+    assert found == [(pytest.approx(100 * score), pytest.approx(score), 3, 4, 7, 7, 0, 3)]
+    types = table(report, "types")
+    assert rows(types, "sentences", "% of sentences", type="entity omission") == [(2, pytest.approx(200 / 7))]
+    assert rows(types, "sentences", type="duplication") == [(0,)]
+    assert rows(types, "sentences", type="another type") == rows(types, "sentences", type="untyped") == [(1,)]
+    assert len(types.rows) == 10
+    aside = {row[1]: row[3] for row in table(report, "aside").rows}
+    assert aside == {
+        "summaries without a sentence": 1,
+        "summaries that the annotations list no sentence of": 1,
+        "annotated summaries that the file of summaries does not have": 1,
+        "types that the paper does not have": 1,
+    }
+    status = {item["id"]: (item["status"], item["score"]) for item in report.items}
+    assert status == {"a": ("scored", 0.5), "b": ("scored", 0.5), "c": ("scored", 1), "d": ("not applicable", None)}
+    assert [one.name for one in report.tables] == ["scores", "types", "lengths", "aside"], "nothing was asked"
+
+
+def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
+    texts = {"a": "One sleeps. Two sleep.", "b": "One eats.", "c": "Two eat."}
+    report = coherence_report(outcome_of(texts, {"a": (Entry("One sleeps.", WHO),), "b": None}, every=True))
+    names = ("score", "summaries", "of", "sentences", "judged", "unjudged", "confused")
+    assert rows(table(report, "scores"), *names) == [(0.0, 1, 3, 4, 1, 3, 1)]
+    assert "3 sentences were not judged" in table(report, "scores").basis
+    assert [item["status"] for item in report.items] == ["scored", "unjudged", "unjudged"]
+    assert rows(table(report, "aside"), "number") == [(2,)]
+
+
+def test_annotations_of_other_summaries_are_refused() -> None:
+    with pytest.raises(UsageError, match='none of the ids of the summaries, such as "a"'):
+        outcome_of({"a": "One sleeps."}, {"b": None})
+    other = {"a": (Entry("Two sleep.", WHO), Entry("Three sleep.", WHO), Entry("One sleeps.", WHO))}
+    with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
+        outcome_of({"a": "One sleeps."}, other)
+
+
+def test_lengths_are_means_over_summaries_with_sentences() -> None:
+    texts = {"a": "One two three four. One two three five.", "b": "One two.", "c": " ", "d": "---"}
+    report = coherence_report(outcome_of(texts, {"a": None}))
+    names = ("summaries", "words", "sentences", "% repeated trigrams")
+    # "one two three" occurs twice among eight runs, seven of them different; "b" has none that is repeated.
+    assert rows(table(report, "lengths"), *names) == [(2, 5, 1.5, pytest.approx(100 * (1 / 7 + 0) / 2))]
+
+
+def test_without_the_vocabulary_tokens_are_estimated_and_said_to_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tokens, "_load", lambda name: None)
+    report = coherence_report(outcome_of({"a": "One sleeps."}, {"a": None}))
+    assert "estimate: estimated, and rather too many" in table(report, "lengths").caption
+    assert report.settings["tokenizer"] == "estimate"
+
+
+def test_the_bootstrap_is_that_of_the_mean() -> None:
+    draw = Random(1)
+    scores = [draw.gauss(0.8, 0.1) for _ in range(400)]
+    spread = spread_of_mean(scores)
+    assert spread is not None
+    assert spread.sd == pytest.approx(stdev(scores) / 20, rel=0.1)
+    assert spread.high - spread.low == pytest.approx(2 * 1.96 * spread.sd, rel=0.1)
+    assert spread.low < fmean(scores) < spread.high
+    assert spread_of_mean(scores[::-1]) == spread, "whatever the order"
+    assert spread_of_mean([0.5]) is None, "one summary says nothing of others"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+@pytest.mark.parametrize(
+    ("name", "score", "repeated", "sd"),
+    [("gpt4-2048-hier", 89.1, 4.2, None), ("gpt4-2048-inc", 82.5, 3.4, 0.015), ("gpt4-4096-hier", 90.8, None, None)],
+)
+def test_the_published_figures_come_out_of_the_released_files(
+    name: str, score: float, repeated: float | None, sd: float | None
+) -> None:
+    """Table 2 of the paper, and its appendix G."""
+    file = read_summaries(str(DATA / "summaries" / f"{name}-cleaned.json"))
+    outcome = measured(file, read_annotations(str(DATA / "annotations" / f"{name}.json")), NOBODY)
+    report = coherence_report(outcome)
+    [(points, deviation, summaries, unjudged)] = rows(
+        table(report, "scores"), "BooookScore", "sd", "summaries", "unjudged"
+    )
+    assert points == pytest.approx(score, abs=0.7)
+    assert (summaries, unjudged) == (100, 0)
+    assert sd is None or deviation == pytest.approx(sd, abs=0.001)
+    [(trigrams,)] = rows(table(report, "lengths"), "% repeated trigrams")
+    assert repeated is None or trigrams == pytest.approx(repeated, abs=1)
+    assert not outcome.systems[0].aside["lost"]
+    assert not outcome.systems[0].aside["unknown"]
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
+def test_the_other_format_is_read_too() -> None:
+    file = read_summaries(str(DATA / "summaries" / "gpt4-2048-hier-cleaned.json"))
+    annotations = read_annotations(str(DATA / "annotations" / "gpt4-2048-hier.v2.json"))
+    assert annotations.every
+    readings = measured(file, annotations, NOBODY).systems[0].readings.values()
+    assert sum(len(one.said) for one in readings) == sum(len(one or ()) for one in annotations.entries.values())
+    assert sum(one.confused for one in readings) == 267, "263 with questions, and 4 with types alone"
+    with pytest.raises(UsageError, match="an object with questions and types"):
+        read_annotations(str(DATA / "human" / "summary-gpt4-4096-hier.json"))
+
+
+TEXTS = {
+    "clear": told(1, 2, 3, 4),
+    "twice": f"{told(1, 2, 3)} {told(2)}",
+    "two names": f"{told(5, 6)} {told(wrong={5: 'Bob'})}",
+    "empty": "",
+    "long": f"{told(*range(10, 34))} {told(11)}",
+}
+SCORES = {"clear": 1.0, "twice": 3 / 4, "two names": 2 / 3, "empty": None, "long": 24 / 25}
+CALLS = 3 + 3
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with serving() as running:
+        yield running
+
+
+class Lab:
+    def __init__(self, folder: Path, url: str) -> None:
+        self.folder = folder
+        self.design = CoherenceDesign(("openai:x",), base_url=url)
+        self.texts = dict(TEXTS)
+        self.annotations: Annotations | None = None
+
+    async def run(self, limits: Limits | None = None, **changes: Any) -> CoherenceOutcome:
+        outcome = measured(Summaries("s.json", self.texts), self.annotations, replace(self.design, **changes))
+        with Store(self.folder / "redraft.db") as store:
+            return await judged(outcome, Bench(store, limits or Limits()))
+
+
+def scores(outcome: CoherenceOutcome, at: int = -1) -> dict[str, float | None]:
+    return {key: one.score for key, one in outcome.systems[at].readings.items()}
+
+
+async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run()
+    assert outcome.complete
+    assert scores(outcome) == pytest.approx(SCORES)
+    assert len(server.seen) == CALLS
+    report = coherence_report(outcome)
+    types = table(report, "types")
+    assert rows(types, "sentences", type="duplication") == [(2,)]
+    assert rows(types, "sentences", type="inconsistency") == [(1,)]
+    [item] = [item for item in report.items if item["id"] == "two names"]
+    assert item["confusing"] == [
+        {
+            "number": 3,
+            "sentence": "The keeper number 5 is called Bob.",
+            "types": ["inconsistency"],
+            "questions": ["Is keeper number 5 called Bob or Tom5?"],
+        }
+    ]
+    assert rows(table(report, "cost"), "sentences", "calls", "cached") == [(36, CALLS, 0)]
+    assert table(report, "failures").rows == ()
+
+
+async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.design = replace(lab.design, judges=("openai:x", "openai:y"))
+    first = coherence_report(await lab.run()).files()
+    assert Counter(seen.model for seen in server.seen) == {"x": CALLS, "y": CALLS}
+    assert coherence_report(await lab.run()).files() == first
+    assert len(server.seen) == 2 * CALLS
+    with Store(tmp_path / "redraft.db") as store:
+        runs = store.runs.latest(9)
+        assert [run.kind for run in runs] == ["booookscore"] * 2, "one for each judge, found again"
+        assert {run.status for run in runs} == {"done"}
+        assert {tuple(run.prompt_hashes) for run in runs} == {("find_confusion",)}
+
+
+async def test_a_summary_that_is_new_is_all_that_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    await lab.run()
+    lab.texts["new"] = told(7, 8)
+    assert scores(await lab.run())["new"] == 1
+    assert len(server.seen) == CALLS + 1
+
+
+async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.design = replace(lab.design, judges=("openai:x", "openai:y"), batch=1)
+    most = 2 * sum(len(re.findall("keeper", text)) for text in TEXTS.values())
+    outcome = await lab.run(Limits(max_calls=20))
+    assert outcome.stopped is not None
+    assert not outcome.complete
+    assert len(server.seen) == 20
+    report = coherence_report(outcome)
+    assert "stopped: --max-calls 20 is used up" in report.to_markdown()
+    assert {item["status"] for item in report.items} == {"scored", "not made", "not applicable"}
+    assert all(item["score"] is None for item in report.items if item["status"] != "scored")
+    assert table(report, "failures").rows == (), "what was not made has not failed"
+    await lab.run(Limits(max_calls=20))
+    assert len(server.seen) == 20
+    done = await lab.run(Limits(max_calls=200))
+    assert done.complete
+    with Store(tmp_path / "redraft.db") as store:
+        assert {run.status for run in store.runs.latest(9)} == {"done"}
+    assert scores(done, 0) == scores(done, 1) == pytest.approx(SCORES)
+    assert len(server.seen) == most
+    assert max(sent(server).values()) == 1
+
+
+async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
+    tmp_path: Path, server: ChatServer
+) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    lab.texts = {f"s{n}": told(3 * n, 3 * n + 1, 3 * n + 2) for n in range(1, 13)}
+    outcome = await lab.run(Limits(max_calls=18, concurrency=2), batch=1)
+    assert sum(score == 1 for score in scores(outcome).values()) >= 18 // 3 - 1
+
+
+async def test_a_repetition_keeps_to_the_limits_that_it_is_given(tmp_path: Path) -> None:
+    with serving(latency=lambda *_: 0.05) as server:
+        lab = Lab(tmp_path, server.base_url)
+        await lab.run(Limits(max_calls=1, concurrency=8))
+        assert (await lab.run(Limits(concurrency=1))).complete
+        assert server.peak == 1
+
+
+async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) -> None:
+    broken = True
+
+    def script(seen: Seen) -> str | Answer | Fault:
+        sheet = seen_on(seen)
+        if broken and "called Bob" in sheet.within("summary"):
+            return Fault("status", status=400, message="No.")
+        said = answer(seen)
+        if broken and "number 33" in sheet.within("summary") and isinstance(said, str):
+            entries = json.loads(said)["sentences"]
+            return json.dumps({"sentences": [one for one in entries if one["id"] not in (3, 14)]})
+        return said
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run()
+        assert not outcome.complete
+        assert scores(outcome) == pytest.approx({**SCORES, "two names": None, "long": 22 / 23})
+        report = coherence_report(outcome)
+        status = {item["id"]: (item["status"], item["unjudged"]) for item in report.items}
+        assert status["two names"] == ("failed", 3)
+        assert status["long"] == ("scored", 2)
+        failures = rows(table(report, "failures"), "code", "summaries", "the first", "unjudged")
+        assert failures == [("unjudged", 1, "two names", 3), ("unjudged", 1, "long", 2)]
+        assert "2 failed, wholly or in part; 5 sentences were not judged" in table(report, "scores").basis
+        broken = False
+        before = len(server.seen)
+        done = await lab.run()
+        assert done.complete
+        assert scores(done) == pytest.approx(SCORES)
+        assert len(server.seen) == before + 2
+
+
+async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    again, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
+    lab.texts.pop("long")
+    # Of two copies the entry speaks of the first, and the judge of the second.
+    entries = {"clear": again, "twice": again, "two names": bob}
+    lab.annotations = Annotations("a.json", False, {key: (Entry(text, WHO),) for key, text in entries.items()})
+    outcome = await lab.run()
+    assert [system.name for system in outcome.systems] == ["a.json", "openai:x"]
+    agreement = table(coherence_report(outcome), "agreement")
+    names = ("sentences", "equal", "precision", "recall", "confused", "by the annotations")
+    assert rows(agreement, *names) == [(11, pytest.approx(8 / 11), 0.5, pytest.approx(1 / 3), 2, 3)]
+    chance = (2 * 3 + 9 * 8) / 11**2
+    assert rows(agreement, "kappa") == [(pytest.approx((8 / 11 - chance) / (1 - chance)),)]
+    lab.annotations = Annotations("a.json", False, {"clear": None})
+    lab.texts = {"clear": TEXTS["clear"]}
+    [row] = rows(table(coherence_report(await lab.run()), "agreement"), "equal", "kappa", "precision", "recall")
+    assert row == (1.0, None, None, None), "nothing to divide by"
+
+
+async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_path: Path, server: ChatServer) -> None:
+    lab = Lab(tmp_path, server.base_url)
+    with pytest.raises(UsageError, match="is named twice"):
+        await lab.run(judges=("openai:x", "openai:x"))
+    with pytest.raises(UsageError, match="there is no model 'x'"):
+        await lab.run(judges=("openai:y", "x"))
+    with pytest.raises(UsageError, match="the prompt does not fit into a window of 100 tokens"):
+        await lab.run(context_tokens=100)
+    with pytest.raises(UsageError, match="the price of openai:x is not known"):
+        await lab.run(Limits(max_cost=1))
+    lab.texts = {"a": "", "b": "---"}
+    with pytest.raises(UsageError, match="no summary has a sentence"):
+        await lab.run()
+    assert server.seen == []
+
+
+async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
+    whole, read = told(*range(1, 400)), list[str]()
+
+    def script(seen: Seen) -> str:
+        sheet = seen_on(seen)
+        read.append(sheet.within("summary"))
+        return json.dumps({"sentences": [{"id": n, "questions": [], "types": ["No confusion"]} for n in sheet.numbers]})
+
+    with serving(script) as server:
+        lab = Lab(tmp_path, server.base_url)
+        lab.texts = {"book": whole}
+        assert scores(await lab.run(batch=100)) == {"book": 1}
+        assert {*read} == {whole}, "it is never read in stretches"
+
+
+async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
+    outcome = await Lab(tmp_path, server.base_url).run()
+    run = outcome.systems[0].run
+    assert run is not None
+    with Store(tmp_path / "redraft.db") as store, pytest.raises(RunError, match="part of an experiment") as error:
+        await resume(run, store=store)
+    assert "redraft experiment booookscore" in error.value.hint
