@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen, summarizer
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import story
 
@@ -60,7 +61,7 @@ class Faulty:
 def plain_summary(folder: Path, book: Path, strategy: str) -> str:
     folder.mkdir()
     with ChatServer() as server:
-        done = Command(folder, server.base_url).run(
+        done = Inside(folder, server.base_url).run(
             "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--quiet"
         )
     assert done.code == 0, done.err
@@ -90,7 +91,7 @@ def test_a_run_through_http(tmp_path: Path, book: Path, strategy: str) -> None:
 def test_faults_on_the_way_change_nothing_but_the_time(tmp_path: Path, book: Path, strategy: str) -> None:
     undisturbed = plain_summary(tmp_path / "undisturbed", book, strategy)
     with ChatServer(Faulty(FAULTS)) as server:
-        done = Command(tmp_path, server.base_url).run(
+        done = Inside(tmp_path, server.base_url).run(
             "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--timeout", "2"
         )
         met = [seen.fault or seen.status for seen in server.seen]
@@ -104,7 +105,7 @@ def test_faults_on_the_way_change_nothing_but_the_time(tmp_path: Path, book: Pat
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_useless_reply_is_asked_for_again(tmp_path: Path, book: Path, strategy: str) -> None:
     with ChatServer(Faulty(USELESS)) as server:
-        done = Command(tmp_path, server.base_url).run(
+        done = Inside(tmp_path, server.base_url).run(
             "summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json"
         )
 
@@ -125,7 +126,7 @@ def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: P
         return reply
 
     with ChatServer(refuse_one) as server:
-        command = Command(tmp_path, server.base_url)
+        command = Inside(tmp_path, server.base_url)
         done = command.run("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--json")
         assert done.code == 3, done.err
         result = done.json
@@ -142,7 +143,7 @@ def test_a_refused_chunk_is_left_out_named_and_tried_again_on_resume(tmp_path: P
 def test_a_wrong_key_stops_at_once_and_says_what_to_do(tmp_path: Path, book: Path) -> None:
     fault = Fault("status", status=401, message="Incorrect API key provided: sk-test-0123456789abcdef.")
     with ChatServer(lambda seen: fault) as server:
-        done = Command(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
+        done = Inside(tmp_path, server.base_url).run("summarize", str(book), *MODEL, *SMALL)
         requests = len(server.seen)
 
     assert done.code == 1
@@ -159,7 +160,7 @@ def test_killed_and_resumed_it_asks_nothing_twice(tmp_path: Path, book: Path, st
     undisturbed = plain_summary(tmp_path / "undisturbed", book, strategy)
 
     with ChatServer(latency=lambda prompt, completion, index: 0.05) as server:
-        command = Command(tmp_path, server.base_url)
+        command = Inside(tmp_path, server.base_url)
         process = command.start("summarize", str(book), *MODEL, *SMALL, "--strategy", strategy, "--concurrency", "4")
         while len(server.answered) < after:
             assert process.poll() is None
@@ -183,7 +184,7 @@ def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
     other = tmp_path / "other.md"
     other.write_text(story(250).text.replace("keeper", "warden"), "utf-8")
     with ChatServer(latency=lambda prompt, completion, index: 0.01) as server:
-        command = Command(tmp_path, server.base_url)
+        command = Inside(tmp_path, server.base_url)
         processes = [
             command.start("summarize", str(path), *MODEL, *SMALL, "--strategy", strategy, "--json")
             for path in (book, other)
@@ -201,7 +202,7 @@ def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
 
 def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: Path) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 5.0) as server:
-        command = Command(tmp_path, server.base_url)
+        command = Inside(tmp_path, server.base_url)
         process = command.start("summarize", str(book), *MODEL, *SMALL)
         while not server.seen:
             assert process.poll() is None
@@ -223,7 +224,7 @@ def test_the_checkpoints_do_not_grow_with_the_document(tmp_path: Path) -> None:
         folder.mkdir()
         (folder / "book.md").write_text(story(sentences).text, "utf-8")
         with ChatServer() as server:
-            done = Command(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
+            done = Inside(folder, server.base_url).run("summarize", "book.md", *MODEL, *SMALL, "--json")
         assert done.code == 0, done.err
         with sqlite3.connect(folder / "redraft.checkpoints.db") as database:
             bytes_, steps = database.execute(
@@ -240,7 +241,7 @@ def test_a_budget_in_money_is_kept(tmp_path: Path, book: Path) -> None:
     prices = tmp_path / "prices.toml"
     prices.write_text('[prices]\n"gpt-4o-mini" = { prompt = 100.0, completion = 400.0 }\n')
     with ChatServer() as server:
-        command = Command(tmp_path, server.base_url)
+        command = Inside(tmp_path, server.base_url)
         done = command.run(
             "summarize", str(book), *MODEL, *SMALL, "--prices", str(prices), "--max-cost", "1.0", "--json"
         )
@@ -264,7 +265,7 @@ def test_the_order_in_which_replies_come_does_not_matter(tmp_path: Path, book: P
         folder.mkdir()
         chance = random.Random(seed)
         with ChatServer(latency=lambda prompt, completion, index, chance=chance: chance.uniform(0, 0.1)) as server:
-            done = Command(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
+            done = Inside(folder, server.base_url).run("summarize", str(book), *MODEL, *SMALL, "--quiet")
         assert done.code == 0, done.err
         outcomes.add(done.out)
 

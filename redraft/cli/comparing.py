@@ -30,7 +30,7 @@ in both orders, or the budget is used up.
 @click.argument("source")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@options.judge_options
+@options.panel_options
 @options.repeat
 @options.model_options
 @options.limit_options

@@ -18,6 +18,7 @@ Examples:
   redraft evaluate book.txt - --model openai:gpt-5-mini --repeat 3 < summary.md
   redraft evaluate book.txt summary.md --judge openai:a --judge openai:b --judge openai:c
   redraft evaluate book.txt summary.md --metric keyfact_recall --metric faithfulness
+  redraft evaluate book.txt summary.md --metric booookscore --metric statistics
   redraft evaluate book.txt answer.md --metric keyfact_recall --query "Why ...?"
 \b
 The exit code is 3 when a metric could not be judged, or the budget is used up.
@@ -29,6 +30,7 @@ Examples:
   redraft refine book.txt summary.md --goal coverage=0.9 --goal consistency=0.95 --rounds 6
   redraft refine book.txt summary.md --model openai:gpt-5-mini --judge openai:gpt-5 -o better.md
   redraft refine book.txt summary.md --goal keyfact_recall=0.5 --goal faithfulness=0.9
+  redraft refine book.txt summary.md --goal booookscore=0.9 --goal coverage=0.7
   redraft refine book.txt summary.md --review
 \b
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is

@@ -32,6 +32,7 @@ Examples:
   redraft evaluate book.txt summary.md
   redraft compare book.txt summary.md other.md
   redraft refine book.txt summary.md --goal coverage=0.8 --goal consistency=0.9
+  redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
   redraft resume 3fa2c1d0

@@ -98,13 +98,14 @@ judge_base_url = option(
     "--judge-base-url", metavar="URL", help="OpenAI-compatible server of the judges, where it is another."
 )
 
+_PANEL = "Model that judges, in place of --model; several decide by majority."
+panel_options = together(option("--judge", multiple=True, metavar="NAME", help=_PANEL), judge_base_url)
 judge_options = together(
     option(
         "--judge",
         multiple=True,
         metavar="NAME",
-        help="Model that judges, in place of --model; several decide by majority. The first asks the questions and"
-        " finds the key facts.",
+        help=f"{_PANEL} The first asks the questions and finds the key facts.",
     ),
     judge_base_url,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +13,7 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Confused, Proofreader
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Evidence, Finding, Task
+from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.evaluators.base import Case, Sitting, concluded
 from redraft.evaluators.consensus import majority
 from redraft.prompts.coherence import ERROR_TYPES, ErrorType
@@ -38,6 +39,9 @@ _WHAT_TO_DO: dict[ErrorType, tuple[Task, str]] = {
 """By type what a revision does, those first that settle the others: a sentence that is dropped leaves nothing open."""
 _UNCLEAR: tuple[Task, str] = ("clarify", "This leaves a reader with the question. Answer it, as the document has it.")
 _UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain words.")
+# A name, but for the first word of a question, which is written like one.
+_WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
+_NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
 # What has to be looked up in the document.
 _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
@@ -151,14 +155,25 @@ def _task(one: Confused) -> tuple[Task, str]:
 def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evidence | None:
     """The place of the document that is nearest to what a reader would ask.
 
-    Who or what something is stands where the document speaks most of it; all else, where it tells of the same as the
-    sentence.
+    Who somebody is stands where the document first names them, or else where it speaks most of what is asked; all else,
+    where it tells of the same as the sentence.
     """
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
-    sought = [question] if "entity omission" in one.types else []
-    for text in (*sought, f"{question} {around}"):
+    about = "entity omission" in one.types
+    if about and (first := _first_named(question, desk)):
+        return desk.place(first)
+    for text in (*([question] if about else []), f"{question} {around}"):
         if near := desk.evidence(text, wide=False):
             return desk.place(near[0])
+    return None
+
+
+def _first_named(question: str, desk: EvidenceDesk) -> Span | None:
+    """The passage in which the document first has a name that the question has."""
+    for name in _NAME.findall(question):
+        at = desk.document.text.find(name)
+        if at >= 0 and (holding := desk.passages.holding(Span(at, at + len(name)))):
+            return holding[0].span
     return None
 
 

@@ -1,4 +1,4 @@
-"""Preference: which of two summaries is better, overall and in detail, structure and logic (BooookScore, M.4).
+"""Preference: which of two summaries is better, overall and in detail, structure and logic (BooookScore, appendix C).
 
 A judge is asked twice, with each of the two in the first place, for judges prefer a place too. Where both replies name
 the same summary, that is the verdict. A summary in one order and a tie in the other is a tie that leans to it. Where

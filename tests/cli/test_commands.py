@@ -17,6 +17,7 @@ import pytest
 
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import SAMPLE, story
 
@@ -48,12 +49,13 @@ USAGE_KEYS = {
 @pytest.fixture
 def command(tmp_path: Path) -> Command:
     (tmp_path / "book.md").write_text(story(120).text, "utf-8")
-    return Command(tmp_path)
+    return Inside(tmp_path)
 
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 def test_the_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
-    done = command.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
+    process = Command(command.folder)
+    done = process.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
 
     assert done.code == 0, done.err
     assert 120 <= count_words(done.out) <= 200
@@ -137,7 +139,7 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
 def test_a_dry_run_is_an_upper_bound_on_what_is_used(command: Command) -> None:
     options = ("book.md", "--chunk-tokens", "200", "--context-tokens", "1024", "--words", "100", "--json")
     with ChatServer() as server:
-        served = Command(command.folder, server.base_url)
+        served = Inside(command.folder, server.base_url)
         planned = served.run("summarize", *options, "--model", "openai:gpt-4o-mini", "--dry-run").json
         used = served.run("summarize", *options, "--model", "openai:gpt-4o-mini").json
 
@@ -262,7 +264,7 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
     assert stopped.code == 3, stopped.err
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    assert Command(elsewhere, REDRAFT_DB=str(command.database)).run("resume", stopped.json["run"]).code == 3
+    assert Inside(elsewhere, REDRAFT_DB=str(command.database)).run("resume", stopped.json["run"]).code == 3
     chunk = tmp_path / "mine" / "summarize_chunk.md"
     chunk.write_text(chunk.read_text() + "\nPlease.")
     done = command.run("resume", stopped.json["run"])
@@ -273,8 +275,8 @@ def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_p
 
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
 def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.Signals) -> None:
-    with ChatServer(latency=lambda prompt, completion, index: 0.5) as server:
-        served = Command(command.folder, server.base_url)
+    with ChatServer(latency=lambda prompt, completion, index: 0.5 if index < 16 else 0.0) as server:
+        served = Inside(command.folder, server.base_url)
         process = served.start("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--chunk-tokens", "100")
         while not server.seen:
             assert process.poll() is None

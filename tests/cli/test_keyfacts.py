@@ -223,7 +223,7 @@ faithfulness 0.75: 4 sentences judged, 1 finding
       reason        The sentence says Bob, the passages Tom2.
       evidence      “keeper number 2 is called Tom2” (9%)
 """
-    assert judged.out.endswith(faithfulness)
+    assert f"{faithfulness}\nstatistics: " in judged.out
 
 
 def test_the_json_of_the_scores_has_every_fact_and_every_sentence(command: Inside, trees: Any) -> None:
@@ -426,7 +426,7 @@ def test_mistakes_are_told_before_anything_is_stored(
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
     command = Inside(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
-    assert "coverage, consistency, keyfact_recall or faithfulness" in helped
+    assert "coverage, consistency, keyfact_recall, faithfulness, booookscore (coherence) or statistics" in helped
     assert "[default: coverage and consistency]" in helped
     assert "ten readings of the document" in helped
     helped = command.run("keyfacts", "--help").out

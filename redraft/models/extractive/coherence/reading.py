@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import cache, lru_cache
 from typing import NamedTuple
 
@@ -44,6 +45,10 @@ class Line(NamedTuple):
     """The families of its words that say something, without names and numbers."""
     place: int
     """How many sentences of its paragraph stand before it."""
+    paragraph: int
+    """How many paragraphs stand before its own."""
+    company: int
+    """How many sentences its paragraph has."""
 
     @property
     def keys(self) -> list[str]:
@@ -59,11 +64,12 @@ class Line(NamedTuple):
 def read(summary: str) -> tuple[Line, ...]:
     """The sentences of a summary that have words, in order: the first is number 1 to those who ask about them."""
     placed = _placed(summary)
-    found = [words(text) for text, _ in placed]
+    company = Counter(paragraph for _, _, paragraph in placed)
+    found = [words(text) for text, _, _ in placed]
     shouted = _is_shouted(summary)
     marked = [
         [] if shouted else [detail for detail in details(text, of) if detail.kind == "name"]
-        for (text, _), of in zip(placed, found, strict=True)
+        for (text, _, _), of in zip(placed, found, strict=True)
     ]
     inside = {
         key
@@ -73,23 +79,30 @@ def read(summary: str) -> tuple[Line, ...]:
         for key in own_words([word.key for word in of[detail.first : detail.last + 1]])
         if key not in _opening()
     }
-    small = {word.key for (text, _), of in zip(placed, found, strict=True) for word in of if text[word.start].islower()}
+    small = {key for (text, _, _), of in zip(placed, found, strict=True) for key in _small(text, of)}
     return tuple(
-        _line(text, of, [detail for detail in there if _is_name(text, of, detail, inside, small)], place)
-        for (text, place), of, there in zip(placed, found, marked, strict=True)
+        _line(text, of, [detail for detail in there if _is_name(text, of, detail, inside, small)])._replace(
+            place=place, paragraph=paragraph, company=company[paragraph]
+        )
+        for (text, place, paragraph), of, there in zip(placed, found, marked, strict=True)
     )
 
 
-def _placed(summary: str) -> list[tuple[str, int]]:
-    """Each sentence on one line, with the number of those before it in its paragraph."""
+def _small(text: str, of: Sequence[Word]) -> Iterator[str]:
+    """The keys of the words that begin with a small letter."""
+    return (word.key for word in of if text[word.start].islower())
+
+
+def _placed(summary: str) -> list[tuple[str, int, int]]:
+    """Each sentence on one line, with the number of those before it in its paragraph, and of paragraphs before that."""
     ends = [span.end for span in paragraphs(summary)]
-    placed: list[tuple[str, int]] = []
+    placed: list[tuple[str, int, int]] = []
     paragraph, before = 0, 0
     for span in sentences(summary):
         while span.start >= ends[paragraph]:
             paragraph, before = paragraph + 1, 0
         if count_words(text := one_line(summary[span.start : span.end])):
-            placed.append((text, before))
+            placed.append((text, before, paragraph))
             before += 1
     return placed
 
@@ -128,7 +141,7 @@ def _opening() -> frozenset[str]:
     return frozenset(key for word in _OPENERS for key in keys(word))
 
 
-def _line(text: str, of: Sequence[Word], named: Sequence[Detail], place: int) -> Line:
+def _line(text: str, of: Sequence[Word], named: Sequence[Detail]) -> Line:
     found = [word.key for word in of]
     mentions = [
         Mention(detail, own)
@@ -137,4 +150,4 @@ def _line(text: str, of: Sequence[Word], named: Sequence[Detail], place: int) ->
     ]
     names = frozenset(key for mention in mentions for key in mention.own)
     topics = frozenset(family(key) for key in found if carries(key) and key not in names and not is_number(key))
-    return Line(text, tuple(of), tuple(mentions), names, topics, place)
+    return Line(text, tuple(of), tuple(mentions), names, topics, place=0, paragraph=0, company=1)
