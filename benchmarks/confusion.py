@@ -1,11 +1,12 @@
 """How far the built-in judge sees the same sentences of a summary as confusing as people do.
 
-    python -m benchmarks.confusion [--half "developed on"] [--fit]
+    python -m benchmarks.confusion [--fit]
 
-Reads booookscore/human and booookscore/annotations under $REDRAFT_DATA (by default ../shared/data). The books are
-divided into two halves by a hash of their names: the judge's signs were chosen and its weights fitted on one of them
-alone, and the other is held out. A sentence is confusing to people where what one of them marked overlaps it. With
---fit, the weights are made again and printed as redraft/models/extractive/coherence/weighing.py has them.
+Reads booookscore/human and booookscore/annotations under $REDRAFT_DATA (by default ../shared/data). A sentence is
+confusing to people where what one of them marked overlaps it. The judge's weights are fitted to what people marked, so
+every book is judged here with weights that were fitted on other books: the books are divided into ten folds by a hash
+of their names. With --fit, the weights that the judge has are made again, on all books, and printed as
+redraft/models/extractive/coherence/weighing.py has them.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import argparse
 import hashlib
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,44 +28,46 @@ from scipy.optimize import minimize
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 
 from benchmarks.common import DATA
-from redraft.models.extractive.coherence.analysis import analyse
-from redraft.models.extractive.coherence.confusion import find_confusion
+from redraft.models.extractive.coherence.analysis import Analysed, analyse
 from redraft.models.extractive.coherence.reading import read
-from redraft.models.extractive.coherence.repeats import repeats
-from redraft.models.extractive.coherence.signs import SIGNS, Sign, signs_of
-from redraft.models.extractive.coherence.weighing import DIRECTIONS, Part
-from redraft.prompts.coherence import ERROR_TYPES, ConfusionGiven, SummarySentence
+from redraft.models.extractive.coherence.signs import Sign
+from redraft.models.extractive.coherence.weighing import DIRECTIONS, Part, Weighing, Weights, chances
+from redraft.prompts.coherence import ERROR_TYPES
 
 FOLDER = Path("booookscore")
 PEOPLE = FOLDER / "human" / "summary-gpt4-4096-hier.json"
-ANNOTATED = ("gpt4-4096-hier", "gpt4-2048-hier", "gpt4-2048-inc")
-DEVELOPED, HELD_OUT = "developed on", "held out"
-HALVES = (DEVELOPED, HELD_OUT)
+GPT4 = FOLDER / "annotations" / "gpt4-4096-hier.json"
 
 # A mark of one word that stands in several places says not which sentence is meant.
 _SHORTEST_AMBIGUOUS = 2
 _RECALLS = tuple(tenth / 10 for tenth in range(1, 10))
 _RESAMPLES = 1000
 _FOLDS = 10
-_BATCH = 10
 # What each part of the judge learns to see.
 _LEARNT: Mapping[Part, frozenset[str]] = {
-    "omission": frozenset({"entity omission", "event omission", "causal omission"}),
+    "omission": frozenset({"entity omission", "event omission", "causal omission", "salience", "language"}),
     "break": frozenset({"discontinuity", "inconsistency"}),
     "repetition": frozenset({"duplication"}),
 }
-# GPT-4's annotations of the same half are a weaker guide to what is omitted. It marks next to nothing else.
-_GUIDED: Part = "omission"
-_GUIDE_WEIGHT = 0.1
 # How much the weights are held back from growing.
-_PENALTY = 10.0
+_PENALTY = 30.0
 
 Numbers = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Sentence:
+    """A sentence of a summary: what people found in it, what the judge reads off it, and whether GPT-4 marked it."""
+
+    book: str
+    labels: frozenset[str]
+    read: Analysed
+    marked: bool
+
+
+@dataclass(frozen=True)
 class Judged:
-    """A sentence of a summary: what people found in it, what the built-in judge says, and whether GPT-4 marked it."""
+    """A sentence as it is judged with weights that were fitted on other books."""
 
     book: str
     labels: frozenset[str]
@@ -72,33 +76,16 @@ class Judged:
     marked: bool
 
 
-@dataclass(frozen=True)
-class Example:
-    """A sentence to learn from: what was found in it, and its signs."""
-
-    book: str
-    labels: frozenset[str]
-    signs: tuple[float, ...]
-
-
-def half_of(book: str) -> str:
-    """Which half of the books one belongs to."""
-    return HELD_OUT if hashlib.sha256(book.encode()).digest()[0] % 2 else DEVELOPED
-
-
 @cache
-def judged(data: Path) -> tuple[Judged, ...]:
+def annotated(data: Path) -> tuple[Sentence, ...]:
     """All sentences of the summaries that people annotated."""
     people = json.loads((data / PEOPLE).read_text("utf-8"))
-    gpt4 = _annotations(data, ANNOTATED[0])
-    found: list[Judged] = []
+    gpt4 = json.loads((data / GPT4).read_text("utf-8"))
+    found: list[Sentence] = []
     for book, entry in sorted(people.items()):
-        summary = entry["summary"]
-        scored = analyse(summary)
-        flagged = _flagged(summary)
         marks = gpt4.get(book) or {}
-        for one, labels, flag in zip(scored, labels_of(summary, entry), flagged, strict=True):
-            found.append(Judged(book, labels, one.score, flag, _mark(one.line.text, marks) is not None))
+        for one, labels in zip(analyse(entry["summary"]), labels_of(entry["summary"], entry), strict=True):
+            found.append(Sentence(book, labels, one, _is_marked(one.line.text, marks)))
     return tuple(found)
 
 
@@ -129,28 +116,60 @@ def _marks(entry: Mapping[str, Any]) -> Iterator[tuple[str, Sequence[str]]]:
             yield " ".join(relation[side].split()), relation["shared_labels"]
 
 
-def _flagged(summary: str) -> list[bool]:
-    """Which sentences the judge calls confusing, asked as the proofreader asks."""
-    asked = [SummarySentence(id=number, sentence=line.text) for number, line in enumerate(read(summary), 1)]
-    verdicts: dict[int, bool] = {}
-    for at in range(0, len(asked), _BATCH):
-        for one in find_confusion(ConfusionGiven(summary=summary, sentences=asked[at : at + _BATCH])).sentences:
-            verdicts[one.id] = bool(one.is_confusing)
-    return [verdicts[one.id] for one in asked]
-
-
-def _annotations(data: Path, name: str) -> dict[str, Any]:
-    annotated: dict[str, Any] = json.loads((data / FOLDER / "annotations" / f"{name}.json").read_text("utf-8"))
-    return annotated
-
-
-def _mark(text: str, marks: Mapping[str, Any]) -> frozenset[str] | None:
-    """What GPT-4 found in a sentence, however it was cut; None where nothing."""
-    for sentence, mark in marks.items():
+def _is_marked(text: str, marks: Mapping[str, Any]) -> bool:
+    """Whether GPT-4 found a sentence confusing, however it was cut."""
+    for sentence in marks:
         known = " ".join(sentence.split())
         if known == text or (min(len(known), len(text)) > 30 and (known in text or text in known)):
-            return frozenset(mark["types"] or ())
-    return None
+            return True
+    return False
+
+
+def folds(of: Sequence[Sentence]) -> list[frozenset[str]]:
+    """The books, divided into ten parts by a hash of their names."""
+    books = sorted({one.book for one in of}, key=lambda book: hashlib.sha256(book.encode()).digest())
+    return [frozenset(books[fold::_FOLDS]) for fold in range(_FOLDS)]
+
+
+@cache
+def judged(data: Path) -> tuple[Judged, ...]:
+    """All sentences, each judged with weights that were fitted on the books of the other folds."""
+    found: list[Judged] = []
+    for fold in folds(annotated(data)):
+        weighing = fitted([one for one in annotated(data) if one.book not in fold])
+        for one in annotated(data):
+            if one.book in fold:
+                verdict = one.read._replace(chances=chances(one.read.signed.signs, weighing))
+                found.append(Judged(one.book, one.labels, verdict.score, verdict.confuses, one.marked))
+    return tuple(found)
+
+
+def fitted(of: Sequence[Sentence]) -> Weighing:
+    """The weights of all parts, as what people marked in some sentences gives them."""
+    return {part: _part(part, of) for part in DIRECTIONS}
+
+
+def _part(part: Part, of: Sequence[Sentence]) -> Weights:
+    """A logistic model whose signs may only speak in the direction that is known of them."""
+    names: list[Sign] = list(DIRECTIONS[part])
+    signs = np.array([[one.read.signed.signs[name] for name in names] for one in of], dtype=float)
+    right = np.array([not _LEARNT[part].isdisjoint(one.labels) for one in of], dtype=float)
+    mean, spread = signs.mean(0), signs.std(0) + 1e-9
+    scaled = (signs - mean) / spread
+
+    def loss(at: Numbers) -> tuple[float, Numbers]:
+        sums = scaled @ at[1:] + at[0]
+        error = 1 / (1 + np.exp(-sums)) - right
+        value = float((np.logaddexp(0, sums) - right * sums).sum() + _PENALTY / 2 * (at[1:] ** 2).sum())
+        return value, np.concatenate([[error.sum()], scaled.T @ error + _PENALTY * at[1:]])
+
+    bounds = [(None, None), *((0, None) if DIRECTIONS[part][name] > 0 else (None, 0) for name in names)]
+    best = minimize(loss, np.zeros(len(names) + 1), jac=True, bounds=bounds, method="L-BFGS-B").x
+    slopes = best[1:] / spread
+    return Weights(
+        float(best[0] - (slopes * mean).sum()),
+        {name: float(slope) for name, slope in zip(names, slopes, strict=True)},
+    )
 
 
 def auc(of: Sequence[Judged]) -> float:
@@ -158,18 +177,32 @@ def auc(of: Sequence[Judged]) -> float:
     return float(roc_auc_score([bool(one.labels) for one in of], [one.score for one in of]))
 
 
+def auc_within(of: Sequence[Judged]) -> float:
+    """How often it does beside a sentence of the same summary; a summary counts by how much is marked in it."""
+    areas: list[float] = []
+    counts: list[int] = []
+    for own in _by_book(of).values():
+        marked = sum(bool(one.labels) for one in own)
+        if 0 < marked < len(own):
+            areas.append(auc(own))
+            counts.append(marked)
+    return float(np.average(areas, weights=counts))
+
+
+def _by_book(of: Sequence[Judged]) -> dict[str, list[Judged]]:
+    books: defaultdict[str, list[Judged]] = defaultdict(list)
+    for one in of:
+        books[one.book].append(one)
+    return dict(sorted(books.items()))
+
+
 def interval(of: Sequence[Judged]) -> tuple[float, float]:
     """Between what the area lies in nineteen of twenty samples of the books, drawn with replacement."""
-    books: dict[str, list[Judged]] = {}
-    for one in of:
-        books.setdefault(one.book, []).append(one)
-    names = sorted(books)
+    books = list(_by_book(of).values())
     draw = np.random.default_rng(0)
-    areas: list[float] = []
-    for _ in range(_RESAMPLES):
-        sample = [one for at in draw.integers(len(names), size=len(names)) for one in books[names[at]]]
-        if any(one.labels for one in sample):
-            areas.append(auc(sample))
+    areas = [
+        auc([one for at in draw.integers(len(books), size=len(books)) for one in books[at]]) for _ in range(_RESAMPLES)
+    ]
     low, high = np.quantile(areas, [0.025, 0.975])
     return float(low), float(high)
 
@@ -180,28 +213,26 @@ def precision_at(of: Sequence[Judged]) -> list[tuple[float, float]]:
     return [(least, float(precision[recall >= least].max())) for least in _RECALLS]
 
 
-def report(data: Path, halves: Sequence[str] = HALVES) -> Iterator[str]:
+def report(data: Path) -> Iterator[str]:
     """The figures, as lines to print."""
-    everything = judged(data)
-    yield f"{len(everything):,} sentences, {sum(bool(one.labels) for one in everything)} of them marked by people"
-    for half in halves:
-        of = [one for one in everything if half_of(one.book) == half]
-        low, high = interval(of)
-        books = len({one.book for one in of})
-        share = sum(bool(one.labels) for one in of) / len(of)
-        yield f"\n{half}: {books} books, {len(of):,} sentences, {share:.1%} marked"
-        if half == DEVELOPED:
-            yield f"  ROC AUC with weights fitted on other books of this half: {cross_validated(data):.3f}"
-        yield f"  ROC AUC: {auc(of):.3f} (by books, 95 %: {low:.3f} to {high:.3f})"
-        yield "  recall:    " + "  ".join(f"{recall:5.1f}" for recall, _ in precision_at(of))
-        yield "  precision: " + "  ".join(f"{precision:5.3f}" for _, precision in precision_at(of))
-        yield f"  the judge's verdicts: {_point(of, [one.flagged for one in of])}"
-        yield f"  GPT-4's verdicts:     {_point(of, [one.marked for one in of])}"
-        for label in ERROR_TYPES:
-            its = [one for one in of if label in one.labels]
-            area = auc([one for one in of if label in one.labels or not one.labels])
-            seen = sum(one.flagged for one in its)
-            yield f"  {label:>16}: {len(its):3} sentences, ROC AUC {area:.3f}, {seen} of them seen"
+    of = judged(data)
+    books, marked = _by_book(of), sum(bool(one.labels) for one in of)
+    yield f"{len(books)} books, {len(of):,} sentences, {marked} of them marked by people ({marked / len(of):.1%})"
+    yield f"Each book is judged with weights fitted on other books ({_FOLDS} folds), not with those that the judge has,"
+    yield "which are fitted on all of them. The signs were chosen while these books were looked at, though: in books"
+    yield "that nobody has seen, expect somewhat less."
+    low, high = interval(of)
+    yield f"  ROC AUC, all sentences together: {auc(of):.3f} (by books, 95 %: {low:.3f} to {high:.3f})"
+    yield f"  ROC AUC within summaries:        {auc_within(of):.3f}"
+    yield "  recall:    " + "  ".join(f"{recall:5.1f}" for recall, _ in precision_at(of))
+    yield "  precision: " + "  ".join(f"{precision:5.3f}" for _, precision in precision_at(of))
+    yield f"  the judge's verdicts: {_point(of, [one.flagged for one in of])}"
+    yield f"  GPT-4's verdicts:     {_point(of, [one.marked for one in of])}"
+    for label in ERROR_TYPES:
+        its = [one for one in of if label in one.labels]
+        area = auc([one for one in of if label in one.labels or not one.labels])
+        seen, others = sum(one.flagged for one in its), sum(one.marked for one in its)
+        yield f"  {label:>16}: {len(its):3} sentences, ROC AUC {area:.3f}, {seen:2} of them seen, {others:2} by GPT-4"
 
 
 def _point(of: Sequence[Judged], said: Sequence[bool]) -> str:
@@ -214,111 +245,13 @@ def _point(of: Sequence[Judged], said: Sequence[bool]) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Rows:
-    """What a part is fitted on: the signs of sentences, whether each is one to see, how much it counts, its book."""
-
-    signs: Numbers
-    right: Numbers
-    weight: Numbers
-    books: npt.NDArray[np.str_]
-
-    def without(self, books: Sequence[str]) -> Rows:
-        """The rows of other books."""
-        kept = ~np.isin(self.books, books)
-        return Rows(self.signs[kept], self.right[kept], self.weight[kept], self.books[kept])
-
-
-def rows_for(part: Part, data: Path) -> Rows:
-    """What one part learns from: the half that is for it, as people marked it, and for omissions as GPT-4 did."""
-    own = examples(data)
-    guide = _guide(data) if part == _GUIDED else ()
-    both = [*own, *guide]
-    return Rows(
-        np.array([one.signs for one in both], dtype=float),
-        np.array([not _LEARNT[part].isdisjoint(one.labels) for one in both], dtype=float),
-        np.array([1.0] * len(own) + [_GUIDE_WEIGHT] * len(guide)),
-        np.array([one.book for one in both]),
-    )
-
-
-@cache
-def examples(data: Path) -> tuple[Example, ...]:
-    """The half that the judge is developed on, as people marked it."""
-    people = json.loads((data / PEOPLE).read_text("utf-8"))
-    return tuple(
-        Example(book, labels, signs)
-        for book, entry in sorted(people.items())
-        if half_of(book) == DEVELOPED
-        for labels, signs in zip(labels_of(entry["summary"], entry), _signs(entry["summary"]), strict=True)
-    )
-
-
-@cache
-def _guide(data: Path) -> tuple[Example, ...]:
-    found: list[Example] = []
-    for name in ANNOTATED:
-        summaries = json.loads((data / FOLDER / "summaries" / f"{name}-cleaned.json").read_text("utf-8"))
-        for book, marks in sorted(_annotations(data, name).items()):
-            if marks is None or book not in summaries or half_of(book) != DEVELOPED:
-                continue
-            summary = summaries[book]
-            for line, signs in zip(read(summary), _signs(summary), strict=True):
-                found.append(Example(book, _mark(line.text, marks) or frozenset(), signs))
-    return tuple(found)
-
-
-def _signs(summary: str) -> list[tuple[float, ...]]:
-    lines = read(summary)
-    return [tuple(one.signs[sign] for sign in SIGNS) for one in signs_of(lines, repeats(lines))]
-
-
-def fitted(part: Part, rows: Rows) -> tuple[float, dict[Sign, float]]:
-    """The weights of one part: a logistic model whose signs may only speak in the direction that is known of them."""
-    used = [(SIGNS.index(sign), up) for sign, up in DIRECTIONS[part].items()]
-    signs = rows.signs[:, [at for at, _ in used]]
-    mean, spread = signs.mean(0), signs.std(0) + 1e-9
-    scaled, weight = (signs - mean) / spread, rows.weight / rows.weight.mean()
-
-    def loss(of: Numbers) -> tuple[float, Numbers]:
-        sums = scaled @ of[1:] + of[0]
-        error = weight * (1 / (1 + np.exp(-sums)) - rows.right)
-        value = float((weight * (np.logaddexp(0, sums) - rows.right * sums)).sum() + _PENALTY / 2 * (of[1:] ** 2).sum())
-        return value, np.concatenate([[error.sum()], scaled.T @ error + _PENALTY * of[1:]])
-
-    bounds = [(None, None), *((0, None) if up > 0 else (None, 0) for _, up in used)]
-    best = minimize(loss, np.zeros(len(used) + 1), jac=True, bounds=bounds, method="L-BFGS-B").x
-    slopes = best[1:] / spread
-    return float(best[0] - (slopes * mean).sum()), {
-        SIGNS[at]: float(slope) for (at, _), slope in zip(used, slopes, strict=True)
-    }
-
-
-def cross_validated(data: Path) -> float:
-    """The area on the half that the judge was developed on, each book with weights that were fitted without it."""
-    of = examples(data)
-    books = sorted({one.book for one in of}, key=lambda book: hashlib.sha256(book.encode()).digest())
-    scores = np.zeros(len(of))
-    for fold in range(_FOLDS):
-        out = books[fold::_FOLDS]
-        asked = [at for at, one in enumerate(of) if one.book in out]
-        for part in DIRECTIONS:
-            base, slopes = fitted(part, rows_for(part, data).without(out))
-            sums = [
-                base + sum(slope * of[at].signs[SIGNS.index(sign)] for sign, slope in slopes.items()) for at in asked
-            ]
-            scores[asked] += 1 / (1 + np.exp(-np.array(sums)))
-    return float(roc_auc_score([bool(one.labels) for one in of], scores))
-
-
 def fit(data: Path) -> Iterator[str]:
-    """The weights as they stand in the code."""
-    for part in DIRECTIONS:
-        base, slopes = fitted(part, rows_for(part, data))
+    """The weights of the judge, fitted on all books, as they stand in the code."""
+    for part, weights in fitted(annotated(data)).items():
         yield f'    "{part}": Weights('
-        yield f"        {base:.3f},"
+        yield f"        {weights.base:.3f},"
         yield "        {"
-        for name, slope in slopes.items():
+        for name, slope in weights.slopes.items():
             yield f'            "{name}": {slope:.3f},'
         yield "        },"
         yield "    ),"
@@ -327,12 +260,11 @@ def fit(data: Path) -> Iterator[str]:
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     arguments.add_argument("--fit", action="store_true", help="make the weights again")
-    arguments.add_argument("--half", choices=HALVES, help="only this half")
     options = arguments.parse_args()
     if not (DATA / PEOPLE).is_file():
         print(f"skipped: {DATA} holds no {PEOPLE}; set REDRAFT_DATA to the folder that does")
         sys.exit(0)
-    for line in fit(DATA) if options.fit else report(DATA, [options.half] if options.half else HALVES):
+    for line in fit(DATA) if options.fit else report(DATA):
         print(line)
 
 

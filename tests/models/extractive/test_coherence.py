@@ -119,6 +119,46 @@ def test_a_pronoun_needs_somebody_to_stand_for() -> None:
     assert confusing("A widow lives in a valley. She sells the house.") == {}
 
 
+OPENED = "Hester met Ruth Crane on Tuesday, 11 March, on top of the Long Bank, in a wind that made it hard to stand."
+FLOODED = "The Long Bank broke in the night of the flood. The water came into all the houses in Sallow End."
+
+
+@pytest.mark.parametrize(
+    ("summary", "number", "pronoun"),
+    [
+        (f"Her grandson Jem lived with her. {OPENED}", 1, "her"),
+        (f"They had Jem with them in the house. {OPENED}", 1, "they"),
+        (f"{OPENED}\n\n{FLOODED}\n\nHis right wrist was strapped to the crank.", 4, "his"),
+        ("Hester lost her dog. Hester sold her boat. Hester goes. His wrist is strapped to the crank.", 4, "his"),
+        ("A widow lives in a valley. She sells the house. He opens the mill in the valley.", 3, "he"),
+    ],
+)
+def test_a_sentence_that_begins_with_a_pronoun_has_somebody_before_it(summary: str, number: int, pronoun: str) -> None:
+    verdict = judged(summary)[number - 1]
+    assert verdict.errors == ["entity omission"]
+    assert verdict.asked == [f'Who is meant by "{pronoun}"?']
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "Jem turned the crank.",
+        "A miller lives in the valley.",
+        "The tower was given to Jem.",
+        "Hester saw a boy at the crank.",
+        "Hester looked for him. It rained.",
+    ],
+)
+def test_a_pronoun_that_begins_a_sentence_may_stand_for_any_man_before_it(before: str) -> None:
+    assert confusing(f"{before} His right wrist was strapped to the crank.") == {}
+
+
+def test_what_a_part_begins_with_may_stand_for_somebody_before_the_part() -> None:
+    asked = [SummarySentence(id=61, sentence="She sells the house."), SummarySentence(id=62, sentence="It rains.")]
+    verdicts = find_confusion(ConfusionGiven(summary="She sells the house. It rains.", sentences=asked)).sentences
+    assert [one.errors for one in verdicts] == [[], []]
+
+
 def test_brother_and_sister_are_not_one() -> None:
     found = confusing(f"{STORY} Her sister Oskar thanks the keeper.")
     assert found == {12: ["inconsistency"]}

@@ -13,6 +13,9 @@ from redraft.models.extractive.coherence.repeats import Repeat, repeats
 from redraft.models.extractive.coherence.signs import Signed, signs_of
 from redraft.models.extractive.coherence.weighing import THRESHOLD, Part, chances
 
+# So many aims, riddles and blows in one sentence are more than it can explain.
+_TOO_MUCH_AT_STAKE = 4
+
 
 class Analysed(NamedTuple):
     """A sentence of a summary, and what speaks for its being confusing."""
@@ -37,22 +40,26 @@ class Analysed(NamedTuple):
 
     @property
     def confuses(self) -> bool:
-        """The verdict. A reader always asks who somebody is that is named without a word on it.
+        """The verdict. A reader always asks who somebody is that is named without a word on it, or why so much happens.
 
         Of two sentences that repeat each other, only the later can be spared.
         """
         first = self.repeat.is_first and not self.is_certain
         score = self.score - self.chances["repetition"] * first
-        return score >= THRESHOLD or self.signed.signs["bare"] > 0
+        signs = self.signed.signs
+        return score >= THRESHOLD or signs["bare"] > 0 or signs["stakes"] >= _TOO_MUCH_AT_STAKE
 
 
 @lru_cache(maxsize=8)
-def analyse(summary: str) -> tuple[Analysed, ...]:
-    """Every sentence of a summary that has words. It is kept, as a summary is asked about in many small parts."""
+def analyse(summary: str, *, is_part: bool = False) -> tuple[Analysed, ...]:
+    """Every sentence that has words, of a summary or of a part from its middle.
+
+    It is kept, as a summary is asked about in many small parts.
+    """
     lines = read(summary)
     repeated = repeats(lines)
     signed = signs_of(lines, repeated)
-    told = zip(lines, signed, repeated, faults(lines), contradictions(lines), strict=True)
+    told = zip(lines, signed, repeated, faults(lines, is_part=is_part), contradictions(lines), strict=True)
     return tuple(
         # What turns a sentence into its opposite repeats it in nearly all its words.
         Analysed(

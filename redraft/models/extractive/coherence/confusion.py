@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from redraft.models.extractive.coherence.analysis import Analysed, analyse
 from redraft.models.extractive.coherence.questions import doubts
+from redraft.models.extractive.coherence.reading import Line, read
 from redraft.models.extractive.registry import answers
 from redraft.prompts.coherence import (
     FIND_CONFUSION,
@@ -23,12 +24,13 @@ from redraft.text.words import count_words
 @answers(FIND_CONFUSION)
 def find_confusion(given: ConfusionGiven) -> Confusions:
     """A verdict on each sentence asked about, in their order."""
-    of = analyse(given.summary)
-    places = _places(of, given.sentences)
+    shift, places = _places(read(given.summary), given.sentences)
+    summary = given.summary
     strange = [one for one in given.sentences if one.id not in places and count_words(one.sentence)]
     if strange:  # what is not to be found in the summary is read as if it stood at its end
-        of = analyse("\n\n".join([given.summary, *(one_line(one.sentence) for one in strange)]))
-        places |= {key: at for key, at in _places(of, strange).items() if key not in places}
+        summary = "\n\n".join([summary, *(one_line(one.sentence) for one in strange)])
+        places = _places(read(summary), strange)[1] | places
+    of = analyse(summary, is_part=shift > 0)
     judged: dict[int, Confusion] = {}
     for one in given.sentences:
         if one.id not in judged:
@@ -47,19 +49,20 @@ def _verdict(number: int, of: Sequence[Analysed], at: int | None) -> Confusion:
     )
 
 
-def _places(of: Sequence[Analysed], asked: Sequence[SummarySentence]) -> dict[int, int]:
-    """Where the sentences stand. Of several that are the same, the one meant is that nearest to its number.
+def _places(lines: Sequence[Line], asked: Sequence[SummarySentence]) -> tuple[int, dict[int, int]]:
+    """By how much the numbers of the sentences are too high, and where each sentence stands.
 
-    A part of a long summary is numbered as the whole: then all numbers are too high by the same, and those of the
-    sentences that stand there once say by how much.
+    Of several that are the same, the one meant is that nearest to its number. A part of a long summary is numbered as
+    the whole: then all numbers are too high by the same, and those of the sentences that stand there once say by how
+    much.
     """
     there: dict[str, list[int]] = defaultdict(list)
-    for at, one in enumerate(of):
-        there[one.line.text].append(at)
+    for at, line in enumerate(lines):
+        there[line.text].append(at)
     texts = {one.id: one_line(one.sentence) for one in asked}
     known = [number - 1 - there[text][0] for number, text in texts.items() if len(there.get(text, ())) == 1]
-    shift = max(set(known), key=known.count) if known else max(0, max(texts, default=0) - len(of))
-    return {
+    shift = max(set(known), key=known.count) if known else max(0, max(texts, default=0) - len(lines))
+    return shift, {
         number: min(there[text], key=lambda at: abs(at - (number - 1 - shift)))
         for number, text in texts.items()
         if text in there

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
+from redraft.models.extractive.coherence.antecedents import cast, opens_with_nobody
 from redraft.models.extractive.coherence.reading import Line
 from redraft.models.extractive.coherence.tables import PEOPLE, PERSON
 from redraft.models.extractive.verbs import AUXILIARIES, KNOWN, is_past, is_present
@@ -29,8 +30,8 @@ _FEWEST_WORDS = 5
 _FEWEST_LITTLE_WORDS = 2
 # Among fewer sentences, that one has nothing in common with the others says little.
 _FEWEST_LINES = 5
-# A pronoun stands for somebody in the last few sentences.
-_REACH = 3
+# A pronoun stands for somebody in the last few sentences; one that begins a sentence, in fewer.
+_REACH, _REACH_OF_OPENER = 3, 2
 _POINTING = re.compile(
     r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|such|both|we|our|us|I|my|me"
     r"|(?:him|her|it|them)sel(?:f|ves))\b",
@@ -38,17 +39,21 @@ _POINTING = re.compile(
 )
 
 
-def faults(lines: Sequence[Line]) -> list[tuple[Fault, ...]]:
-    """What is wrong with each sentence of a summary."""
+def faults(lines: Sequence[Line], *, is_part: bool = False) -> list[tuple[Fault, ...]]:
+    """What is wrong with each sentence of a summary, or of a part that begins somewhere in the middle of one."""
     about = Counter(key for line in lines for key in line.topics | line.names)
     open_marks = [_is_open(line.text) for line in lines]
+    people = cast(lines)
     found: list[tuple[Fault, ...]] = []
     for at, line in enumerate(lines):
         broken = _broken(line)
         alone = not (at and open_marks[at - 1]) and not (at + 1 < len(lines) and open_marks[at + 1])
         if open_marks[at] and alone:
             broken.append("open mark")
-        if _points_at_nobody(line, lines[max(0, at - _REACH) : at]):
+        if not (is_part and at < _REACH) and (
+            _points_at_nobody(line, lines[max(0, at - _REACH) : at])
+            or opens_with_nobody(line, lines[max(0, at - _REACH_OF_OPENER) : at], people)
+        ):
             broken.append("no antecedent")
         if at and len(lines) >= _FEWEST_LINES and _is_untied(line, about):
             broken.append("no tie")

@@ -37,13 +37,15 @@ _ROLE = re.compile(
 _DESCRIBES = re.compile(
     r" (?!(?:and|or|but|who|whose|in|at|on|of|to|as|for|from|with|by|while|when|after|before)\b)[a-z]"
 )
-_THING = re.compile(
+THING = re.compile(
     r"(?:Market|Street|Road|Avenue|Square|City|Town|Village|Island|Islands|Isle|Park|River|Lake|Sea|Ocean|Bay|Mountains?"
     r"|Valley|Forest|House|Hotel|Hall|Castle|Palace|Church|School|College|Academy|University|Institute|Hospital|World"
     r"|Earth|Realm|Kingdom|Empire|Country|Lands?|Coast|Bridge|Club|Company|War|Day|Prize|Award|Act|Project|Court|Gate"
     r"|America|Africa|Europe|Asia|England|France|Germany|Italy|Spain|Russia|China|Japan|India|Canada|Mexico|London|Paris"
     r"|York|God|Internet)$"
 )
+"""How the names of places and things end, and nobody's."""
+
 _COMPANY = listed("with by and meets met encounters confronts visits joins marries including between")
 _LISTED = frozenset({" and ", ", and ", ", ", " or "})
 _WORDS_BEFORE = 3
@@ -74,8 +76,8 @@ def acts(line: Line, detail: Detail) -> bool:
 def _is_somebody(line: Line, detail: Detail) -> bool:
     """Whether a name stands where those stand who act, or are met, and is no other kind of name."""
     name = line.text[detail.start : detail.end]
-    if name.isupper() or _THING.search(name) or _DESCRIBES.match(line.text, detail.end):
-        return acts(line, detail) and not name.isupper() and not _THING.search(name)
+    if name.isupper() or THING.search(name) or _DESCRIBES.match(line.text, detail.end):
+        return acts(line, detail) and not name.isupper() and not THING.search(name)
     return acts(line, detail) or (detail.first > 0 and line.surface(detail.first - 1) in _COMPANY)
 
 

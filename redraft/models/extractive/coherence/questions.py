@@ -8,11 +8,12 @@ from functools import cache
 from typing import NamedTuple
 
 from redraft.models.extractive.coherence.analysis import Analysed
+from redraft.models.extractive.coherence.antecedents import OPENER
 from redraft.models.extractive.coherence.faults import Fault
 from redraft.models.extractive.coherence.introductions import acts
 from redraft.models.extractive.coherence.reading import Line
 from redraft.models.extractive.coherence.signs import Sign
-from redraft.models.extractive.coherence.tables import AIMS, BLOWS, HAPPENING, PERSON, RELATIVE, RIDDLES
+from redraft.models.extractive.coherence.tables import AIMS, BLOWS, HAPPENING, PERSON, RELATIVE, RIDDLES, STRAIN
 from redraft.models.extractive.coherence.weighing import BASES, Part, pulls
 from redraft.models.extractive.grammar import first_clause
 from redraft.prompts.coherence import ErrorType
@@ -70,7 +71,7 @@ def _certain(of: Sequence[Analysed], at: int) -> Iterator[Doubt]:
 
 def _wrong(fault: Fault, line: Line) -> Doubt:
     if fault == "no antecedent":
-        pronoun = PERSON.search(line.text)
+        pronoun = OPENER.match(line.text) or PERSON.search(line.text)
         return Doubt("entity omission", f'Who is meant by "{pronoun.group().lower() if pronoun else "this"}"?')
     if fault == "no tie":
         return Doubt("discontinuity", "How does this follow from what stands before it?")
@@ -108,6 +109,8 @@ def _likely(of: Sequence[Analysed], at: int) -> Doubt:
 
 def _asked(sign: Sign, line: Line) -> Doubt | None:
     """The question that one sign leads to, where the sentence has the words for it."""
+    if sign == "stakes" or (sign == "happening" and _riddle().search(line.text)):
+        return _at_stake(line)
     if sign == "happening" and (found := HAPPENING.search(line.text)):
         what = found.group()[0].lower() + found.group()[1:]
         if _CAUSED.search(what):
@@ -115,15 +118,17 @@ def _asked(sign: Sign, line: Line) -> Doubt | None:
         return Doubt(
             "event omission", f'Who is meant by "{what}"?' if _PEOPLE.search(what) else f"What is {what} about?"
         )
-    if sign == "stakes":
-        return _at_stake(line)
-    if sign in ("names", "kin") and len(line.mentions) > 1:
+    if sign == "strain" and STRAIN.search(line.text):
+        return Doubt("causal omission", _why(line))
+    if sign in ("newcomers", "elsewhere") and len(line.mentions) > 1:
         first, last = (line.text[m.detail.start : m.detail.end] for m in (line.mentions[0], line.mentions[-1]))
         if first != last:
             return Doubt("entity omission", f"What have {first} and {last} to do with each other?")
+    if sign in ("portrait", "summing up"):
+        return Doubt("discontinuity", f"Why is it said only here that {_clause(line)}?")
     if sign == "relative" and RELATIVE.search(line.text):
         return Doubt("salience", f"Why does it matter that {_clause(line)}?")
-    if sign in ("absent", "taken up", "introduced again"):
+    if sign in ("absent", "taken up", "elsewhere"):
         return Doubt("discontinuity", f"How does it come about, after what stands before, that {_clause(line)}?")
     return Doubt("causal omission", _why(line)) if sign == "verbs" else None
 

@@ -81,8 +81,13 @@ def read(summary: str) -> tuple[Line, ...]:
     }
     small = {key for (text, _, _), of in zip(placed, found, strict=True) for key in _small(text, of)}
     return tuple(
-        _line(text, of, [detail for detail in there if _is_name(text, of, detail, inside, small)])._replace(
-            place=place, paragraph=paragraph, company=company[paragraph]
+        Line(
+            text,
+            tuple(of),
+            *_content(of, [detail for detail in there if _is_name(text, of, detail, inside, small)]),
+            place,
+            paragraph,
+            company[paragraph],
         )
         for (text, place, paragraph), of, there in zip(placed, found, marked, strict=True)
     )
@@ -141,13 +146,14 @@ def _opening() -> frozenset[str]:
     return frozenset(key for word in _OPENERS for key in keys(word))
 
 
-def _line(text: str, of: Sequence[Word], named: Sequence[Detail]) -> Line:
+def _content(of: Sequence[Word], named: Sequence[Detail]) -> tuple[tuple[Mention, ...], frozenset[str], frozenset[str]]:
+    """Whom a sentence mentions, the keys of their names, and its topics."""
     found = [word.key for word in of]
-    mentions = [
+    mentions = tuple(
         Mention(detail, own)
         for detail in (_without_opener(of, detail) for detail in named)
         if (own := tuple(key for key in own_words(found[detail.first : detail.last + 1]) if len(key) > 1))
-    ]
+    )
     names = frozenset(key for mention in mentions for key in mention.own)
     topics = frozenset(family(key) for key in found if carries(key) and key not in names and not is_number(key))
-    return Line(text, tuple(of), tuple(mentions), names, topics, place=0, paragraph=0, company=1)
+    return mentions, names, topics

@@ -26,11 +26,9 @@ class Repeat(NamedTuple):
     """What a sentence shares with others."""
 
     shared: float
-    """The weight of what it has in common with one sentence that does not stand beside it."""
+    """The weight of the words, without names, that it has in common with one sentence that does not stand beside it."""
     alike: float
     """The largest share of what one such sentence and it say that both say."""
-    runs: int
-    """How many runs of words it has that stand in another sentence too."""
     twin: int | None
     """The first sentence before it that says the same."""
     nearest: int | None
@@ -41,36 +39,28 @@ class Repeat(NamedTuple):
 
 def repeats(lines: Sequence[Line]) -> list[Repeat]:
     """What each sentence shares with the others. What is said in most of them makes no two of them alike."""
-    said = [line.topics | {f"{name}'" for name in line.names} for line in lines]
-    weight = _weights(said)
-    topic_weights = [sum(weight[key] for key in line.topics) for line in lines]
+    weight = _weights([line.topics for line in lines])
+    weights = [sum(weight[key] for key in line.topics) for line in lines]
     holders: dict[str, list[int]] = defaultdict(list)
-    for at, keys in enumerate(said):
-        for key in keys:
+    for at, line in enumerate(lines):
+        for key in line.topics:
             holders[key].append(at)
-    runs = [_runs(line) for line in lines]
-    in_run = Counter(run for of in runs for run in set(of))
-    twins = _twins(lines, runs)
+    twins = _twins(lines, [_runs(line) for line in lines])
     found: list[Repeat] = []
     for at, line in enumerate(lines):
         shared: dict[int, float] = defaultdict(float)
-        topics: dict[int, float] = defaultdict(float)
-        for key in sorted(said[at]):
+        for key in sorted(line.topics):
             there = holders[key]
             for other in there if len(there) <= _MOST_HOLDERS else ():
                 shared[other] += weight[key]
-                if key in line.topics:
-                    topics[other] += weight[key]
         far = [other for other in sorted(shared) if abs(other - at) > 1]
         nearest = max(far, key=lambda other: shared[other], default=None)
-        alike = [topics[o] / (topic_weights[at] + topic_weights[o] - topics[o] + 0.3) for o in far if o in topics]
-        twin = twins[at] if twins[at] is not None else _twin(line, lines, at, topics)
+        alike = [shared[other] / (weights[at] + weights[other] - shared[other] + 0.3) for other in far]
         found.append(
             Repeat(
                 shared[nearest] if nearest is not None else 0.0,
                 max(alike, default=0.0),
-                sum(in_run[run] > 1 for run in runs[at]),
-                twin,
+                twins[at] if twins[at] is not None else _twin(line, lines, at, shared),
                 nearest,
                 nearest is not None and nearest > at,
             )
@@ -78,11 +68,10 @@ def repeats(lines: Sequence[Line]) -> list[Repeat]:
     return found
 
 
-def _weights(said: Iterable[frozenset[str]]) -> Mapping[str, float]:
+def _weights(said: Sequence[frozenset[str]]) -> Mapping[str, float]:
     """What it tells that a sentence has a word: much for one that few have."""
-    many = list(said)
-    often = Counter(key for keys in many for key in keys)
-    return {key: math.log(min(1 + len(many), _WEIGHED_AS) / min(count, _WEIGHED_AS)) for key, count in often.items()}
+    often = Counter(key for keys in said for key in keys)
+    return {key: math.log(min(1 + len(said), _WEIGHED_AS) / min(count, _WEIGHED_AS)) for key, count in often.items()}
 
 
 def _runs(line: Line) -> list[tuple[str, ...]]:

@@ -35,8 +35,9 @@ BLOWS = _any_of(
 
 HAPPENING = re.compile(
     r"\b(?:the|this|that|these|those) (?:group|crew|event|incident|attack|others|rest|chaos|situation|journey"
-    r"|investigation|mission|truth|trial|contest|race|curse|experience|war|battle|ceremony|murders?|death|accident"
-    r"|plan|secret|deal|conspiracy|disappearance|agreement|problem|affair|scandal|rebellion|betrayal)\b",
+    r"|investigation|mission|truth|trial|contest|race|curse|experience|war|battle|ceremony|murder|death|accident"
+    r"|plan|secret|deal|conspiracy|disappearance|agreement|problem|affair|scandal|rebellion|betrayal|prophecy|rules?"
+    r"|pact|quest|task|ritual|competition|experiment|project|device|organi[sz]ation|bargain|plot|threat|robbery)s?\b",
     re.IGNORECASE,
 )
 """Something that is spoken of as known, with what it is."""
@@ -56,19 +57,30 @@ STOCK = re.compile(
 )
 """The turns of phrase in which summaries repeat themselves."""
 
-RELATIVE = re.compile(r"\b(?:who|which|whose|where)\b", re.IGNORECASE)
-KIN = re.compile(
-    r"\b(?:mother|father|brother|sister|son|daughter|husband|wife|friend|uncle|aunt|parents|family|lover|boyfriend"
-    r"|girlfriend|cousin)s?\b",
+SUMMING_UP = re.compile(
+    r"\b(?:the (?:story|novel|book|narrative|tale|memoir|summary|author|plot|reader)|themes?|in conclusion|in the end"
+    r"|in summary|throughout (?:the|their|her|his)|overall|ultimately|another part of the)\b",
     re.IGNORECASE,
 )
+"""What is said of the whole book, and belongs at the beginning or the end."""
+
+STRAIN = _any_of(
+    "feel feels felt sadness anger angry jealous* upset afraid fear* guilt* betrayed worr* suspicio* distrust* hates"
+    " hatred resent* shame asham* conflict* tension* strained despite reluctant* unable refus* forced must"
+)
+"""What weighs on people, or stands in their way, and has a reason."""
+
+RELATIVE = re.compile(r"\b(?:who|which|whose|where)\b", re.IGNORECASE)
+PORTRAIT = re.compile(r"(?:, [^,]{3,60},)? (?:is|was|are|were|lives|works|has been|had been) ")
+"""What follows a name where a sentence says who that is, how they live, or what became of them."""
+
 PERSON = re.compile(r"\b(?:he|she|him|her|his|hers)\b", re.IGNORECASE)
 """What stands for one who has been named."""
 
 PEOPLE = re.compile(
     r"\b(?:m[ae]n|wom[ae]n|girls?|boys?|protagonist|narrator|author|hero|heroine|child|children|couple|person|people"
     r"|king|queen|doctor|teacher|captain|mother|father|brother|sister|son|daughter|husband|wife|friend|uncle|aunt|lady"
-    r"|widow|stranger|soldier|officer|detective|student|priest|prince|princess)s?\b|\w{3,}(?:er|or|ist|ian)s?\b",
+    r"|widow|stranger|soldier|officer|detective|student|priest|prince|princess)s?\b|\b\w{3,}(?:er|or|ist|ian)s?\b",
     re.IGNORECASE,
 )
 """Whom such a word may stand for, without a name."""
