@@ -2,9 +2,9 @@
 
     python -m benchmarks.coherence
 
-Three things: the scores that BooookScore published, from the released annotations alone; how far the built-in judge sees
-the same sentences as confusing as people do (more of that in benchmarks/confusion.py); and what judging sentence by
-sentence costs beside judging in batches (benchmarks/batching.py). The first two need the datasets under $REDRAFT_DATA.
+Three things: the scores that BooookScore published, from the released annotations alone; how far the built-in judge
+sees the same sentences as confusing as people do (benchmarks/confusion.py); and what judging sentence by sentence costs
+beside judging in batches (benchmarks/batching.py). The first two need the datasets under $REDRAFT_DATA.
 """
 
 from __future__ import annotations
