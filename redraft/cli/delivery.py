@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.errors import BudgetError, RedraftError, UsageError
+from redraft.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
     from redraft.cli.progress import Display
@@ -40,22 +40,13 @@ def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bo
 def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
     """Run to the end, or to a stop that tells how to go on."""
     from redraft.cli.progress import open_progress
-    from redraft.cli.running import until_stopped
+    from redraft.cli.running import StoppedError, until_stopped
 
     with open_progress(quiet=quiet) as progress:
         try:
             return asyncio.run(until_stopped(task(progress)))
         except (KeyboardInterrupt, asyncio.CancelledError):
-            raise StoppedError from None
-
-
-class StoppedError(RedraftError):
-    """The user stopped an experiment; it can go on."""
-
-    code = "interrupted"
-
-    def __init__(self) -> None:
-        super().__init__("stopped; what was done is kept", hint=f"go on: {_GO_ON}")
+            raise StoppedError(f"go on: {_GO_ON}") from None
 
 
 def folder(output: str | None) -> Any:

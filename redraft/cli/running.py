@@ -35,7 +35,7 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
             return asyncio.run(until_stopped(task(Display(observe, progress.paused))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise InterruptedRunError(run) from None
+                raise StoppedError(f"go on with: redraft resume {run}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
@@ -44,13 +44,13 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
             raise
 
 
-class InterruptedRunError(RedraftError):
-    """The user stopped a run; it can go on."""
+class StoppedError(RedraftError):
+    """The user stopped a run or an experiment; the hint says how it goes on."""
 
     code = "interrupted"
 
-    def __init__(self, run: str) -> None:
-        super().__init__("stopped; what was done is kept", hint=f"go on with: redraft resume {run}")
+    def __init__(self, hint: str) -> None:
+        super().__init__("stopped; what was done is kept", hint=hint)
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
+import pkgutil
 import re
 import sqlite3
 import time
@@ -11,6 +13,7 @@ from email.utils import formatdate
 
 import pytest
 
+import redraft
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
@@ -289,6 +292,9 @@ def test_every_error_has_a_code_of_its_own() -> None:
     def below(kind: type[RedraftError]) -> list[type[RedraftError]]:
         return [kind, *(one for child in kind.__subclasses__() for one in below(child))]
 
+    for module in pkgutil.walk_packages(redraft.__path__, "redraft."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
     codes = [kind.code for kind in below(RedraftError)]
     assert len(set(codes)) == len(codes)
     assert all(re.fullmatch("[a-z_]+", code) for code in codes)
