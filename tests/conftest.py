@@ -25,5 +25,5 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in os.environ if name.startswith(("REDRAFT_", "OPENAI_"))]:
+    for name in [name for name in os.environ if name.startswith(("REDRAFT_", "OPENAI_", "TIKTOKEN_"))]:
         monkeypatch.delenv(name)

@@ -272,6 +272,27 @@ async def test_findings_act_in_the_refinement(tmp_path: Path, wired: bool) -> No
     court.store.close()
 
 
+@pytest.mark.parametrize(("types", "questions", "task", "looked_up"), TASKS)
+async def test_whatever_is_found_is_mended_as_it_says(
+    tmp_path: Path, types: list[str], questions: list[str], task: Task, looked_up: bool
+) -> None:
+    class Mending(Reader):
+        def mended(self, text: str, point: dict[str, str]) -> str:
+            return text.replace("stranger", "keeper of station 49") if point["task"] == task else text
+
+    court = Court(tmp_path, Mending({"stranger": {"questions": questions, "types": types}}))
+    result = await court.refine(SUMMARY, goals={"booookscore": 1.0}, judging=Judging(metrics=METRICS))
+
+    assert (result.scores["booookscore"], result.run.stop_reason) == (1.0, "goals_met")
+    (revised,) = court.asked("revise")
+    for point in revised.items("points").values():
+        assert point["sentence"].removeprefix("- ") == STRANGER
+        assert point.get("question", "") == " ".join(questions)
+        assert ("evidence" in point) == looked_up
+        assert f"- {point['task']}: " in revised.text, "the prompt says what to do about it"
+    court.store.close()
+
+
 async def test_a_window_without_room_for_the_prompt_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     court = Court(tmp_path, Reader())
     with pytest.raises(UsageError, match="does not fit into a window of 1,000 tokens") as refused:

@@ -18,6 +18,4 @@ def test_consistency_agrees_with_people_about_summaries() -> None:
 @pytest.mark.skipif(not SUMMEVAL.is_dir(), reason="needs $REDRAFT_DATA")
 def test_consistency_ranks_systems_better_than_bigrams_do() -> None:
     items = [item for item in summeval() if not item.held_out]
-    chosen = set(sorted({item.document for item in items})[::3])  # a third of them, all systems' summaries of each
-    items = [item for item in items if item.document in chosen]
     assert per_system(items, consistency(items)) > per_system(items, bigram_precision(items))
