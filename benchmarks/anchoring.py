@@ -22,7 +22,7 @@ from redraft import Document, Judging, Settings, Store, build_pack, evaluate, su
 from redraft.agents.factfinder import FACTS_AT_ONCE
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
-from redraft.prompts.keyfacts import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
+from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
 from redraft.text.documents import parse
 
 CHARACTERS, WORDS = 400_000, 150

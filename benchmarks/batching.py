@@ -22,10 +22,10 @@ from benchmarks.common import prose, table, use_vocabulary
 from redraft import Store
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import Proofreader
+from redraft.builtin.model import ExtractiveModel
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.models.base import Reply, Request, Sampling
-from redraft.models.extractive.model import ExtractiveModel
 from redraft.prompts.book import PromptBook
 from redraft.text.tokens import Tokenizer, tokenizer_named
 

@@ -6,7 +6,7 @@ Reads booookscore/human and booookscore/annotations under $REDRAFT_DATA (by defa
 confusing to people where what one of them marked overlaps it. The judge's weights are fitted to what people marked, so
 every book is judged here with weights that were fitted on other books: the books are divided into ten folds by a hash
 of their names. With --fit, the weights that the judge has are made again, on all books, and printed as
-redraft/models/extractive/coherence/weighing.py has them.
+redraft/builtin/coherence/weighing.py has them.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from scipy.optimize import minimize
 from sklearn.metrics import precision_recall_curve, roc_auc_score
 
 from benchmarks.common import DATA
-from redraft.models.extractive.coherence.analysis import Analysed, analyse
-from redraft.models.extractive.coherence.reading import read
-from redraft.models.extractive.coherence.signs import Sign
-from redraft.models.extractive.coherence.weighing import DIRECTIONS, Part, Weighing, Weights, chances
+from redraft.builtin.coherence.analysis import Analysed, analyse
+from redraft.builtin.coherence.reading import read
+from redraft.builtin.coherence.signs import Sign
+from redraft.builtin.coherence.weighing import DIRECTIONS, Part, Weighing, Weights, chances
 from redraft.prompts.coherence import ERROR_TYPES
 
 FOLDER = Path("booookscore")

@@ -18,8 +18,8 @@ from statistics import mean
 from rouge_score.rouge_scorer import RougeScorer
 
 from benchmarks.common import stories
+from redraft.builtin.summarizing import merge, summarize_chunk, summarize_whole
 from redraft.domain import Document, content_id
-from redraft.models.extractive.drafting import merge, summarize_chunk, summarize_whole
 from redraft.prompts.drafting import ChunkGiven, MergeGiven, WholeGiven
 from redraft.text.chunks import chunk
 from redraft.text.sentences import sentences

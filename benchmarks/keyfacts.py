@@ -19,14 +19,13 @@ from benchmarks.anchoring import print_costs
 from benchmarks.common import SAMPLE, table
 from benchmarks.keyfact_world import ERRORS, Half, World, make
 from redraft import load
+from redraft.builtin.facts.aligning import align_facts
+from redraft.builtin.facts.growing import grow_analytical, grow_narrative
+from redraft.builtin.facts.querying import query_analytical, query_narrative
+from redraft.builtin.facts.verifying import verify_sentences
+from redraft.builtin.facts.vetting import facts_faithful, facts_objective, facts_significant
 from redraft.domain import Level, Perspective
-from redraft.models.extractive.facts.aligning import align_facts
-from redraft.models.extractive.facts.growing import grow_analytical, grow_narrative
-from redraft.models.extractive.facts.querying import query_analytical, query_narrative
-from redraft.models.extractive.facts.verifying import verify_sentences
-from redraft.models.extractive.facts.vetting import facts_faithful, facts_objective, facts_significant
-from redraft.prompts.judging import Statement
-from redraft.prompts.keyfacts import (
+from redraft.prompts.factual import (
     AlignGiven,
     Category,
     Fact,
@@ -37,6 +36,7 @@ from redraft.prompts.keyfacts import (
     VerifyGiven,
     VetGiven,
 )
+from redraft.prompts.judging import Statement
 from redraft.text.chunks import chunk
 from redraft.text.tokens import EstimatingTokenizer
 

@@ -10,19 +10,20 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redraft.comparing import Comparison, compare, compared
     from redraft.domain import Document, KeyFact, KeyFacts, Totals, Tree
-    from redraft.drafting import resume, summarize
     from redraft.errors import RedraftError
-    from redraft.preparing import prepare
-    from redraft.refining import build_pack, evaluate, fork, refine
-    from redraft.results import Result, read_result
+    from redraft.history.comparison import Comparison, compared
+    from redraft.history.results import Result, read_result
+    from redraft.runs.comparing import compare
+    from redraft.runs.drafting import resume, summarize
+    from redraft.runs.preparing import prepare
+    from redraft.runs.refining import build_pack, evaluate, fork, refine
     from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
     from redraft.text.documents import load
 
 _HOMES = {
-    "Comparison": "redraft.comparing",
+    "Comparison": "redraft.history.comparison",
     "Document": "redraft.domain",
     "Judging": "redraft.settings",
     "KeyFact": "redraft.domain",
@@ -30,22 +31,22 @@ _HOMES = {
     "Limits": "redraft.settings",
     "RedraftError": "redraft.errors",
     "Refinement": "redraft.settings",
-    "Result": "redraft.results",
+    "Result": "redraft.history.results",
     "Settings": "redraft.settings",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
     "Tree": "redraft.domain",
-    "build_pack": "redraft.refining",
-    "compare": "redraft.comparing",
-    "compared": "redraft.comparing",
-    "evaluate": "redraft.refining",
-    "fork": "redraft.refining",
+    "build_pack": "redraft.runs.refining",
+    "compare": "redraft.runs.comparing",
+    "compared": "redraft.history.comparison",
+    "evaluate": "redraft.runs.refining",
+    "fork": "redraft.runs.refining",
     "load": "redraft.text.documents",
-    "prepare": "redraft.preparing",
-    "read_result": "redraft.results",
-    "refine": "redraft.refining",
-    "resume": "redraft.drafting",
-    "summarize": "redraft.drafting",
+    "prepare": "redraft.runs.preparing",
+    "read_result": "redraft.history.results",
+    "refine": "redraft.runs.refining",
+    "resume": "redraft.runs.drafting",
+    "summarize": "redraft.runs.drafting",
 }
 
 __all__ = [

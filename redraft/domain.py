@@ -102,6 +102,10 @@ class Totals:
     seconds: float = 0.0
 
 
+GIVEN, OTHER = "given", "other"
+"""The nodes of the drafts that come from the user: one summary, and the second where two are compared."""
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One version of a summary."""

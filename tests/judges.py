@@ -21,15 +21,15 @@ from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
+from redraft.history.results import Result
 from redraft.models.base import Model, Request
 from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence
-from redraft.refining import build_pack
-from redraft.results import Result
-from redraft.session import Reviewer
+from redraft.runs.refining import build_pack
+from redraft.runs.session import Reviewer
 from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 

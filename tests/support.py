@@ -9,10 +9,10 @@ from typing import Any
 
 from redraft import Limits, Settings, Store
 from redraft.domain import Document
-from redraft.drafting import resume, summarize
+from redraft.history.results import Result
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
-from redraft.results import Result
+from redraft.runs.drafting import resume, summarize
 from redraft.text.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"

@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Perspective, Span
-from redraft.prompts import keyfacts
+from redraft.prompts import factual
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
@@ -50,7 +50,7 @@ class Vetted(BaseModel):
 class Verified(BaseModel):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
-    category: keyfacts.Category
+    category: factual.Category
     reason: str
     evidence: str = ""
     start: int | None = None
@@ -63,27 +63,27 @@ class Factfinder:
 
     judge: Judge
 
-    async def grow(self, excerpt: str, perspective: Perspective, label: str) -> keyfacts.FactTree:
+    async def grow(self, excerpt: str, perspective: Perspective, label: str) -> factual.FactTree:
         """The key facts of an excerpt as a tree."""
-        given = keyfacts.GrowGiven(excerpt=excerpt)
-        return (await self.judge.ask(keyfacts.GROWING[perspective], given, self.judge.reply_tokens, label)).value
+        given = factual.GrowGiven(excerpt=excerpt)
+        return (await self.judge.ask(factual.GROWING[perspective], given, self.judge.reply_tokens, label)).value
 
     async def vet(self, excerpt: str, facts: Sequence[str], label: str) -> Mapping[str, Account[Vetted]]:
         """What is to be said for and against each fact, by dimension."""
         accounts = await together(
             [
                 self._supported(excerpt, facts, f"faithfulness of {label}"),
-                self._opinions(keyfacts.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
-                self._opinions(keyfacts.FACTS_SIGNIFICANT, excerpt, facts, f"significance of {label}"),
+                self._opinions(factual.FACTS_OBJECTIVE, excerpt, facts, f"objectivity of {label}"),
+                self._opinions(factual.FACTS_SIGNIFICANT, excerpt, facts, f"significance of {label}"),
             ]
         )
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
     async def _supported(self, excerpt: str, facts: Sequence[str], label: str) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = keyfacts.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
+            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
             room = len(numbers) * SUPPORT_TOKENS
-            reply = await self.judge.ask(keyfacts.FACTS_FAITHFUL, given, room, labelled(label, numbers), again)
+            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), again)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
                 for one in reply.value.facts
@@ -93,10 +93,10 @@ class Factfinder:
         return await account(self._batches(len(facts), SUPPORT_TOKENS), ask)
 
     async def _opinions(
-        self, prompt: Prompt[keyfacts.VetGiven, keyfacts.Opinions], excerpt: str, facts: Sequence[str], label: str
+        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[str], label: str
     ) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = keyfacts.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
+            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
             room = len(numbers) * OPINION_TOKENS
             reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), again)
             vetted = (
@@ -109,9 +109,9 @@ class Factfinder:
 
     async def query(self, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
         """The question that these facts answer."""
-        listed = [keyfacts.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(facts, 1)]
-        given = keyfacts.QueryGiven(facts=listed)
-        reply = await self.judge.ask(keyfacts.QUERYING[perspective], given, QUERY_TOKENS, label)
+        listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(facts, 1)]
+        given = factual.QueryGiven(facts=listed)
+        reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
     async def align(
@@ -133,15 +133,15 @@ class Factfinder:
     async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[frozenset[int]]:
         known = {statement.id for statement in statements}
 
-        def stating(one: keyfacts.Alignment) -> frozenset[int] | None:
+        def stating(one: factual.Alignment) -> frozenset[int] | None:
             """A fact that is said to be stated by no sentence there is has no verdict."""
             there = known.intersection(one.sentences) if one.stated == "yes" else frozenset[int]()
             return frozenset(there) if there or one.stated == "no" else None
 
         async def ask(numbers: Sequence[int], again: bool) -> Entries[frozenset[int]]:
-            given = keyfacts.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
+            given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
             room = len(numbers) * ALIGNMENT_TOKENS
-            reply = await self.judge.ask(keyfacts.ALIGN_FACTS, given, room, labelled("aligned", numbers), again)
+            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), again)
             return Entries([(one.id - 1, stating(one)) for one in reply.value.facts], reply.repaired)
 
         return await account(self._batches(len(facts), ALIGNMENT_TOKENS), ask)
@@ -154,26 +154,26 @@ class Factfinder:
         async def ask(reading: Reading) -> Entries[Verified]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = keyfacts.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
+            given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * VERIFICATION_TOKENS
-            reply = await self.judge.ask(keyfacts.VERIFY_SENTENCES, given, room, label, reading.again)
+            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.again)
             return Entries([(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences], reply.repaired)
 
         fitting = batch_size(self.judge.reply_tokens, VERIFICATION_TOKENS)
         sought = [f"{one.before} “{one.sentence}”" for one in statements]
         search = Search(desk, sought, ask, _is_faulty, min(fitting, SENTENCES_NEAR), fitting, within)
         return await self.judge.remembered(
-            keyfacts.VERIFY_SENTENCES,
+            factual.VERIFY_SENTENCES,
             Verified,
             [[desk.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
 
-    async def mark(self, excerpt: str, label: str) -> keyfacts.ChunkMarks:
+    async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """How well a chunk lends itself to drawing key facts from it."""
-        given = keyfacts.ChunkGiven(excerpt=excerpt)
-        return (await self.judge.ask(keyfacts.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
+        given = factual.ChunkGiven(excerpt=excerpt)
+        return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
     def _batches(self, count: int, tokens: int) -> list[Sequence[int]]:
         size = facts_at_once(self.judge.reply_tokens, tokens)
@@ -189,8 +189,8 @@ def facts_at_once(room: int, tokens: int) -> int:
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
 
 
-def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[keyfacts.Fact]:
-    return [keyfacts.Fact(id=n + 1, fact=facts[n]) for n in numbers]
+def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:
+    return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
 
 
 def _reason(text: str) -> str:
@@ -201,7 +201,7 @@ def _is_faulty(verified: Verified) -> bool:
     return verified.category != SUPPORTED
 
 
-def _verified(one: keyfacts.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
+def _verified(one: factual.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
     evidence = desk.quoted(one.quote, spans)
     span = evidence.span
     return Verified(

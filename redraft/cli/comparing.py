@@ -59,10 +59,10 @@ def compare(
     from redraft.cli.outcome import finish
     from redraft.cli.plans import show_plan
     from redraft.cli.running import work
-    from redraft.comparing import check_summaries
-    from redraft.comparing import compare as run
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
+    from redraft.runs.comparing import check_summaries
+    from redraft.runs.comparing import compare as run
+    from redraft.runs.preparing import Order
     from redraft.store.store import Store
     from redraft.text.documents import read_text
 

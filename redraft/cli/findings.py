@@ -10,8 +10,8 @@ from redraft.cli.render import count, score, spaced
 from redraft.cli.render import wrapped as _wrapped
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.consistency import UNSUPPORTED
+from redraft.history.tracing import place_of
 from redraft.text.cleaning import one_line
-from redraft.tracing import place_of
 
 SHOWN = 10
 _LABEL = 14

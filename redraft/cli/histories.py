@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from redraft.changes import Change, Difference, compare
 from redraft.cli import figures, findings, render
 from redraft.domain import Document, Finding
-from redraft.results import Result
+from redraft.history.changes import Change, Difference, compare
+from redraft.history.results import Result
+from redraft.history.tracing import Trace, Turn
 from redraft.text.cleaning import one_line
-from redraft.tracing import Trace, Turn
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
 _OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}

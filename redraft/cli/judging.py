@@ -78,8 +78,8 @@ def evaluate(
     from redraft.cli.plans import show_plan
     from redraft.cli.running import work
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
-    from redraft.refining import evaluate as run
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import evaluate as run
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
@@ -138,8 +138,8 @@ def refine(
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
-    from redraft.refining import refine as run
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import refine as run
     from redraft.store.store import Store
 
     check_output(output)
@@ -208,7 +208,7 @@ def fork(
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.models.prices import price_table
-    from redraft.refining import fork as run
+    from redraft.runs.refining import fork as run
     from redraft.store.store import Store
 
     check_output(output)

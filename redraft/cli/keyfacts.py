@@ -53,8 +53,8 @@ def keyfacts(
     from redraft.cli.plans import show_plan
     from redraft.cli.running import work
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
-    from redraft.refining import build_pack as run
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import build_pack as run
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "keyfacts")

@@ -8,14 +8,14 @@ import click
 
 from redraft.cli import findings, preferences, render, trees
 from redraft.cli.running import write
-from redraft.comparing import compared
 from redraft.domain import Document, Pack
-from redraft.packfile import keyfacts_json, pack_json
-from redraft.packing import built, built_keyfacts
-from redraft.results import Result
+from redraft.history.built import built, built_keyfacts
+from redraft.history.comparison import compared
+from redraft.history.results import Result
+from redraft.history.tracing import place_of
+from redraft.packs.file import keyfacts_json, pack_json
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
-from redraft.tracing import place_of
 
 _DONE, _SHORT = 0, 3
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"

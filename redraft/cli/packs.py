@@ -13,7 +13,7 @@ from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
-    from redraft.packing import Packed
+    from redraft.packs.exchange import Packed
     from redraft.store.store import Store
 
 _GROUP_EPILOG = """\b
@@ -62,8 +62,8 @@ def build_pack(
     from redraft.cli.plans import show_plan
     from redraft.cli.running import work
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
-    from redraft.refining import build_pack as run
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import build_pack as run
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "questions")
@@ -111,7 +111,7 @@ def export_pack(
 
     from redraft.cli.render import json_text, say
     from redraft.cli.running import check_output, write
-    from redraft.packing import choose
+    from redraft.packs.exchange import choose
     from redraft.store.store import Store
     from redraft.text.documents import load
 
@@ -150,8 +150,8 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
     from redraft.cli.render import echo_json, say
-    from redraft.packfile import read_pack_file
-    from redraft.packing import import_pack as store_pack
+    from redraft.packs.exchange import import_pack as store_pack
+    from redraft.packs.file import read_pack_file
     from redraft.store.store import Store
     from redraft.text.documents import load
 

@@ -9,10 +9,10 @@ import click
 
 from redraft.cli.render import count, echo_json
 from redraft.domain import Usage
-from redraft.forecast import Forecast, Role, forecast
-from redraft.models.opening import price_of, reasoning_reserve, resolve
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, Prepared, prepare
+from redraft.runs.forecast import Forecast, Role, forecast
+from redraft.runs.opening import price_of, reasoning_reserve, resolve
+from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.settings import Judging, Limits, Settings
 
 _DONE = 0

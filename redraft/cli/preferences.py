@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from redraft.cli.render import aligned, count, wrapped
-from redraft.comparing import Comparison
+from redraft.history.comparison import Comparison
 from redraft.prompts.coherence import ASPECTS
 from redraft.text.cleaning import one_line
 

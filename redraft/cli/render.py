@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import click
 
 from redraft.domain import Pack, Piece, Totals
-from redraft.results import Result
+from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import one_line
 

@@ -16,8 +16,8 @@ from redraft.cli import render
 from redraft.cli.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
-from redraft.results import read_result
-from redraft.session import Reviewer
+from redraft.history.results import read_result
+from redraft.runs.session import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.words import count_words

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from redraft.cli.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
-from redraft.results import Result
+from redraft.history.results import Result
 
 T = TypeVar("T")
 

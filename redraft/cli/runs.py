@@ -10,7 +10,7 @@ import click
 from redraft.cli import options
 
 if TYPE_CHECKING:
-    from redraft.results import Result
+    from redraft.history.results import Result
     from redraft.store.store import Store
 
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def runs(limit: int, db: str | None, as_json: bool) -> int:
     """List the latest runs."""
     from redraft.cli import render
-    from redraft.comparing import preferred
+    from redraft.history.comparison import preferred
+    from redraft.history.tracing import scores_of
     from redraft.store.store import Store
-    from redraft.tracing import scores_of
 
     with Store(db) as store:
         listed = [
@@ -88,7 +88,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     """
     from redraft.cli import render
     from redraft.cli.outcome import finish
-    from redraft.results import read_result
+    from redraft.history.results import read_result
     from redraft.store.store import Store
 
     with Store(db) as store:
@@ -117,7 +117,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:
-    from redraft.comparing import compared
+    from redraft.history.comparison import compared
 
     done = result.run.kind == "compare" and result.status == "done"
     return {"comparison": compared(store, result).to_json()} if done else {}

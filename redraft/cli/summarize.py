@@ -58,9 +58,9 @@ def summarize(
     from redraft.cli.plans import show_plan
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
-    from redraft.drafting import summarize as run
     from redraft.models.prices import price_table
-    from redraft.preparing import Order
+    from redraft.runs.drafting import summarize as run
+    from redraft.runs.preparing import Order
     from redraft.store.store import Store
 
     check_output(output)
@@ -118,8 +118,8 @@ def resume(
     from redraft.cli.outcome import finish
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
-    from redraft.drafting import resume as run
     from redraft.models.prices import price_table
+    from redraft.runs.drafting import resume as run
     from redraft.store.store import Store
 
     check_output(output)

@@ -10,7 +10,7 @@ from redraft.cli import options
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.tracing import Trace
+    from redraft.history.tracing import Trace
 
 _TRACE_EPILOG = """\b
 Examples:
@@ -34,8 +34,8 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli import histories
     from redraft.cli.render import echo_json
+    from redraft.history.tracing import read_trace
     from redraft.store.store import Store
-    from redraft.tracing import read_trace
 
     with Store(db) as store:
         read = read_trace(store, run_id)
@@ -58,11 +58,11 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.changes import difference
     from redraft.cli import histories
     from redraft.cli.render import echo_json
+    from redraft.history.changes import difference
+    from redraft.history.tracing import read_trace
     from redraft.store.store import Store
-    from redraft.tracing import read_trace
 
     if len(rounds) not in {0, 2}:
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")

@@ -8,9 +8,9 @@ from itertools import groupby
 
 from redraft.cli import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
-from redraft.evaluators.keyfacts import ALL, LEVELS, pruning
+from redraft.history.tracing import percent_of, place_of
+from redraft.packs.keyfacts import ALL, LEVELS, pruning
 from redraft.text.cleaning import one_line
-from redraft.tracing import percent_of, place_of
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
 _LONGEST = 400

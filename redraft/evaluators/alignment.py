@@ -10,7 +10,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.evaluators.base import Case, Sitting
 from redraft.evaluators.consensus import majority
-from redraft.evaluators.keyfacts import Item, share
+from redraft.packs.keyfacts import Item, share
 
 STATED, MISSING = "stated", "missing"
 

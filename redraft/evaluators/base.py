@@ -10,7 +10,7 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective, Tree
 from redraft.evaluators.consensus import Ballot, agreement, spread
-from redraft.evaluators.keyfacts import trees_for
+from redraft.packs.keyfacts import trees_for
 from redraft.prompts.judging import Statement
 from redraft.settings import BuildName
 from redraft.text.cleaning import one_line

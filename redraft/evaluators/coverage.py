@@ -14,7 +14,7 @@ from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
 from redraft.evaluators.base import Case, Sitting, concluded
 from redraft.evaluators.consensus import majority
-from redraft.evaluators.keyfacts import bin_of
+from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import Pair, SummaryAnswer
 from redraft.settings import BuildName
 from redraft.text.words import same_words

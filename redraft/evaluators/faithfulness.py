@@ -14,7 +14,7 @@ from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.alignment import align
 from redraft.evaluators.base import Case, Sitting, concluded
 from redraft.evaluators.consensus import majority
-from redraft.evaluators.keyfacts import ALL, LEVELS, Item, items_of, share
+from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
 from redraft.prompts.judging import Statement
 from redraft.settings import BuildName
 

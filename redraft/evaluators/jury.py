@@ -11,9 +11,9 @@ from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.evaluators.base import Case, Evaluator, Yardstick, statements_of
-from redraft.evaluators.growing import Gardener
-from redraft.evaluators.packs import build_pack, pack_key
 from redraft.events import Observer
+from redraft.packs.growing import Gardener
+from redraft.packs.questions import build_pack, pack_key
 from redraft.settings import Judging
 from redraft.store.store import Store
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.alignment import MISSING, STATED, Aligned, align
 from redraft.evaluators.base import Case, concluded
-from redraft.evaluators.keyfacts import ALL, LEVELS, Item, items_of, share
+from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
 from redraft.settings import BuildName
 from redraft.text.words import words_key
 

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document
-from redraft.drafting import Means
 from redraft.errors import BudgetError
 from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
+from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, identify
-from redraft.results import Result, read_result
+from redraft.runs.drafting import Means
+from redraft.runs.preparing import Order, identify
 from redraft.settings import Limits, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store

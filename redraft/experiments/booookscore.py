@@ -20,11 +20,11 @@ from redraft.experiments.bench import Bench
 from redraft.experiments.placing import place
 from redraft.experiments.records import JUDGING, Failure, failure
 from redraft.models.base import Model
-from redraft.preparing import Order, Prepared, prepare, record
 from redraft.prompts.judging import Statement
-from redraft.session import on_record
+from redraft.runs.preparing import Order, Prepared, prepare, record
+from redraft.runs.session import on_record
+from redraft.runs.staff import at_work, hire, located
 from redraft.settings import EXTRACTIVE, Judging, Settings
-from redraft.staff import at_work, hire, located
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named

@@ -18,11 +18,11 @@ from redraft.events import PartDone, RunStarted, StageStarted
 from redraft.experiments.bench import Bench
 from redraft.experiments.records import Failure, failure
 from redraft.models.base import Model
-from redraft.preparing import Order, Prepared, prepare, record
-from redraft.prompts.keyfacts import ChunkMarks
-from redraft.session import on_record
+from redraft.prompts.factual import ChunkMarks
+from redraft.runs.preparing import Order, Prepared, prepare, record
+from redraft.runs.session import on_record
+from redraft.runs.staff import at_work, hire
 from redraft.settings import Judging, Settings
-from redraft.staff import at_work, hire
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from redraft.domain import Perspective
-from redraft.evaluators.keyfacts import ALL, LEVELS, bin_of
 from redraft.experiments.records import Item, Measured, Share
 from redraft.experiments.tables import Cell
+from redraft.packs.keyfacts import ALL, LEVELS, bin_of
 
 WHOLE = "whole"
 MODELS_MEAN = "mean of models"

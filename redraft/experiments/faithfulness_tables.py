@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from redraft.evaluators.faithfulness import NONE
-from redraft.evaluators.keyfacts import ALL, LEVELS, share
 from redraft.experiments.counting import ALL_MODELS, COUNTS, MODELS_MEAN, Tally
 from redraft.experiments.records import Item
 from redraft.experiments.tables import Cell, Table, mean
+from redraft.packs.keyfacts import ALL, LEVELS, share
 
 _CARRIED = (*LEVELS, NONE, ALL)
 _EXTRINSIC = "out_of_article"

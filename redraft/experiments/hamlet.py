@@ -15,10 +15,10 @@ from redraft.events import PartDone, StageStarted
 from redraft.experiments.bench import Bench, Watch
 from redraft.experiments.queries import asked_trees
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
-from redraft.models.opening import resolve, tokenizer_of
-from redraft.preparing import Order, prepare
+from redraft.runs.opening import resolve, tokenizer_of
+from redraft.runs.preparing import Order, prepare
+from redraft.runs.staff import hire
 from redraft.settings import Judging, PerspectiveName, Settings
-from redraft.staff import hire
 
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
 """As long as the queries of trees are, and in their place where there are none yet."""

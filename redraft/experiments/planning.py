@@ -9,10 +9,10 @@ from redraft.domain import Document, Usage
 from redraft.experiments.hamlet import QUERY, Design
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS
 from redraft.experiments.tables import Cell, Table
-from redraft.forecast import Forecast, forecast
-from redraft.models.opening import price_of, reasoning_reserve, resolve
 from redraft.models.prices import PriceTable
-from redraft.preparing import Order, prepare
+from redraft.runs.forecast import Forecast, forecast
+from redraft.runs.opening import price_of, reasoning_reserve, resolve
+from redraft.runs.preparing import Order, prepare
 from redraft.settings import Judging, Settings
 
 _TREES = "finding key facts"

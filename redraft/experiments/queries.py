@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from redraft.domain import KeyFacts, Perspective, Tree
-from redraft.evaluators.keyfacts import trees_for
+from redraft.packs.keyfacts import trees_for
 
 # So that of two that are equally near it is the first, whatever the last bits say.
 _DECIMALS = 9

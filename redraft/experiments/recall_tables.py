@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from statistics import StatisticsError, correlation
 
 from redraft.domain import Perspective
-from redraft.evaluators.keyfacts import ALL
 from redraft.experiments.counting import (
     ALL_MODELS,
     COUNTS,
@@ -18,6 +17,7 @@ from redraft.experiments.counting import (
 )
 from redraft.experiments.records import Item
 from redraft.experiments.tables import Cell, Table, mean
+from redraft.packs.keyfacts import ALL
 
 _EVERYWHERE = "all"
 _FEWEST_PAIRS = 3

@@ -10,7 +10,7 @@ from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective,
 from redraft.errors import RedraftError
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.keyfacts import ALL, bin_of, share
+from redraft.packs.keyfacts import ALL, bin_of, share
 from redraft.store.connection import storable
 from redraft.text.cleaning import one_line
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redraft.builtin.summarizing import merge
 from redraft.domain import Piece
-from redraft.models.extractive.drafting import merge
 from redraft.prompts.drafting import MergeGiven
 from redraft.text.words import count_words
 

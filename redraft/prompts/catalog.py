@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redraft.prompts import coherence, drafting, judging, keyfacts, revising
+from redraft.prompts import coherence, drafting, factual, judging, revising
 from redraft.prompts.contract import Prompt
 
 JUDGING: tuple[Prompt[Any, Any], ...] = (
@@ -18,15 +18,15 @@ JUDGING: tuple[Prompt[Any, Any], ...] = (
 """The prompts that judge a draft by questions and answers."""
 
 FACTUAL: tuple[Prompt[Any, Any], ...] = (
-    keyfacts.KEYFACTS_ANALYTICAL,
-    keyfacts.KEYFACTS_NARRATIVE,
-    keyfacts.FACTS_FAITHFUL,
-    keyfacts.FACTS_OBJECTIVE,
-    keyfacts.FACTS_SIGNIFICANT,
-    keyfacts.QUERY_ANALYTICAL,
-    keyfacts.QUERY_NARRATIVE,
-    keyfacts.ALIGN_FACTS,
-    keyfacts.VERIFY_SENTENCES,
+    factual.KEYFACTS_ANALYTICAL,
+    factual.KEYFACTS_NARRATIVE,
+    factual.FACTS_FAITHFUL,
+    factual.FACTS_OBJECTIVE,
+    factual.FACTS_SIGNIFICANT,
+    factual.QUERY_ANALYTICAL,
+    factual.QUERY_NARRATIVE,
+    factual.ALIGN_FACTS,
+    factual.VERIFY_SENTENCES,
 )
 """The prompts that build key facts, and judge a draft by them."""
 
@@ -41,7 +41,7 @@ _ALL: tuple[Prompt[Any, Any], ...] = (
     drafting.SUMMARIZE_WHOLE,
     *JUDGING,
     *FACTUAL,
-    keyfacts.JUDGE_CHUNK,
+    factual.JUDGE_CHUNK,
     coherence.FIND_CONFUSION,
     coherence.PREFER_SUMMARY,
     revising.REVISE,

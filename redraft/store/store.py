@@ -15,10 +15,10 @@ from redraft.store.calls import Calls
 from redraft.store.connection import Connection
 from redraft.store.documents import Documents
 from redraft.store.judgments import Judgments
-from redraft.store.keyfacts import KeyFactShelf
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
 from redraft.store.runs import Run, Runs
+from redraft.store.trees import KeyFactShelf
 
 FILE_NAME = "redraft.db"
 # `is_claimed` holds a claim for the blink of an eye, which must not keep others from the run.

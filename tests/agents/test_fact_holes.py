@@ -13,11 +13,11 @@ from pydantic import ValidationError
 
 from redraft.agents.factfinder import facts_at_once
 from redraft.domain import Document, KeyFacts
-from redraft.evaluators.keyfacts import UNJUDGED
 from redraft.events import Event, Noted
+from redraft.history.results import Result
 from redraft.models.reading import read_value
-from redraft.prompts.keyfacts import Query, Verifications
-from redraft.results import Result
+from redraft.packs.keyfacts import UNJUDGED
+from redraft.prompts.factual import Query, Verifications
 from redraft.text.documents import parse
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of

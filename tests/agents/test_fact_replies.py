@@ -21,7 +21,7 @@ from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
-from redraft.prompts.keyfacts import Alignments, Supports, Verifications
+from redraft.prompts.factual import Alignments, Supports, Verifications
 from redraft.store.store import Store
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from redraft.results import Result
+from redraft.history.results import Result
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, island, told
 

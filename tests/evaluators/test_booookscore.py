@@ -12,10 +12,10 @@ import pytest
 
 from redraft.domain import Evaluation, Task
 from redraft.errors import UsageError
-from redraft.forecast import forecast
-from redraft.preparing import Order, prepare
+from redraft.history.results import Result
 from redraft.prompts.coherence import ERROR_TYPES
-from redraft.results import Result
+from redraft.runs.forecast import forecast
+from redraft.runs.preparing import Order, prepare
 from redraft.settings import Judging
 from redraft.text.documents import parse
 from tests.agents.test_holes import FREE, Holey, spoiled

@@ -14,7 +14,7 @@ from redraft.evaluators.alignment import MISSING, STATED
 from redraft.evaluators.consensus import DISPUTED
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
-from redraft.evaluators.keyfacts import (
+from redraft.packs.keyfacts import (
     Item,
     bin_of,
     items_of,
@@ -25,7 +25,7 @@ from redraft.evaluators.keyfacts import (
     pruning,
     trees_for,
 )
-from redraft.prompts.keyfacts import FactTree
+from redraft.prompts.factual import FactTree
 
 Reply = dict[str, dict[str, list[str]]]
 WRONG = (Objection("objectivity", "That is an opinion."),)

@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from redraft import Comparison, compare, compared
 from redraft.agents.judge import Judge
 from redraft.agents.referee import Referee, prompt_tokens
-from redraft.domain import content_id
-from redraft.drafting import resume
+from redraft.domain import GIVEN, OTHER, content_id
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.preference import Verdict, Winner, settled, winner_of
 from redraft.models.testing import FunctionModel
-from redraft.preparing import GIVEN, OTHER, prepare
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, Preferred
+from redraft.runs.drafting import resume
+from redraft.runs.preparing import prepare
 from redraft.settings import Judging, Limits
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer, ChatServer, Fault, Seen

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from redraft import Limits, Store
-from redraft.drafting import resume
 from redraft.errors import RunError, UsageError
 from redraft.experiments.annotations import (
     CLEAR,
@@ -33,6 +32,7 @@ from redraft.experiments.booookscore_tables import coherence_report
 from redraft.experiments.bootstrap import spread_of_mean
 from redraft.experiments.report import Report
 from redraft.experiments.tables import Table
+from redraft.runs.drafting import resume
 from redraft.text import tokens
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows

@@ -8,8 +8,8 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
-from redraft.models.opening import price_of, resolve
 from redraft.models.prices import FREE, Price, builtin_prices, price_table
+from redraft.runs.opening import price_of, resolve
 from redraft.settings import Settings
 
 

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, drafting, judging, keyfacts, revising
+from redraft.prompts import coherence, drafting, factual, judging, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 
-_VETTED = keyfacts.VetGiven(
+_VETTED = factual.VetGiven(
     excerpt="The lamp went out.",
-    facts=[keyfacts.Fact(id=7, fact="Hester came."), keyfacts.Fact(id=3, fact="Ann left.")],
+    facts=[factual.Fact(id=7, fact="Hester came."), factual.Fact(id=3, fact="Ann left.")],
 )
-_ASKED = keyfacts.QueryGiven(
+_ASKED = factual.QueryGiven(
     facts=[
-        keyfacts.LevelledFact(id=7, level="root", fact="Hester came."),
-        keyfacts.LevelledFact(id=3, level="branch", fact="Ann left."),
+        factual.LevelledFact(id=7, level="root", fact="Hester came."),
+        factual.LevelledFact(id=3, level="branch", fact="Ann left."),
     ]
 )
 GIVEN: dict[str, BaseModel] = {
@@ -88,28 +88,28 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
-    "keyfacts_analytical": keyfacts.GrowGiven(excerpt="The lamp went out."),
-    "keyfacts_narrative": keyfacts.GrowGiven(excerpt="The lamp went out."),
+    "keyfacts_analytical": factual.GrowGiven(excerpt="The lamp went out."),
+    "keyfacts_narrative": factual.GrowGiven(excerpt="The lamp went out."),
     "facts_faithful": _VETTED,
     "facts_objective": _VETTED,
     "facts_significant": _VETTED,
     "query_analytical": _ASKED,
     "query_narrative": _ASKED,
-    "align_facts": keyfacts.AlignGiven(
+    "align_facts": factual.AlignGiven(
         sentences=[
             judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
             judging.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
-        facts=[keyfacts.Fact(id=7, fact="Hester sat down."), keyfacts.Fact(id=3, fact="Ann left.")],
+        facts=[factual.Fact(id=7, fact="Hester sat down."), factual.Fact(id=3, fact="Ann left.")],
     ),
-    "verify_sentences": keyfacts.VerifyGiven(
+    "verify_sentences": factual.VerifyGiven(
         passages=["The lamp went out.", "It was 1924."],
         sentences=[
             judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
             judging.Statement(id=3, before="Ann came.", sentence="She left."),
         ],
     ),
-    "judge_chunk": keyfacts.ChunkGiven(excerpt="The lamp went out."),
+    "judge_chunk": factual.ChunkGiven(excerpt="The lamp went out."),
     "find_confusion": coherence.ConfusionGiven(
         summary="It was 1924. Hester came.",
         sentences=[

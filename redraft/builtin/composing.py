@@ -1,0 +1,136 @@
+"""Composing a summary: the best sentences of some parts, in their order, in paragraphs, within a number of words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import accumulate
+
+import numpy as np
+
+from redraft.builtin.prose import LAST_RESORT, Sentence, cut, read
+from redraft.text.ranking import Candidates, choose, rank, rank_towards
+from redraft.text.vectors import Indices, SentenceVectors, Weights
+from redraft.text.words import count_words
+
+# What is left of a sentence that points back to one it cannot be shown with.
+_ADRIFT = 0.08
+_LONGEST_GROUP = 3
+# Rank and standing both count; the root keeps one sentence in the thick of the graph from outweighing all the rest.
+_RANK_POWER = 0.9
+# A text says at its beginning who and where; a summary that does not is hard to enter.
+_OPENING_WORDS = 200
+_OPENING_BONUS = 0.6
+
+_WORDS_PER_SEGMENT = 60
+_FEWEST_SEGMENTS = 3
+_WORDS_IN_ONE_PARAGRAPH = 180
+_PARAGRAPH_WORDS = 110
+_SHORT_PARAGRAPH_WORDS = 60
+
+_UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
+
+# Every question is asked about a text, and what happens in it: these words say nothing of what the answer is about.
+_ASKING = re.compile(
+    r"\b(?:plot|stor(?:y|ies)|book|novel|text|document|passage|article|summar(?:y|i[sz]e)|describe|explain|tell|happens?"
+    r"|main|characters?|please|give)\b",
+    re.IGNORECASE,
+)
+
+
+def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: str | None = None) -> str:
+    """The best sentences of `parts` in at most `limit` words; `shares` says in which proportion the parts get them.
+
+    Empty only when no part has a word.
+    """
+    sentences = read(parts)
+    limit = max(1, limit)
+    if not sentences:
+        # Nothing but marks, of which an underscore counts as a word.
+        rest = " ".join(" ".join(parts).split())
+        return cut(rest, limit) if count_words(rest) else ""
+    asked = _ASKING.sub(" ", query or "").strip()
+    if asked:
+        # What a question is about may stand anywhere, so no part has a claim to be heard.
+        segments, room = [0] * len(sentences), np.asarray([float(limit)])
+    else:
+        proportion = np.asarray(shares, dtype=np.float64)
+        segments, room = _segmented(sentences, limit * proportion / max(float(proportion.sum()), 1e-9))
+    chosen = _chosen(sentences, segments, room, limit, asked)
+    if not chosen:
+        best = max(sentences, key=lambda sentence: sentence.standing)
+        return cut(best.text, limit)
+    return _in_paragraphs([sentences[at] for at in chosen], [segments[at] for at in chosen])
+
+
+def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int], Weights]:
+    """Divide each part that has room for many words into stretches of one length, so that none of it is passed over.
+
+    Returns the stretch each sentence is in, and each stretch's room.
+    """
+    lengths = np.bincount([s.part for s in sentences], weights=[s.words for s in sentences], minlength=len(room))
+    counts = np.maximum(1, np.round(room / _WORDS_PER_SEGMENT)).astype(int)
+    if len(room) == 1:
+        counts = np.maximum(counts, _FEWEST_SEGMENTS)
+    first = [0, *accumulate(counts.tolist())]
+    segments, before = [], np.zeros(len(room))
+    for sentence in sentences:
+        part = sentence.part
+        segments.append(first[part] + int(counts[part] * before[part] / lengths[part]))
+        before[part] += sentence.words
+    return segments, np.repeat(room / counts, counts)
+
+
+def _chosen(sentences: Sequence[Sentence], segments: Sequence[int], room: Weights, limit: int, asked: str) -> list[int]:
+    vectors = SentenceVectors([sentence.text for sentence in sentences])
+    words = np.asarray([sentence.words for sentence in sentences], dtype=np.int64)
+    part = np.asarray(segments, dtype=np.int64)
+    needs, standing = _ties(sentences)
+    if asked:
+        worth = rank_towards(vectors, asked) * standing
+    else:
+        earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
+        worth = rank(vectors) ** _RANK_POWER * standing * (1 + _OPENING_BONUS * earliness)
+    proper = np.asarray([sentence.standing > LAST_RESORT for sentence in sentences])
+    chosen = choose(vectors, Candidates(np.where(proper, worth, 0.0), words, needs, part), limit, room)
+    return chosen or choose(vectors, Candidates(worth, words, np.full_like(needs, -1), part), limit, room)
+
+
+def _ties(sentences: Sequence[Sentence]) -> tuple[Indices, Weights]:
+    """For each sentence the one it needs before it, or -1, and its standing, low where it needs one in vain."""
+    needs = np.full(len(sentences), -1, dtype=np.int64)
+    standing = np.asarray([sentence.standing for sentence in sentences])
+    adrift = np.zeros(len(sentences), dtype=np.bool_)
+    depth = 0
+    for at, sentence in enumerate(sentences):
+        depth = depth + 1 if sentence.leans else 0
+        if not sentence.leans:
+            continue
+        before = sentences[at - 1] if sentence.follows else None
+        if before and depth < _LONGEST_GROUP and before.standing > LAST_RESORT and not adrift[at - 1]:
+            needs[at] = at - 1
+        else:
+            adrift[at] = True
+            standing[at] *= _ADRIFT
+    return needs, standing
+
+
+def _in_paragraphs(sentences: Sequence[Sentence], segments: Sequence[int]) -> str:
+    """Join `sentences`, beginning a paragraph where a long text moves on to another stretch of the source."""
+    left = sum(sentence.words for sentence in sentences)
+    if left <= _WORDS_IN_ONE_PARAGRAPH:
+        return _joined([sentence.text for sentence in sentences])
+    paragraphs: list[list[str]] = [[]]
+    filled, segment = 0, segments[0]
+    for sentence, its_segment in zip(sentences, segments, strict=True):
+        due = filled >= (_SHORT_PARAGRAPH_WORDS if its_segment != segment else _PARAGRAPH_WORDS)
+        if due and left >= _SHORT_PARAGRAPH_WORDS and not sentence.leans:
+            paragraphs.append([])
+            filled = 0
+        paragraphs[-1].append(sentence.text)
+        filled, left, segment = filled + sentence.words, left - sentence.words, its_segment
+    return "\n\n".join(_joined(paragraph) for paragraph in paragraphs)
+
+
+def _joined(sentences: Sequence[str]) -> str:
+    return _UNSPACED_END.sub("", " ".join(sentences))

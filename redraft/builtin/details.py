@@ -1,0 +1,107 @@
+"""The names and numbers in a sentence: what makes it false when it is wrong, however well all else reads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+from redraft.builtin.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
+
+DetailKind = Literal["name", "number"]
+
+# Between the words of one name ("Mr. Philip Dunne", "Lomax & Dunne"), and of one date or number ("3 March, 1924").
+_WITHIN_NAME = re.compile(r"\.? |-| & |\.(?=\w)|['’]s? |['’]")
+_WITHIN_NUMBER = re.compile(r"[.,:/-]? ?| - ")
+_TITLE = re.compile(r"(?:Mr|Mrs|Ms|Dr|St|Prof|Rev|Capt|Col|Gen|Lt|Sgt|Jr|Sr|[A-Z])\. ?$")
+_OPENS = re.compile(r"(?:^|[.!?:;…]['\"”’)]*\s+|[\"“‘«(\[*_#-]\s*)$")
+_COMMON_ENDING = re.compile(r"(?:ly|ing|ed|tion|ness|ment|ity|[^s]s|thing|body|one|where|ever)$", re.IGNORECASE)
+_POSSESSIVE = re.compile(r"(?<=\w)['’]s?$")
+_LONGEST_OPENING = 12
+TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
+# Too loose in meaning to be asked for: "one of them", "at first", "a second later".
+_LOOSE = listed("one first second half quarter once twice dozen")
+# A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
+_CAPITALS_IN_TITLE = 0.7
+_SHORTEST_TITLE = 4
+
+
+class Detail(NamedTuple):
+    """A name or number: its kind, where it stands, and which of the sentence's words it takes up."""
+
+    kind: DetailKind
+    start: int
+    end: int
+    first: int
+    last: int
+    sure: bool
+    """Not so where it is a lone word that may owe its capital to the beginning of a sentence."""
+
+
+def details(text: str, of: Sequence[Word]) -> list[Detail]:
+    """The names and numbers among the words `of` the sentence `text`, in order. A date is a number."""
+    kinds = _kinds(text, of)
+    found: list[Detail] = []
+    at = 0
+    while at < len(of):
+        kind = kinds[at]
+        if kind is None:
+            at += 1
+            continue
+        last = at
+        while last + 1 < len(of) and kinds[last + 1] == kind and _joined(text, kind, of[last], of[last + 1]):
+            last += 1
+        sure = kind == "number" or last > at or not _opens_as_common_word(text, of[at])
+        if last == at and of[at].key in TITLES:
+            at += 1
+            continue
+        possessive = _POSSESSIVE.search(text, of[last].start, of[last].end)
+        end = possessive.start() if possessive else of[last].end
+        found.append(Detail(kind, of[at].start, end, at, last, sure))
+        at = last + 1
+    return found
+
+
+def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
+    """What each word may be part of."""
+    capitals = sum(text[word.start].isupper() for word in of)
+    title = len(of) >= _SHORTEST_TITLE and capitals > _CAPITALS_IN_TITLE * len(of)
+    kinds: list[DetailKind | None] = []
+    for at, word in enumerate(of):
+        surface = text[word.start : word.end]
+        capital = surface[0].isupper() and not title
+        dated = surface.lower() in MONTHS | DAYS and (capital or _beside_figure(of, at))
+        if dated or (is_number(word.key) and surface.lower() not in _LOOSE):
+            kinds.append("number")
+        elif capital and (carries(word.key) or word.key in TITLES) and not _is_no_name(surface, word.key):
+            kinds.append("name")
+        else:
+            kinds.append(None)
+    return kinds
+
+
+def _is_no_name(surface: str, key: str) -> bool:
+    return surface in ("I", "O", "Vol") or is_negation(key) or is_number(key)
+
+
+def _beside_figure(of: Sequence[Word], at: int) -> bool:
+    return any(0 <= near < len(of) and of[near].key[0].isdigit() for near in (at - 1, at + 1))
+
+
+def _joined(text: str, kind: DetailKind, word: Word, following: Word) -> bool:
+    if following.start <= word.start:
+        return True
+    between = text[word.end : following.start]
+    if kind == "number":
+        return bool(_WITHIN_NUMBER.fullmatch(between))
+    if between.startswith(".") and not _TITLE.search(text[word.start : following.start]):
+        return False
+    return bool(_WITHIN_NAME.fullmatch(between))
+
+
+def _opens_as_common_word(text: str, word: Word) -> bool:
+    """Whether a lone word has its capital from the beginning of a sentence, and looks like no name."""
+    surface = text[word.start : word.end]
+    before = text[max(0, word.start - _LONGEST_OPENING) : word.start]
+    opens = _OPENS.search(before) and not _TITLE.search(before)
+    return bool(opens and _COMMON_ENDING.search(surface))

@@ -1,0 +1,109 @@
+"""How well a chunk of a text lends itself to drawing a tree of facts from it, by counting."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+from redraft.builtin.facts.statements import Statement, read_statement
+from redraft.builtin.lexicon import CONNECTIVE, GESTURE, PRONOUN, REASONING
+from redraft.builtin.prose import plain, read
+from redraft.builtin.registry import answers
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkGiven, ChunkMarks
+from redraft.text.sentences import ends_sentence, paragraphs
+
+_FEWEST_TERMS = 5
+# A statement that has this share of its words from one before it tells nothing new.
+_REPEATED = 0.75
+_FEW_FACTS, _MANY_FACTS = 25, 35
+_FEW_CONNECTIONS, _MANY_CONNECTIONS = 8, 16
+# A chunk with fewer statements has no beginning, middle and end.
+_FEWEST_FOR_A_WHOLE = 6
+_ABRUPT_LENGTH = 8
+_FEW_ABRUPT, _FEW_OPEN = 2, 1
+_REACH, _BACK = 12, 5
+_LEAST_STANDING = 0.4
+_LIFETIME = 80
+_YEAR = re.compile(r"\b(?:1[0-9]|20)\d{2}\b")
+
+
+@answers(JUDGE_CHUNK)
+def judge_chunk(given: ChunkGiven) -> ChunkMarks:
+    """Statements that tell something new are the facts; a link ties one to another by cause, time or contrast."""
+    facts = _facts(given.excerpt)
+    connections = _connections(facts)
+    complete, flaws = _wholeness(given.excerpt, facts)
+    coherence = _coherence(complete, flaws)
+    return ChunkMarks(
+        major_facts=len(facts),
+        connections=connections,
+        explanation=f"{len(facts)} statements, {connections} links; {'complete' if complete else 'not complete'};"
+        f" {flaws[0]} abrupt turns, {flaws[1]} open references, {flaws[2]} jumps in time.",
+        validity=_graded(len(facts), _FEW_FACTS, _MANY_FACTS),
+        coherence=coherence,
+        cross_content=_graded(connections, _FEW_CONNECTIONS, _MANY_CONNECTIONS),
+    )
+
+
+def _facts(excerpt: str) -> list[Statement]:
+    """The statements that say something new."""
+    facts: list[Statement] = []
+    known: list[frozenset[str]] = []
+    for sentence in read([excerpt]):
+        statement = read_statement(sentence.text)
+        terms = statement.terms
+        if sentence.standing < _LEAST_STANDING or len(terms) < _FEWEST_TERMS or GESTURE.search(sentence.text):
+            continue
+        if not any(len(terms & other) >= _REPEATED * len(terms) for other in known):
+            facts.append(statement)
+            known.append(terms)
+    return facts
+
+
+def _connections(facts: Sequence[Statement]) -> int:
+    """How many statements say why, when or against what, and share that with another not far before."""
+    count = 0
+    for at, fact in enumerate(facts):
+        earlier = facts[max(0, at - _REACH) : at]
+        linked = any(fact.terms & other.terms for other in earlier)
+        count += linked and bool(REASONING.search(fact.text))
+    return count
+
+
+def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, tuple[int, int, int]]:
+    """Whether the chunk begins and ends where something does; its abrupt turns, open references and jumps in time."""
+    texts = [text for span in paragraphs(excerpt) if (text := plain(excerpt[span.start : span.end]))]
+    if not texts:
+        return False, (0, 1, 0)
+    opens = texts[0][:1].islower() or bool(PRONOUN.match(texts[0]) or CONNECTIVE.match(texts[0]))
+    breaks_off = not ends_sentence(texts[-1])
+    asks = texts[-1].rstrip("\"'”’»").endswith("?")
+    complete = not opens and not breaks_off and len(facts) >= _FEWEST_FOR_A_WHOLE
+    terms = [read_statement(text).terms for text in texts]
+    long = [at for at, own in enumerate(terms) if len(own) >= _ABRUPT_LENGTH]
+    abrupt = sum(not frozenset().union(*terms[max(0, at - _BACK) : at]) & terms[at] for at in long if at)
+    open_references = opens + breaks_off + asks
+    years = [int(year) for year in _YEAR.findall(" ".join(texts))]
+    jumps = sum(abs(later - earlier) > _LIFETIME for earlier, later in pairwise(years))
+    return complete, (abrupt, open_references, jumps)
+
+
+def _coherence(complete: bool, flaws: tuple[int, int, int]) -> int:
+    abrupt, loose, jumps = flaws
+    many = abrupt > _FEW_ABRUPT or loose > _FEW_OPEN or jumps > _FEW_OPEN
+    some = sum(flaw > 0 for flaw in flaws)
+    if not complete:
+        return 1 if many else 2
+    if not some:
+        return 5
+    return 4 if some == 1 and not many and sum(flaws) == 1 else 3
+
+
+def _graded(count: int, few: int, many: int) -> int:
+    """1 or 2 below `few`, 3 or 4 up to `many`, 5 beyond."""
+    if count < few:
+        return 1 if 2 * count < few else 2
+    if count > many:
+        return 5
+    return 3 if 2 * count < few + many else 4

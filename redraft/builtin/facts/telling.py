@@ -1,0 +1,187 @@
+"""The sentences of a text that can stand as facts: short, self-contained, and in the words of the text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from redraft.builtin.facts.meanings import senses_of
+from redraft.builtin.facts.statements import Name, Statement, Verb, leading_name, read_statement
+from redraft.builtin.grammar import first_clause
+from redraft.builtin.lexicon import CONNECTIVE, FIRST_PERSON, GESTURE, PERSONAL, PRONOUN, SECOND_PERSON
+from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.text.ranking import rank
+from redraft.text.sentences import sentences
+from redraft.text.vectors import SentenceVectors
+from redraft.text.words import count_words
+
+_FEWEST_WORDS, _MOST_WORDS = 4, 45
+_LONG = 28
+_SPOKEN_OR_ASIDE = re.compile(r"[\"“”«»「」()\[\]…]|\.\.\.|(?<!\w)['‘]\w")
+_ASKS = re.compile(r"[?!][\"'”’»)]*$")
+_SUBJECT = re.compile(r"(?:He|She)\b(?!['’])|(?:His|Her)\b(?= [a-z])")
+# What has to be looked for elsewhere, wherever it stands in a sentence.
+_LOOSE = re.compile(
+    r"\b(?:him|them|hers|theirs|this|these|those|there|that[.,;]|here|then|so|such|it"
+    r"|that (?:at|in|on|of|to|by|for|was|had)"
+    r"|her(?: (?:on|in|at|to|with|by|from|for|of|as|and|that|up|down|out|off)\b|[.,;]))"
+    r"(?!\w)",
+    re.IGNORECASE,
+)
+_POSSESSIVE = frozenset(["His", "Her"])
+_STATIVE = (
+    "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
+    " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
+)
+_STATES = re.compile(
+    r"\b(?:was|were|is|are|been|had always|had never|used to|would|could|as \w+ as|more|less|most|than|because|since|so"
+    r" that|in order to|although|though|therefore|whether|if|unless|only|every|each|all|never|always|neither|nor|both"
+    r"|father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|friend|enemy|owner|clerk|master|servant)\b",
+    re.IGNORECASE,
+)
+_COPULA = re.compile(r"\b(?:was|were|is|are)\b(?! \w+(?:ed|en|ing)\b)|\bhad been\b")
+_STATES_ENOUGH, _LITTLE = 4, 0.2
+_ADRIFT = 0.35
+
+
+class Told(NamedTuple):
+    """A sentence that can stand as a fact."""
+
+    fact: str
+    quote: str
+    """The sentence of the text, to the letter."""
+    at: int
+    """Which sentence of the text it is."""
+    rank: float
+    """How central it is, beside the average sentence."""
+    worth: float
+    """The same with an eye on how well it reads by itself."""
+    action: float
+    """From 0, where it says how things are, to 1, where something happens."""
+    terms: frozenset[str]
+
+
+def tell(excerpt: str) -> list[Told]:
+    """What `excerpt` says that can be understood sentence by sentence, in its order."""
+    judged = {sentence.text: sentence for sentence in read([excerpt])}
+    if not judged:
+        return []
+    ranks = rank(SentenceVectors(list(judged))) * len(judged)
+    central = dict(zip(judged, map(float, ranks), strict=True))
+    told: list[Told] = []
+    full = _full_names(excerpt)
+    before: Statement | None = None
+    seen: set[str] = set()
+    for at, span in enumerate(sentences(excerpt)):
+        quote = excerpt[span.start : span.end]
+        text = finish(plain(quote))
+        sentence = judged.get(text)
+        statement = read_statement(text)
+        if sentence and sentence.standing > LAST_RESORT and text not in seen and (fact := _fact(text, before, full)):
+            seen.add(text)
+            own = read_statement(fact)
+            worth = central[text] * sentence.standing**0.5 * _clearness(fact, own)
+            told.append(Told(fact, quote, at, central[text], worth, _action(fact, own), own.terms))
+        before = statement if not _SPOKEN_OR_ASIDE.search(text) else None
+    return told
+
+
+def any_sentence(excerpt: str) -> list[Told]:
+    """Every sentence with a word, for a text that has none that reads well."""
+    found = [(at, finish(plain(excerpt[span.start : span.end])), span) for at, span in enumerate(sentences(excerpt))]
+    kept = {text: (at, span) for at, text, span in found if count_words(text)}
+    return [
+        Told(text, excerpt[span.start : span.end], at, 1.0, 1.0, 0.5, read_statement(text).terms)
+        for text, (at, span) in kept.items()
+    ]
+
+
+def _full_names(excerpt: str) -> dict[frozenset[str], str]:
+    """How each name is written out, where it is."""
+    found: Counter[tuple[frozenset[str], str]] = Counter()
+    for span in sentences(excerpt):
+        statement = read_statement(excerpt[span.start : span.end])
+        for name in statement.names:
+            if name.sure:
+                found[name.keys, _surface(statement, name)] += 1
+    return {own: surface for (own, surface), _ in reversed(found.most_common())}
+
+
+def _surface(statement: Statement, name: Name) -> str:
+    surface = statement.text[statement.words[name.first].start : statement.words[name.last].end]
+    return re.sub(r"['’]s?$", "", " ".join(surface.split()))
+
+
+def _fact(text: str, before: Statement | None, full: dict[frozenset[str], str]) -> str:
+    """The sentence, or what of it can stand alone; nothing where it cannot be understood alone."""
+    if _SPOKEN_OR_ASIDE.search(text) or _ASKS.search(text) or FIRST_PERSON.search(text) or SECOND_PERSON.search(text):
+        return ""
+    fact = first_clause(text)
+    if count_words(fact) < _FEWEST_WORDS or count_words(fact) > _MOST_WORDS:
+        return ""
+    if pronoun := _SUBJECT.match(fact):
+        name = _meant(before, full)
+        if not name:
+            return ""
+        owner = f"{name}’s" if pronoun.group() in _POSSESSIVE else name
+        fact = owner + fact[pronoun.end() :]
+    if PRONOUN.match(fact) or CONNECTIVE.match(fact):
+        return ""
+    own = read_statement(fact)
+    pointing = PERSONAL.search(fact)
+    if pointing and not any(own.words[name.first].start < pointing.start() for name in own.names):
+        return ""
+    return fact
+
+
+def _meant(before: Statement | None, full: dict[frozenset[str], str]) -> str:
+    """Whom a pronoun at the beginning of a sentence stands for, where the one before speaks of one person only."""
+    if before is None:
+        return ""
+    firm = {name.keys for name in before.names if name.sure}
+    leading = leading_name(before)
+    if leading is None or len(firm) != 1 or leading.before or leading.implied:
+        return ""
+    return full.get(leading.keys, _surface(before, leading))
+
+
+def _clearness(fact: str, own: Statement) -> float:
+    """How well a fact would be understood by somebody who has only the fact: 1 is best."""
+    clear = _ADRIFT if _LOOSE.search(fact) else 1.0
+    firm = sum(name.sure for name in own.names)
+    clear *= (0.6, 1.0, 1.1, 1.0)[min(firm, 3)] * (1.1 if own.numbers else 1.0)
+    clear *= _ADRIFT if GESTURE.search(fact) else 1.0
+    return clear * min(1.0, _LONG / max(1, count_words(fact)))
+
+
+def _action(fact: str, own: Statement) -> float:
+    verb = main_verb(own)
+    if verb is None or verb.sense in senses_of(_STATIVE) or _COPULA.search(fact, 0, own.words[verb.at].start):
+        return 0.0
+    return max(_LITTLE, 1.0 - len(_STATES.findall(fact)) / _STATES_ENOUGH)
+
+
+def main_verb(statement: Statement) -> Verb | None:
+    """The first verb that is not in a remark."""
+    return next((verb for verb in statement.verbs if verb.main), None)
+
+
+def same(one: Told, other: Told) -> bool:
+    """Whether two facts say much the same."""
+    if not one.terms or not other.terms:
+        return one.fact.casefold() == other.fact.casefold()
+    return len(one.terms & other.terms) >= _SAME * min(len(one.terms), len(other.terms))
+
+
+_SAME = 0.7
+
+
+def distinct(told: Sequence[Told]) -> list[Told]:
+    """Those that say something that none before them says."""
+    kept: list[Told] = []
+    for one in told:
+        if not any(same(one, other) for other in kept):
+            kept.append(one)
+    return kept

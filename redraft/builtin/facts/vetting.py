@@ -1,0 +1,131 @@
+"""Whether key facts are borne out by their excerpt, free of opinion, and worth having."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from redraft.builtin.facts.statements import Statement, read_statement
+from redraft.builtin.facts.verifying import closest_line, verdict
+from redraft.builtin.facts.weighing import Ground
+from redraft.builtin.lexicon import ATTRIBUTED, GESTURE, GUESSING, OPINION, REASONING
+from redraft.builtin.registry import answers
+from redraft.prompts.factual import (
+    FACTS_FAITHFUL,
+    FACTS_OBJECTIVE,
+    FACTS_SIGNIFICANT,
+    Fact,
+    Opinion,
+    Opinions,
+    Support,
+    Supports,
+    VetGiven,
+)
+from redraft.text.ranking import rank
+from redraft.text.sentences import sentences
+from redraft.text.vectors import SentenceVectors
+
+# What is not central, and about nobody and nothing that recurs, is trivial.
+_LEAST_WEIGHT = 0.5
+_RECURS = 3
+_FOR_NAME, _FOR_REASON, _FOR_NUMBER, _FOR_DEED = 0.25, 0.15, 0.15, 0.2
+_AGAINST_GESTURE, _AGAINST_SETTING = 0.3, 0.25
+
+
+@answers(FACTS_FAITHFUL)
+def facts_faithful(given: VetGiven) -> Supports:
+    """A fact passes where the sentence of the excerpt that says most of it has nothing else in its place."""
+    lines = _lines(given.excerpt)
+    ground = Ground([lines])
+    return Supports(facts=[_support(ground, lines, fact) for fact in given.facts])
+
+
+@answers(FACTS_OBJECTIVE)
+def facts_objective(given: VetGiven) -> Opinions:
+    """A fact fails where it guesses or judges, and does not say who in the text does so."""
+    return Opinions(facts=[_objective(fact) for fact in given.facts])
+
+
+@answers(FACTS_SIGNIFICANT)
+def facts_significant(given: VetGiven) -> Opinions:
+    """A fact passes where what it says is central to the excerpt, or about those who recur in it."""
+    salience = _Salience(_lines(given.excerpt))
+    return Opinions(facts=[salience.judge(fact) for fact in given.facts])
+
+
+def _lines(excerpt: str) -> list[str]:
+    return [excerpt[span.start : span.end] for span in sentences(excerpt)]
+
+
+def _support(ground: Ground, lines: Sequence[str], fact: Fact) -> Support:
+    weighed = ground.weigh(fact.fact)
+    category, reason = verdict(weighed)
+    passes = bool(weighed) and category == "none"
+    if not weighed:
+        reason = "The fact says nothing."
+    said = (
+        "The excerpt says the same."
+        if passes
+        else reason.replace("passages have", "excerpt has")
+        .replace("The passages do not", "The excerpt does not")
+        .replace("The sentence", "The fact")
+        .replace("the passages", "the excerpt")
+    )
+    return Support(id=fact.id, reason=said, quote=closest_line(weighed, lines), verdict="pass" if passes else "fail")
+
+
+def _objective(fact: Fact) -> Opinion:
+    for pattern, what in ((GUESSING, "guesses or interprets"), (OPINION, "judges")):
+        found = next((one for one in pattern.finditer(fact.fact) if not _is_named(one)), None)
+        if found and not ATTRIBUTED.search(fact.fact, 0, found.start()):
+            return Opinion(id=fact.id, reason=f"With “{found.group()}” the fact {what}.", verdict="fail")
+    return Opinion(id=fact.id, reason="The fact reports and does not judge.", verdict="pass")
+
+
+def _is_named(found: re.Match[str]) -> bool:
+    """Whether it is part of a name, as "Great" of the Great Reservoir."""
+    return found.start() > 0 and found.group()[0].isupper() and not found.group().startswith("I ")
+
+
+class _Salience:
+    """What matters in an excerpt."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self._statements = [read_statement(line) for line in lines]
+        self._vectors = SentenceVectors(list(lines))
+        ranks = rank(self._vectors)
+        # How large a share of the sentences is less central.
+        self._standing = np.argsort(np.argsort(ranks, kind="stable")) / max(1, len(lines) - 1) if len(lines) else ranks
+
+    @cached_property
+    def _recurring(self) -> Counter[str]:
+        return Counter(key for one in self._statements for name in one.names if name.sure for key in name.keys)
+
+    def judge(self, fact: Fact) -> Opinion:
+        """Whether a fact matters."""
+        statement = read_statement(fact.fact)
+        if not statement.words:
+            return Opinion(id=fact.id, reason="The fact says nothing.", verdict="fail")
+        weight, reason = self._weigh(fact.fact, statement)
+        if weight >= _LEAST_WEIGHT:
+            return Opinion(id=fact.id, reason=reason, verdict="pass")
+        return Opinion(id=fact.id, reason="A detail on which nothing else in the excerpt hangs.", verdict="fail")
+
+    def _weigh(self, text: str, statement: Statement) -> tuple[float, str]:
+        alike = self._vectors.similarity_to(text)
+        standing = float(self._standing[int(np.argmax(alike))]) if len(alike) and alike.any() else 0.0
+        recurs = any(self._recurring[key] >= _RECURS for name in statement.names for key in name.keys)
+        weight = standing
+        weight += (
+            _FOR_NAME * recurs + _FOR_REASON * bool(REASONING.search(text)) + _FOR_NUMBER * bool(statement.numbers)
+        )
+        weight += _FOR_DEED * any(verb.definite for verb in statement.verbs)
+        weight -= _AGAINST_GESTURE * bool(GESTURE.search(text)) + _AGAINST_SETTING * (
+            not statement.names and not statement.numbers
+        )
+        reason = "It is about those who recur in the excerpt." if recurs else "It is central to the excerpt."
+        return weight, reason

@@ -1,0 +1,159 @@
+"""The questions that the extractive judge writes, and what it reads out of a question, its own or another's.
+
+A question about a sentence of a summary quotes the sentence, so that the place in the document can be found again and
+nothing that the document says word for word is ever taken for something else.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal, NamedTuple
+
+from redraft.builtin.concepts import weight
+from redraft.builtin.details import Detail, DetailKind, details
+from redraft.builtin.wording import Word, keys, words
+from redraft.prompts.judging import Kind
+
+GAP = "____"
+_CONTEXT = 12
+
+_WHOLE = "Is this so: “{}”?"
+_PART = "Is [this] so: “{}”?"
+_CLOZE = {"name": "Which name fills the gap: “{}”?", "number": "Which number fills the gap: “{}”?"}
+
+_QUOTED = re.compile(r"“(.*)”", re.DOTALL)
+_ASKS_FOR_WHOLE = re.compile(r"Is this so: “")
+_ASKS_FOR_PART = re.compile(r"Is \[this\] so: “([^\[\]]*)\[([^\[\]]+)\]([^\[\]]*)”", re.DOTALL)
+_ASKS_FOR_GAP = re.compile(r"_{2,}")
+_SAYS_NUMBER = re.compile(r"\b(?:number|figure|year|date|how many|how much|how old)\b", re.IGNORECASE)
+_OPENING = re.compile(
+    r"\W*(?P<asks>who(?:m|se)?|what|when|where|why|how many|how much|how long|how old|how|which)\b"
+    r"(?P<frame> (?:was|is) it that)?(?P<helper> (?:did|does|do|would|could|should|will|can|must)\b)?",
+    re.IGNORECASE,
+)
+_ASKS_WHO = re.compile(
+    r"\W*(?:[Ww]ho|[Ww]hat) (?:is|was|are|were) (?:the )?((?:[A-Z][\w.’'-]*)(?: [A-Z][\w.’'-]*)*)\?\W*$"
+)
+_ASKS_RELATION = re.compile(r"\W*what (?:did|does|do) ([^?]+?) have to do with ([^?]+?)\?\W*$", re.IGNORECASE)
+_ASKS_FATE = re.compile(r"\W*what (?:happened|happens|became|becomes) (?:to|of) ([^?]+)\?\W*$", re.IGNORECASE)
+
+
+class Claim(NamedTuple):
+    """A sentence, and which of its words, [`first`, `end`), are asked about."""
+
+    text: str
+    words: list[Word]
+    first: int
+    end: int
+
+    def cut(self, first: int, end: int) -> str:
+        """The words [`first`, `end`) as they stand in the sentence; all of it with the marks at its end."""
+        if (first, end) == (0, len(self.words)):
+            return self.text
+        return self.text[self.words[first].start : self.words[end - 1].end]
+
+    @property
+    def asked(self) -> str:
+        """The part asked about."""
+        return self.cut(self.first, self.end)
+
+
+Form = Literal["gap", "identity", "fate", "relation", "doer", "count", "span", "open"]
+
+
+class Sought(NamedTuple):
+    """What a question says, and what it asks for."""
+
+    keys: list[str]
+    gap: int | None
+    """Before which of `keys` the answer belongs, where a gap shows that."""
+    asks: Kind
+    form: Form
+    """How it asks: for what fills a gap, who somebody is, what became of somebody, what two have to do with each
+    other, who did it, how many, how long."""
+    wants: DetailKind | None
+    people: tuple[frozenset[str], ...]
+    """The names in the question, each with its keys."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Those of `keys` that are in names."""
+        return frozenset().union(*self.people)
+
+
+def ask_whether(claim: Claim) -> str:
+    """The question whether a part of a sentence, or all of it, is as the sentence has it."""
+    if claim.asked == claim.text:
+        return _WHOLE.format(claim.text)
+    start, end = claim.words[claim.first].start, claim.words[claim.end - 1].end
+    opening = claim.words[claim.first - _CONTEXT].start if claim.first > _CONTEXT else 0
+    closing = claim.words[claim.end + _CONTEXT - 1].end if claim.end + _CONTEXT < len(claim.words) else len(claim.text)
+    parts = claim.text[opening:start], claim.text[start:end], claim.text[end:closing]
+    before, within, behind = map(_unbracketed, parts)
+    return _PART.format(f"{before}[{within}]{behind}")
+
+
+def ask_for_relation(one: str, other: str) -> str:
+    """The question what somebody has to do with somebody else, or with something."""
+    return f"What did {one} have to do with {other}?"
+
+
+def ask_for_gap(sentence: str, detail: Detail) -> str:
+    """The question which name or number has been left out of `sentence`."""
+    return _CLOZE[detail.kind].format(sentence[: detail.start] + GAP + sentence[detail.end :])
+
+
+def read_claim(question: str) -> Claim | None:
+    """The claim that a question of this module asks about; None for any other question."""
+    if part := _ASKS_FOR_PART.match(question):
+        text = "".join(part.groups())
+        found = words(text)
+        start, end = len(part.group(1)), len(part.group(1)) + len(part.group(2))
+        inside = [at for at, word in enumerate(found) if start <= word.start and word.end <= end]
+        return Claim(text, found, inside[0], inside[-1] + 1) if inside else None
+    if _ASKS_FOR_WHOLE.match(question) and (quoted := _QUOTED.search(question)):
+        found = words(quoted.group(1))
+        return Claim(quoted.group(1), found, 0, len(found)) if found else None
+    return None
+
+
+def read_question(question: str) -> Sought:
+    """What any question says and asks for, as far as it can be told without understanding it."""
+    found = [detail for detail in details(question, words(question)) if detail.kind == "name"]
+    people = tuple(frozenset(keys(question[detail.start : detail.end])) for detail in found)
+    if gap := _ASKS_FOR_GAP.search(question):
+        quoted = _QUOTED.search(question)
+        start, end = quoted.span(1) if quoted and quoted.start() < gap.start() < quoted.end() else (0, len(question))
+        left, right = keys(question[start : gap.start()]), keys(question[gap.end() : end])
+        number = bool(_SAYS_NUMBER.search(question[:start]))
+        kind: Kind = "how" if number else "who"
+        return Sought(left + right, len(left), kind, "gap", "number" if number else "name", people)
+    if asked := _ASKS_WHO.match(question):
+        return Sought(keys(asked.group(1)), None, "who", "identity", None, people)
+    if asked := _ASKS_FATE.match(question):
+        return Sought(keys(asked.group(1)), None, "what", "fate", None, people)
+    if asked := _ASKS_RELATION.match(question):
+        pair = tuple(frozenset(key for key in keys(text) if weight(key)) for text in asked.groups())
+        return Sought(keys(" ".join(asked.groups())), None, "what", "relation", None, pair)
+    opening = _OPENING.match(question)
+    if opening is None:
+        return Sought(keys(question), None, "what", "open", None, people)
+    asks = opening.group("asks").lower()
+    said = keys(question[opening.end() :])
+    if asks == "how long":
+        return Sought(said, None, "how", "span", None, people)
+    if _SAYS_NUMBER.search(question[: opening.end()]):
+        return Sought(said, None, "how", "count" if asks == "how many" else "open", "number", people)
+    doer = not opening.group("frame") and not opening.group("helper") and asks in ("who", "what", "which")
+    return Sought(said, None, _kind(asks), "doer" if doer else "open", None, people)
+
+
+def _kind(asks: str) -> Kind:
+    kinds: dict[str, Kind] = {"when": "when", "where": "where", "why": "why"}
+    if asks.startswith("who"):
+        return "who"
+    return kinds.get(asks, "how" if asks.startswith("how") else "what")
+
+
+def _unbracketed(text: str) -> str:
+    return text.replace("[", "(").replace("]", ")")

@@ -1,0 +1,156 @@
+"""What the store knows of a refinement, round by round. Pure reading: nothing is asked and nothing is stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from redraft.domain import Document, Draft, Evaluation, Finding, Round, Span
+from redraft.errors import RunError
+from redraft.graphs.reviewing import REVIEW
+from redraft.history.results import Result, figures, finding_json, read_result
+from redraft.settings import STATISTICS
+from redraft.store.runs import Run
+from redraft.store.store import Store
+
+# What is said of a draft without a score: a person's requests, and the figures.
+_UNSCORED = {REVIEW, STATISTICS}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One round: its draft, what was said of it, and the findings on its base that it was to mend."""
+
+    made: Round
+    draft: Draft
+    evaluations: Mapping[str, Evaluation]
+    mending: tuple[Finding, ...]
+
+    @property
+    def scores(self) -> dict[str, float | None]:
+        """The draft's scores by metric, None where it could not be scored."""
+        return _scores(self.evaluations)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that was found wrong with the draft."""
+        return tuple(finding for one in self.evaluations.values() for finding in one.findings)
+
+    def heading(self) -> dict[str, object]:
+        """Which draft this is, and how good, as programs read it."""
+        return {
+            "round": self.made.number,
+            "draft": self.made.draft,
+            "words": self.draft.words,
+            "scores": self.scores,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """A run with its rounds. One without a refinement has one round; one without a draft, or with two of them that it
+    compares, has none.
+    """
+
+    result: Result
+    turns: tuple[Turn, ...]
+
+    @property
+    def run(self) -> Run:
+        """The run itself."""
+        return self.result.run
+
+    def turn(self, number: int) -> Turn:
+        """The round with this number, or an error that names those that there are."""
+        for turn in self.turns:
+            if turn.made.number == number:
+                return turn
+        there = ", ".join(str(turn.made.number) for turn in self.turns) or "none yet"
+        raise RunError(f"run {self.run.id} has no round {number}", hint=f"its rounds are: {there}")
+
+    def number(self, draft: str | None) -> int | None:
+        """The round that made a draft."""
+        return next((turn.made.number for turn in self.turns if turn.draft.id == draft), None)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `trace --json`."""
+        run = self.run
+        return {
+            "run": run.id,
+            "kind": run.kind,
+            "parent": run.parent,
+            "status": self.result.status,
+            "stop_reason": run.stop_reason,
+            "policy": run.refinement.policy if run.refinement else None,
+            "goals": self.result.goals,
+            "rounds": [_turn_json(turn) for turn in self.turns],
+        }
+
+
+def read_trace(store: Store, key: str) -> Trace:
+    """The rounds of a run, also of one that is not done."""
+    result = read_result(store, key)
+    run, rounds = result.run, list(result.rounds)
+    if not rounds and run.draft is not None and run.kind != "compare":
+        rounds = [Round(0, run.draft)]
+    judged = {made.draft: store.judgments.of(made.draft) for made in rounds}
+    turns = tuple(
+        Turn(
+            made,
+            store.runs.draft(made.draft),
+            _in_order(run, judged[made.draft]),
+            tuple(_mending(made, judged.get(made.base or "", {}))),
+        )
+        for made in rounds
+    )
+    return Trace(result, turns)
+
+
+def scores_of(store: Store, run: Run) -> dict[str, float | None]:
+    """The scores of a run's result, or of what it has so far."""
+    known = store.judgments.of(run.draft) if run.draft and run.judging else {}
+    return _scores(_in_order(run, known))
+
+
+def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
+    return {name: one.score for name, one in evaluations.items() if name not in _UNSCORED}
+
+
+def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """The evaluations in the order of the run's metrics, then the statistics, and a person's requests last."""
+    wanted = [*(run.judging.reported if run.judging else ()), REVIEW]
+    return {name: judged[name] for name in wanted if name in judged}
+
+
+def _mending(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]:
+    known = {finding.id: finding for one in judged.values() for finding in one.findings}
+    return (known[key] for key in made.findings if key in known)
+
+
+def _turn_json(turn: Turn) -> dict[str, object]:
+    made = turn.made
+    return {
+        **turn.heading(),
+        "base": made.base,
+        "text": turn.draft.text,
+        "aims": list(made.aims),
+        "mending": list(made.findings),
+        "accepted": made.accepted,
+        "reason": made.reason,
+        "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
+        "statistics": figures(turn.evaluations),
+        "findings": [finding_json(finding) for finding in turn.findings],
+    }
+
+
+def place_of(document: Document, span: Span) -> str:
+    """Where in a document something stands, for people: its chapter, and how far into the document that is."""
+    percent = percent_of(document, span.start)
+    within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
+    titles = [one.title for one in within if one.title != document.title]
+    return f"{titles[-1]}, {percent}" if titles else percent
+
+
+def percent_of(document: Document, offset: int) -> str:
+    """How far into a document something stands, for people."""
+    return f"{100 * offset // max(1, len(document.text))}%"

@@ -1,0 +1,65 @@
+"""Packs apart from judging: what a run has built, and handing it from one database to another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redraft.domain import Document, KeyFacts, Pack
+from redraft.errors import PackError
+from redraft.packs.checks import Checker
+from redraft.packs.file import pack_json, parsed
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+_IMPORTED = "imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What of a document's pack there is: its questions, its key facts, or both."""
+
+    document: Document
+    questions: Pack | None
+    keyfacts: KeyFacts | None
+
+    def to_json(self) -> dict[str, object]:
+        """The pack as it is exported."""
+        return pack_json(self.document, self.questions, self.keyfacts)
+
+
+def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
+    """The questions and the key facts of a document with these ids, or else those that it is judged by."""
+    pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
+    facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
+    for one in (pack, facts):
+        if one is not None and one.document != document.id:
+            raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
+    if pack is None and facts is None:
+        raise PackError(
+            "it has no pack yet",
+            place=document.source,
+            hint=f"redraft pack build {document.source}, or redraft keyfacts {document.source}",
+        )
+    return Packed(document, pack, facts)
+
+
+def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> Packed:
+    """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
+    given = parsed(data, place)
+    if document is None:
+        if not store.documents.has(given.document.id):
+            raise PackError(
+                f"its document, {one_line(given.document.title, 60)!r}, is not in this database",
+                place=place,
+                hint="give the document too: redraft pack import SOURCE PACK",
+            )
+        document = store.documents.get(given.document.id)
+    pack, keyfacts = Checker(document, place).check(given)
+    store.documents.add(document)
+    if pack is not None:
+        store.packs.add(pack, _IMPORTED)
+        store.packs.prefer(pack.id)
+    if keyfacts is not None:
+        store.keyfacts.add(keyfacts, _IMPORTED)
+        store.keyfacts.prefer(keyfacts.id)
+    return Packed(document, pack, keyfacts)

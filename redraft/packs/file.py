@@ -1,0 +1,242 @@
+"""Packs as files: what stands in them, and reading one that anybody may have written."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Pack, Perspective, Tree
+from redraft.errors import PackError
+from redraft.packs.keyfacts import pruning
+from redraft.prompts.judging import Kind
+from redraft.text.cleaning import one_line
+from redraft.text.documents import STDIN
+from redraft.text.words import count_words
+
+FORMAT = "redraft-pack"
+OF_QUESTIONS, WITH_KEY_FACTS = 1, 2
+"""The versions of the format. A pack without key facts is still of the first, so that an older redraft can read it."""
+AGAIN = "export it again with `redraft pack export`"
+# The key facts of a million tokens have about a third of this.
+_MOST_BYTES = 64_000_000
+
+
+def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
+    """A pack as it is exported: all that it takes to judge summaries of the document elsewhere."""
+    shown: dict[str, object] = {
+        "format": FORMAT,
+        "version": WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
+        "id": questions.id if questions else None,
+        "document": _about_json(document),
+        "model": questions.model if questions else None,
+        "prompt_hashes": dict(questions.prompt_hashes) if questions else {},
+        "questions": [
+            {
+                "rank": one.id,
+                "question": one.text,
+                "kind": one.kind,
+                "answer": one.answer,
+                "evidence": _evidence_json(one.evidence),
+                "position": one.position,
+            }
+            for one in (questions.questions if questions else ())
+        ],
+    }
+    if keyfacts:
+        shown["keyfacts"] = {
+            "id": keyfacts.id,
+            "builder": keyfacts.builder,
+            "validator": keyfacts.validator,
+            "prompt_hashes": dict(keyfacts.prompt_hashes),
+            "trees": [_tree_json(tree) for tree in keyfacts.trees],
+            "missing": list(keyfacts.missing),
+        }
+    return shown
+
+
+def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
+    """The contract of `keyfacts --json`."""
+    return {
+        "id": keyfacts.id,
+        "document": _about_json(document),
+        "builder": keyfacts.builder,
+        "validator": keyfacts.validator,
+        "imported": keyfacts.imported,
+        "trees": [_tree_json(tree) for tree in keyfacts.trees],
+        "pruning": pruning(keyfacts.trees),
+        "missing": list(keyfacts.missing),
+    }
+
+
+def _about_json(document: Document) -> dict[str, object]:
+    return {"id": document.id, "title": document.title, "words": count_words(document.text)}
+
+
+def _tree_json(tree: Tree) -> dict[str, object]:
+    return {
+        "chunk": tree.chunk,
+        "perspective": tree.perspective,
+        "span": list(tree.span),
+        "position": tree.position,
+        "query": tree.query,
+        "facts": [_fact_json(fact) for fact in tree.facts],
+    }
+
+
+def _fact_json(fact: KeyFact) -> dict[str, object]:
+    return {
+        "id": fact.id,
+        "level": fact.level,
+        "parent": fact.parent,
+        "fact": fact.text,
+        "evidence": _evidence_json(fact.evidence),
+        "pruned": [{"dimension": one.dimension, "reason": one.reason} for one in fact.objections],
+    }
+
+
+def _evidence_json(evidence: Evidence) -> dict[str, object]:
+    return {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}
+
+
+def read_pack_file(source: str) -> bytes:
+    """The bytes of the file at `source`, or of standard input."""
+    try:
+        if source == STDIN:
+            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
+        else:
+            with Path(source).expanduser().open("rb") as file:
+                data = file.read(_MOST_BYTES + 1)
+    except OSError as error:
+        raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
+    if len(data) > _MOST_BYTES:
+        raise PackError("the file is too large for a pack", place=source, hint=AGAIN)
+    return data
+
+
+Name = Annotated[str, Field(max_length=1000)]
+Words = Annotated[str, Field(max_length=10_000)]
+Key = Annotated[str, Field(max_length=100)]
+Place = Annotated[list[int], Field(min_length=2, max_length=2)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Hashes = Annotated[dict[str, Name], Field(max_length=100)]
+
+
+class _Part(BaseModel):
+    """A part of the file. What it may hold besides is for later versions to know."""
+
+    model_config = ConfigDict(strict=True, allow_inf_nan=False)
+
+
+class GivenEvidence(_Part):
+    """Words of the document, and where they stand."""
+
+    text: Annotated[str, Field(max_length=100_000)]
+    span: Place | None
+
+
+class GivenQuestion(_Part):
+    """A question with the document's answer."""
+
+    rank: int
+    question: Words
+    kind: Kind
+    answer: Words
+    evidence: GivenEvidence
+    position: Share
+
+
+class GivenObjection(_Part):
+    """Why a fact was pruned."""
+
+    dimension: Literal["faithfulness", "objectivity", "significance", "orphaned", "unjudged"]
+    reason: Words
+
+
+class GivenFact(_Part):
+    """A key fact, also one that was pruned."""
+
+    id: int
+    level: Level
+    parent: int | None
+    fact: Words
+    evidence: GivenEvidence
+    pruned: Annotated[list[GivenObjection], Field(max_length=10)]
+
+
+class GivenTree(_Part):
+    """The key facts of one stretch from one perspective."""
+
+    chunk: Annotated[int, Field(ge=0)]
+    perspective: Perspective
+    span: Place
+    position: Share
+    query: Words
+    facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000)]
+
+
+class GivenKeyFacts(_Part):
+    """All trees of the document."""
+
+    id: Key
+    builder: Name
+    validator: Name
+    prompt_hashes: Hashes
+    trees: Annotated[list[GivenTree], Field(min_length=1, max_length=20_000)]
+    missing: Annotated[list[Words], Field(max_length=20_000)]
+
+
+class _About(_Part):
+    id: Key
+    title: Words
+
+
+class GivenPack(_Part):
+    """The file as a whole; without questions it has no id and no model."""
+
+    format: Literal["redraft-pack"]
+    version: Annotated[int, Field(ge=OF_QUESTIONS)]
+    id: Key | None
+    document: _About
+    model: Name | None
+    prompt_hashes: Hashes
+    questions: Annotated[list[GivenQuestion], Field(max_length=1000)]
+    keyfacts: GivenKeyFacts | None = None
+
+
+def parsed(data: bytes, place: str) -> GivenPack:
+    """A file in the shape of a pack. Whether it is true of its document is not looked into."""
+    try:
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        raise PackError(f"this is no JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+    if isinstance(content, dict) and content.get("format") == FORMAT:
+        version = content.get("version")
+        if isinstance(version, int) and version > WITH_KEY_FACTS:
+            raise PackError(
+                f"the pack has version {version}, and this redraft reads versions up to {WITH_KEY_FACTS}",
+                place=place,
+                hint="update redraft",
+            )
+    try:
+        return GivenPack.model_validate(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        what = one_line(f"{where}: {first['msg']}" if where else str(first["msg"]), 200)
+        raise PackError(f"this is no pack: {what}", place=place, hint=AGAIN) from error
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that stands in it twice would mean one thing to us and another to somebody else."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return found
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number")

@@ -1,0 +1,184 @@
+"""Building a document's key facts: trees chunk by chunk from each perspective, validated, pruned and asked about."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.factfinder import Factfinder, Vetted
+from redraft.agents.judge import Judge
+from redraft.agents.together import together
+from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
+from redraft.errors import JudgingError, RejectedRequest, ReplyError
+from redraft.events import Noted, Observer
+from redraft.packs.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
+from redraft.prompts.book import PromptBook
+from redraft.prompts.catalog import FACTUAL
+from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, FactTree
+from redraft.text.chunks import MIN_BUDGET, chunk
+from redraft.text.sentences import sentences
+from redraft.text.words import count_words
+
+CHUNK_TOKENS = 4096
+"""The paper's, from its appendix B: large enough for a tree, small enough to say where in the document it is from."""
+# A chunk is halved, and halved again, before it is given up that its tree does not fit into a reply.
+_HALVINGS = 2
+
+BUILDING: tuple[Prompt[Any, Any], ...] = tuple(
+    prompt for prompt in FACTUAL if prompt not in (ALIGN_FACTS, VERIFY_SENTENCES)
+)
+"""The prompts that key facts depend on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gardener:
+    """Grows the trees of one document: one judge finds the facts, the other validates them."""
+
+    builder: Judge
+    validator: Judge
+    desk: EvidenceDesk
+    perspectives: tuple[Perspective, ...]
+    observer: Observer
+
+    @property
+    def key(self) -> str:
+        """The same for the same judges, prompts and chunks: trees are grown once for each."""
+        material = [
+            [judge.model.identity, judge.temperature, judge.sample, judge.reply_tokens]
+            for judge in (self.builder, self.validator)
+        ]
+        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, self.desk.room, *self.perspectives]
+        return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
+
+    async def grow(self) -> KeyFacts:
+        """All trees, in the order of the document. What could not be built is named, and stops nothing else."""
+        document = self.desk.document
+        chunks = chunk(document, self.desk.tokenizer, chunk_tokens(self.desk))
+        worded = [one for one in chunks if count_words(self.desk.text(one.span))]
+        grown = await together(self._chunk(one, len(chunks)) for one in worded)
+        trees = tuple(tree for found, _ in grown for tree in found)
+        missing = tuple(trouble for _, troubles in grown for trouble in troubles)
+        if not any(tree.kept for tree in trees):
+            raise JudgingError(
+                f"not one key fact came of it{f': {missing[0]}' if missing else ''}",
+                place=document.title,
+                hint="try another --judge, or --prompts simple",
+            )
+        for trouble in missing:
+            self.observer(Noted(trouble))
+        makers = (self.builder.model.identity, self.validator.model.identity)
+        return KeyFacts(
+            keyfacts_id(document.id, trees),
+            document.id,
+            *makers,
+            hashes(self.builder.book),
+            trees,
+            missing,
+        )
+
+    async def _chunk(self, one: Chunk, of: int) -> tuple[list[Tree], list[str]]:
+        """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
+        name = f"chunk {one.index + 1}/{of}"
+        grown = await together(self._tree(one.span, perspective, name) for perspective in self.perspectives)
+        troubles = [
+            f"no {perspective} key facts of {name}: {found}"
+            for perspective, found in zip(self.perspectives, grown, strict=True)
+            if isinstance(found, str)
+        ]
+        listed = [linear(found) if not isinstance(found, str) else [] for found in grown]
+        vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
+        if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
+            troubles.append(f"{unjudged} of the {len(vetted)} key facts of {name} were not validated: {trouble}")
+        trees: list[Tree] = []
+        for perspective, facts in zip(self.perspectives, listed, strict=True):
+            own, vetted = vetted[: len(facts)], vetted[len(facts) :]
+            if own:
+                position = middle_of(one.span, len(self.desk.document.text))
+                trees.append(Tree(one.index, perspective, one.span, position, pruned(own)))
+        asked = await together(self._asked(tree, name) for tree in trees)
+        return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
+
+    async def _tree(self, span: Span, perspective: Perspective, name: str, depth: int = 0) -> list[FactTree] | str:
+        """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
+        factfinder = Factfinder(self.builder)
+        try:
+            return [await factfinder.grow(self.desk.text(span), perspective, f"{perspective} facts of {name}")]
+        except (ReplyError, RejectedRequest) as error:
+            halves = self._halved(span) if getattr(error, "finish_reason", "") == "length" else []
+            if not halves or depth == _HALVINGS:
+                return error.message
+        grown = await together(
+            self._tree(half, perspective, f"{name}, part {at}", depth + 1) for at, half in enumerate(halves, 1)
+        )
+        failed = next((found for found in grown if isinstance(found, str)), None)
+        return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
+
+    def _halved(self, span: Span) -> list[Span]:
+        """Two halves of a stretch, with a whole number of sentences each; none where it is one sentence."""
+        found = sentences(self.desk.document.text, span)
+        if len(found) < 2:
+            return []
+        middle = min(found[1:], key=lambda one: abs(one.start - (span.start + span.end) // 2)).start
+        return [Span(span.start, middle), Span(middle, span.end)]
+
+    async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
+        """The facts with their evidence and with what was said against them; and what went wrong."""
+        if not facts:
+            return [], ""
+        texts = list(dict.fromkeys(fact.text for fact in facts))
+        accounts = await Factfinder(self.validator).vet(self.desk.text(span), texts, name)
+        opinions = {
+            text: {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
+            for n, text in enumerate(texts)
+        }
+        # The first search indexes the document, and nothing else should have to wait for that.
+        evidence = await asyncio.to_thread(lambda: {text: self._evidence(text, opinions[text], span) for text in texts})
+        vetted = [
+            replace(fact, evidence=evidence[fact.text], objections=_objections(opinions[fact.text])) for fact in facts
+        ]
+        return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
+
+    def _evidence(self, fact: str, opinions: Mapping[str, Vetted | None], span: Span) -> Evidence:
+        """Where a fact stands: what was quoted, or else the place in its chunk that is nearest to it."""
+        quote = next((opinion.quote for opinion in opinions.values() if opinion and opinion.quote), "")
+        found = self.desk.quoted(quote or fact, [span]).span
+        if found is None or found.start < span.start or found.end > span.end:
+            found = next(iter(self.desk.nearest(fact, 1, span)), span)
+        return self.desk.place(found)
+
+    async def _asked(self, tree: Tree, name: str) -> tuple[Tree, str]:
+        """The tree with its query, and what went wrong."""
+        if not tree.kept:
+            return tree, ""
+        factfinder = Factfinder(self.builder)
+        try:
+            query = await factfinder.query(tree.kept, tree.perspective, f"{tree.perspective} query of {name}")
+        except (ReplyError, RejectedRequest) as error:
+            return tree, f"no {tree.perspective} query for {name}: {error.message}"
+        return replace(tree, query=query), ""
+
+
+def hashes(book: PromptBook) -> dict[str, str]:
+    """The hashes of the prompts that key facts depend on."""
+    return {prompt.name: book.hash(prompt) for prompt in BUILDING}
+
+
+def chunk_tokens(desk: EvidenceDesk) -> int:
+    """How large the chunks are: the paper's size, or what a smaller window has room for beside a reply."""
+    return max(MIN_BUDGET, min(CHUNK_TOKENS, desk.room))
+
+
+def _objections(opinions: Mapping[str, Vetted | None]) -> tuple[Objection, ...]:
+    """Why a fact is pruned. One that nobody gave a verdict on is no yardstick either."""
+    found: list[Objection] = []
+    for dimension, opinion in opinions.items():
+        if opinion is None:
+            found.append(Objection(UNJUDGED, f"nobody gave a verdict on its {dimension}"))
+        elif not opinion.passed:
+            found.append(Objection(dimension, opinion.reason))
+    return tuple(found)

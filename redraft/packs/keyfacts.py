@@ -1,0 +1,140 @@
+"""Key facts as plain values: a reply made into a list depth first, pruning, and the equations of HAMLET."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from typing import NamedTuple, get_args
+
+from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree, content_id
+from redraft.prompts.factual import FactTree
+from redraft.text.cleaning import one_line
+from redraft.text.words import same_words, words_key
+
+LEVELS: tuple[Level, ...] = get_args(Level)
+ALL = "all"
+ORPHANED, UNJUDGED = "orphaned", "unjudged"
+_BINS = 5
+_LONGEST_FACT = 400
+
+
+class _Node(NamedTuple):
+    """A fact, and the facts below it by their words."""
+
+    text: str
+    below: dict[str, _Node]
+
+    def put(self, fact: str) -> _Node:
+        """The node of a fact below this one."""
+        text = one_line(fact, _LONGEST_FACT)
+        return self.below.setdefault(words_key(text), _Node(text, {}))
+
+
+def linear(found: Sequence[FactTree]) -> list[KeyFact]:
+    """The facts of some trees as one list depth first, without evidence.
+
+    What is said again below the same fact is joined with what was there; a leaf that says what any other fact says is
+    left out.
+    """
+    top = _Node("", {})
+    for tree in found:
+        for root in tree.roots:
+            for branch in root.branches:
+                top.put(root.fact).put(branch.fact)
+    said = {key for branches in top.below.values() for key in (*branches.below, words_key(branches.text))}
+    for tree in found:
+        for root in tree.roots:
+            for branch in root.branches:
+                for leaf in branch.leaves:
+                    if (key := words_key(one_line(leaf, _LONGEST_FACT))) not in said:
+                        said.add(key)
+                        top.put(root.fact).put(branch.fact).put(leaf)
+    return list(_walk(top))
+
+
+def _walk(top: _Node) -> Iterator[KeyFact]:
+    numbers = count(1)
+    nothing = Evidence("")
+    for root in top.below.values():
+        above = next(numbers)
+        yield KeyFact(above, "root", None, root.text, nothing)
+        for branch in root.below.values():
+            middle = next(numbers)
+            yield KeyFact(middle, "branch", above, branch.text, nothing)
+            for leaf in branch.below.values():
+                yield KeyFact(next(numbers), "leaf", middle, leaf.text, nothing)
+
+
+def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
+    """The facts with those marked that hang from one that did not pass."""
+    gone: set[int] = set()
+    result: list[KeyFact] = []
+    for fact in facts:  # depth first, so that what is above a fact comes before it
+        if fact.kept and fact.parent in gone:
+            above = next(one for one in facts if one.id == fact.parent)
+            fact = replace(fact, objections=(Objection(ORPHANED, f"the {above.level} above it was pruned"),))
+        if not fact.kept:
+            gone.add(fact.id)
+        result.append(fact)
+    return tuple(result)
+
+
+def share(part: int, whole: int) -> float | None:
+    """Equations 1 and 2: how many of all; None where there are none."""
+    return part / whole if whole else None
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact with where it is from."""
+
+    fact: KeyFact
+    tree: Tree
+
+    @property
+    def bin(self) -> str:
+        """In which fifth of the document."""
+        return bin_of(self.tree.position)
+
+
+def items_of(trees: Sequence[Tree]) -> list[Item]:
+    """All facts that a summary is judged by: tree by tree, each depth first."""
+    return [Item(fact, tree) for tree in trees for fact in tree.kept]
+
+
+def bin_of(position: float) -> str:
+    """The fifth of the document that a position from 0 to 1 is in."""
+    lowest = min(int(position * _BINS), _BINS - 1) * 100 // _BINS
+    return f"{lowest}-{lowest + 100 // _BINS}%"
+
+
+def trees_for(keyfacts: KeyFacts, query: str | None, perspectives: Sequence[Perspective]) -> tuple[Tree, ...]:
+    """The trees that a summary is held against: all of them, or the one whose query it answers."""
+    chosen = tuple(tree for tree in keyfacts.trees if tree.perspective in perspectives)
+    if query is None:
+        return chosen
+    return tuple(tree for tree in chosen if tree.query and same_words(tree.query, query))[:1]
+
+
+def keyfacts_id(document: str, trees: Sequence[Tree]) -> str:
+    """The same for the same trees of the same document."""
+    material = [document, *(asdict(tree) for tree in trees)]  # all of it: nothing can be changed without another id
+    return content_id(json.dumps(material, ensure_ascii=False))[:16]
+
+
+def middle_of(span: Span, length: int) -> float:
+    """Where the middle of a place is in a text of this length, from 0 to 1."""
+    return (span.start + span.end) / 2 / max(1, length)
+
+
+def pruning(trees: Sequence[Tree]) -> dict[str, dict[str, float | int | None]]:
+    """By level, and over all: how many facts were found, how many of them were pruned, and which share that is."""
+    facts = [fact for tree in trees for fact in tree.facts]
+    return {level: _pruned_of([fact for fact in facts if level in (fact.level, ALL)]) for level in (*LEVELS, ALL)}
+
+
+def _pruned_of(facts: Sequence[KeyFact]) -> dict[str, float | int | None]:
+    gone = sum(not fact.kept for fact in facts)
+    return {"found": len(facts), "pruned": gone, "share": share(gone, len(facts))}

@@ -1,0 +1,210 @@
+"""What is decided before the first call: a document measured and cut, a plan, prompts, and the record of a run."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+from redraft.agents.proofreader import least_window
+from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
+from redraft.errors import DocumentError, PromptError, RunError, UsageError
+from redraft.evaluators.similarity import similarity
+from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.models.base import Model
+from redraft.prompts.book import PromptBook, prompt_choice
+from redraft.prompts.catalog import FACTUAL, JUDGING
+from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
+from redraft.prompts.contract import Prompt
+from redraft.prompts.drafting import STRATEGIES
+from redraft.prompts.factual import JUDGE_CHUNK
+from redraft.prompts.revising import REVISE
+from redraft.runs.opening import resolve, tokenizer_of
+from redraft.settings import EXTRACTIVE, KEYFACT_METRICS, Judging, Limits, Refinement, Settings
+from redraft.store.runs import Run, new_run_id
+from redraft.store.store import Store
+from redraft.text.chunks import chunk
+from redraft.text.documents import load
+from redraft.text.embeddings import load_encoder
+from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
+from redraft.text.words import count_words
+
+# A summary may be given that is shorter than makes sense as a limit.
+_LEAST_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A document with all that is decided before the first call."""
+
+    document: Document
+    settings: Settings
+    chunks: Sequence[Chunk]
+    tokenizer: Tokenizer
+    book: PromptBook
+    plan: Plan
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What is done with a draft: how it is judged, what it is refined for, and the draft itself where it is given."""
+
+    judging: Judging | None = None
+    refinement: Refinement | None = None
+    given: str | None = None
+    parent: str | None = None
+    other: str | None = None
+    """The second summary, where the one that is given is compared with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What follows from the settings without a look at the document, except at its length."""
+
+    settings: Settings
+    tokenizer: Tokenizer
+    book: PromptBook
+    warnings: tuple[str, ...]
+
+
+def prepare(
+    source: str | Document, settings: Settings, model: Model | None = None, given: str | None = None
+) -> Prepared:
+    """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
+    document = load(source) if isinstance(source, str) else source
+    settled = _settle(document, settings, model, given)
+    chunks = chunk(document, settled.tokenizer, settled.settings.chunk_budget)
+    plan = Planner(document, chunks, settled.settings, settled.tokenizer).plan(settled.book)
+    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, settled.warnings)
+
+
+def identify(document: Document, settings: Settings, order: Order) -> str:
+    """The identity that a run of these settings has: whoever knows it finds the run again."""
+    settled = _settle(document, settings, None, order.given)
+    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement)
+    return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
+
+
+def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
+    settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
+    settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
+    words = count_words(document.text)
+    if not words:
+        raise DocumentError("there is not one word in the document", place=document.source)
+    if settings.strategy == "given":
+        limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
+    else:
+        limit = fitting_words(settings.words, words)
+    settings = settings.model_copy(update={"words": limit})
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
+
+
+def check_judging(judging: Judging, prepared: Prepared, store: Store) -> None:
+    """Refuse a pack of another document, a window too small for a prompt, and embeddings that cannot be had."""
+    document = prepared.document
+    _check_window(judging, prepared)
+    if judging.pack and store.packs.get(judging.pack).document != document.id:
+        raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
+    if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
+        raise UsageError(
+            f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
+        )
+    if judging.embeddings:
+        load_encoder(judging.embeddings)
+    elif judging.similarity == "cosine" and "consistency" in judging.metrics:
+        similarity("cosine", None)
+
+
+def _check_window(judging: Judging, prepared: Prepared) -> None:
+    """The prompt of booookscore is long; the extractive model has no window."""
+    window, judges = prepared.settings.context_tokens, judging.judges or (prepared.settings.model,)
+    least = least_window(prepared.book, prepared.tokenizer)
+    if "booookscore" in judging.metrics and window < least and {*judges} != {EXTRACTIVE}:
+        raise UsageError(
+            f"the prompt of booookscore does not fit into a window of {window:,} tokens",
+            hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
+        )
+
+
+def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
+    """Store the document, its chunks and the new run, with the draft that is given."""
+    document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
+    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement)
+    store.documents.add(document)
+    store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
+    run = Run(
+        id=new_run_id(),
+        identity=_identity(settings.identity(document.id, tokenizer, hashes), order),
+        document=document.id,
+        settings=settings,
+        limits=limits,
+        prompt_hashes=hashes,
+        tokenizer=tokenizer,
+        version=version("redraft"),
+        judging=order.judging,
+        refinement=order.refinement,
+        parent=order.parent,
+    )
+    store.runs.add(run)
+    if order.given is not None:
+        store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+    if order.other is not None:
+        store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+    return store.runs.get(run.id)
+
+
+def _identity(of_settings: str, order: Order) -> str:
+    """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
+    if order.judging is None:
+        return of_settings
+    material = [
+        of_settings,
+        order.judging.model_dump(mode="json"),
+        order.refinement.model_dump(mode="json") if order.refinement else None,
+        content_id(order.given) if order.given is not None else None,
+        *([content_id(order.other)] if order.other is not None else []),
+    ]
+    return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def recall(store: Store, run: Run) -> Prepared:
+    """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
+    document = store.documents.get(run.document)
+    tokenizer = tokenizer_named(run.tokenizer)
+    book = PromptBook(run.settings.prompts)
+    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement)
+    if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
+        raise PromptError(
+            f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
+            hint="put the templates back, or start a new run",
+        )
+    chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
+    if not chunks:
+        raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
+    plan = Planner(document, chunks, run.settings, tokenizer).plan(book)
+    warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
+    warnings = () if tokenizer.name == run.tokenizer else (warning,)
+    return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
+
+
+def prompt_hashes(
+    book: PromptBook, settings: Settings, judging: Judging | None, refinement: Refinement | None
+) -> dict[str, str]:
+    """The hashes of the prompts that a run uses: others may come and go."""
+    prompts: list[Prompt[Any, Any]] = [*STRATEGIES[settings.strategy]]
+    if judging and judging.build == "marks":
+        return {JUDGE_CHUNK.name: book.hash(JUDGE_CHUNK)}
+    if judging and judging.build == "annotations":
+        return {FIND_CONFUSION.name: book.hash(FIND_CONFUSION)}
+    if judging and judging.build == "preference":
+        return {PREFER_SUMMARY.name: book.hash(PREFER_SUMMARY)}
+    prompts += JUDGING if judging else ()
+    prompts += FACTUAL if judging and (judging.build == "keyfacts" or {*judging.metrics} & KEYFACT_METRICS) else ()
+    prompts += (FIND_CONFUSION,) if judging and "booookscore" in judging.metrics else ()
+    prompts += (REVISE,) if refinement else ()
+    return {prompt.name: book.hash(prompt) for prompt in prompts}

@@ -1,0 +1,167 @@
+"""How the extractive judge puts questions, and whether it finds an answer that is given in other words."""
+
+from __future__ import annotations
+
+import pytest
+
+from redraft.builtin.coverage.asking import rank_questions
+from redraft.builtin.coverage.describing import described
+from redraft.builtin.coverage.phrasing import questions_about
+from redraft.builtin.verbs import plain_form
+from redraft.prompts.judging import UNANSWERABLE, Candidate, DocumentQuestion, RankGiven
+from tests.builtin.support import STORY, answers, coverage, pack_of, split
+
+
+@pytest.mark.parametrize(
+    ("past", "plain"),
+    [
+        ("stopped", "stop"),
+        ("moved", "move"),
+        ("helped", "help"),
+        ("carried", "carry"),
+        ("died", "die"),
+        ("agreed", "agree"),
+        ("decided", "decide"),
+        ("visited", "visit"),
+        ("struck", "strike"),
+        ("came", "come"),
+        ("written", "write"),
+        ("takes", "take"),
+        ("carries", "carry"),
+        ("eyed", "eye"),
+    ],
+)
+def test_the_plain_form_of_a_verb(past: str, plain: str) -> None:
+    assert plain_form(past) == plain
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "kind", "answer"),
+    [
+        ("Hester Vane crossed the marsh by walking along the wall.", "How did Hester Vane cross the marsh?", "how",
+         "by walking along the wall"),
+        ("Edgar Harrow, to save money, had stopped the upkeep.", "Why did Edgar Harrow stop the upkeep?", "why",
+         "to save money"),
+        ("Edgar Harrow opened the gate so that the water could run off.", "Why did Edgar Harrow open the gate?", "why",
+         "so that the water could run off"),
+        ("Hester decided to look for the ledger.", "What did Hester decide to do?", "what", "to look for the ledger"),
+        ("Hester learned that the bank was sinking.", "What did Hester learn about the bank?", "what",
+         "that the bank was sinking"),
+        ("Samuel Lamb was drowned in the flood.", "What happened to Samuel Lamb?", "what", "was drowned in the flood"),
+        ("Tobias had rung the bell for three hours.", "How long did Tobias ring the bell?", "how", "three hours"),
+        ("Ruth met Isaac Thorne at the lighthouse.", "Whom did Ruth meet at the lighthouse?", "who", "Isaac Thorne"),
+        ("Hester went to the lighthouse to see a man about salt.", "Why did Hester go to the lighthouse?", "why",
+         "to see a man about salt"),
+        ("Ruth found the boat and sold the oars to a fisherman.", "What did Ruth sell to a fisherman?", "what",
+         "the oars"),
+        ("Strike takes the ship to Mars.", "What does Strike take to Mars?", "what", "the ship"),
+        ("He laughed, and Ruth sold the boat to a fisherman.", "What did Ruth sell to a fisherman?", "what",
+         "the boat"),
+        ("Isaac Thorne, the old keeper, kept a log.", "Who is Isaac Thorne?", "who", "the old keeper"),
+    ],
+)  # fmt: skip
+def test_questions_in_good_english(sentence: str, question: str, kind: str, answer: str) -> None:
+    people = {"Hester", "Vane", "Harrow", "Lamb", "Tobias", "Ruth", "Thorne", "Strike"}
+    asked = questions_about(sentence, lambda name: bool(people & set(name.split())))
+    assert (question, kind, answer) in set(asked)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "He gave it to them because they had asked him.",
+        "Nobody knew what to do.",
+        "Ruth gave it back.",
+        "\"Are you there?\" asked Ruth.",
+        "そこには誰もいなかった。",
+        "Sie ging nach Hause, weil es regnete.",
+        "",
+    ],
+)  # fmt: skip
+def test_nothing_is_asked_that_cannot_be_understood_alone(sentence: str) -> None:
+    assert list(questions_about(sentence, lambda name: name == "Ruth")) == []
+
+
+@pytest.mark.parametrize(
+    ("question", "summary", "answer"),
+    [
+        # Other words, another order, a pronoun, two sentences for one.
+        ("Why did Edgar Harrow stop the upkeep?", "Edgar halts the upkeep in order to save money.",
+         "in order to save money"),
+        ("Why did Hester go to the island of Sarn?", "Hester Vane travels to Sarn to value a saltworks.",
+         "to value a saltworks"),
+        ("What happened to Samuel Lamb?", "The flood came. Samuel Lamb was drowned in it.", "was drowned in it"),
+        ("Who stole the ledger from the works?", "The ledger was stolen from the works by Matthias Crane.",
+         "Matthias Crane"),
+        ("Who discovered the theft?", "Hester read the book. She soon found out about the theft.", "Hester"),
+        ("Who is Isaac Thorne?", "They visit Isaac Thorne, the old keeper.", "the old keeper"),
+        ("Who is Isaac Thorne?", "The keeper Isaac Thorne has kept a cask.", "The keeper"),
+        ("What did Hester decide to do?", "Hester decides to look for the book.", "to look for the book"),
+        ("What did Edgar Harrow have to do with the bank?", "To save money, Edgar stopped mending the bank.",
+         "Edgar stopped mending the bank"),
+        ("Where did Ruth live?", "Ruth now lives in a hut at the end of the bank.", "in a hut"),
+        ("How many people drowned?", "Nineteen people drowned in the flood of 1901.", "Nineteen"),
+        # The people or the words are there, and the answer is not.
+        ("Why did Edgar Harrow stop the upkeep?", "Edgar Harrow stopped the upkeep.", UNANSWERABLE),
+        ("Why did Edgar Harrow stop the upkeep?", "Ruth measured the bank to see whether it sank.", UNANSWERABLE),
+        ("Who stole the ledger?", "The ledger is green and heavy.", UNANSWERABLE),
+        ("Who hid the stolen ledger inside the brewery cellar?", "Ruth hid a ledger.", UNANSWERABLE),
+        ("Who is Isaac Thorne?", "Isaac Thorne read from his log.", UNANSWERABLE),
+        ("What did Edgar Harrow buy for the bank?", "Edgar Harrow never bought the stone for the bank.", UNANSWERABLE),
+        ("What did Matthias Crane write in the ledger?", "Ruth Crane wrote eleven letters.", UNANSWERABLE),
+        ("What did Hester have to do with Ruth?", "Hester and Ruth are both there.", UNANSWERABLE),
+        ("What happened to Samuel Lamb?", "Samuel Lamb had a wife and a son.", UNANSWERABLE),
+    ],
+)  # fmt: skip
+def test_an_answer_in_other_words_counts(question: str, summary: str, answer: str) -> None:
+    one = DocumentQuestion(question=question, kind="what", answer="", quote="")
+    assert answers([one], split(summary))[0].answer == answer
+
+
+def test_a_retelling_in_other_words_covers_more_than_another_story() -> None:
+    pack = pack_of(STORY, count=8)
+    retold = [
+        "In March 1924 Hester Vane travels to Sarn.",
+        "Tobias Wren, a carrier, has been driving over the causeway from the age of nineteen.",
+        "Because nobody looked there, somebody had hidden the ledger in the lighthouse.",
+        "Nineteen people were drowned when the Long Bank broke in November 1901.",
+        "The Northern Alkali Company wants to buy the works for £18,500.",
+    ]
+    other = ["Strike commands the ship.", "In the end he is rewarded for rescuing two warships from the sun."]
+    assert coverage(pack, retold) >= 0.4
+    assert coverage(pack, other) == 0.0
+
+
+def test_a_sentence_more_takes_no_answer_away() -> None:
+    pack = pack_of(STORY, count=8)
+    told = split(STORY)
+    for end in range(1, len(told)):
+        before, after = answers(pack, told[:end]), answers(pack, told[: end + 1])
+        assert not [1 for one, other in zip(before, after, strict=True) if other.answer == UNANSWERABLE != one.answer]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "what"),
+    [
+        ("Isaac Thorne, the keeper of the light, was deaf.", "the keeper of the light"),
+        ("Everybody knew the old keeper Isaac Thorne.", "the old keeper"),
+        ("Isaac Thorne was an honest man.", "an honest man"),
+        ("The keeper's name was Isaac Thorne.", "The keeper"),
+        ("Captain Thorne went home.", "Captain"),
+        ("They came to Isaac Thorne, the rain in their faces.", ""),
+        ("They visited Ruth Crane, the keeper's daughter.", ""),
+    ],
+)
+def test_who_somebody_is(sentence: str, what: str) -> None:
+    assert described(sentence, frozenset(["isaac", "thorn"])) == what
+
+
+def test_causes_and_decisions_are_ranked_before_gestures_and_gaps() -> None:
+    texts = [
+        "Which name fills the gap: “____ looked at the ledger for a long time.”?",
+        "Who looked at the ledger?",
+        "Why did Harrow hide the ledger?",
+        "What did Hester decide to do?",
+    ]
+    candidates = [Candidate(id=n, question=text, answer=f"answer {n}") for n, text in enumerate(texts)]
+    assert rank_questions(RankGiven(candidates=candidates)).order == [2, 3, 1, 0]

@@ -1,0 +1,238 @@
+"""What the extractive judge finds consistent with a document, and what not."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.common import stories
+from redraft.builtin.consistency.checking import answer_from_document
+from redraft.builtin.consistency.claims import ask_summary
+from redraft.builtin.details import Detail, details
+from redraft.builtin.wording import keys, words
+from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement
+from redraft.text.words import count_words
+from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
+from tests.text.hostile import raw_texts
+
+_VERB = re.compile(
+    r"\b(?:was|were|had|is|are|could|would|should|did|came|went|took|made|gave|found|saw|told|knew|said) "
+)
+_NEGATION = re.compile(r"\b(?:not|never) ")
+
+
+def _questions(sentence: str, at_most: int = 3) -> list[str]:
+    given_ = AskSummaryGiven(sentences=[Statement(id=7, sentence=sentence)], at_most=at_most)
+    (entry,) = ask_summary(given_).sentences
+    assert entry.id == 7
+    return [question.answer for question in entry.questions]
+
+
+def test_all_of_a_sentence_is_asked_about_just_once() -> None:
+    sentence = split(STORY)[0]
+    for at_most in range(1, 6):
+        parts = _questions(sentence, at_most)
+        assert 1 <= len(parts) <= at_most
+        assert [key for part in parts for key in keys(part)] == keys(sentence)
+
+
+def test_a_name_or_date_is_never_cut() -> None:
+    sentence = "It was Captain Josiah Amos Renn of Port Merrow who on Monday, 3 March 1924, rowed out to the Petrel."
+    known = {sentence[d.start : d.end] for d in details(sentence, words(sentence))}
+    parts = _questions(sentence, 6)
+    assert all(any(name in part for part in parts) for name in known)
+
+
+@pytest.mark.parametrize(
+    "scrap",
+    [
+        "Chapter 1: The Causeway",
+        "What Hester Found",
+        "",
+        "# The Causeway",
+        "**The Causeway**",
+        "---",
+        "…",
+        "The Causeway",
+        "Who went?",
+        "Gov.",
+        "The of and.",
+    ],
+)
+def test_what_claims_nothing_is_not_asked_about(scrap: str) -> None:
+    assert _questions(scrap) == []
+
+
+@pytest.mark.parametrize(
+    "claim", ["He died.", "- Hester, book", "Hester finds the ledger in the tower", "今日は雨です。"]
+)
+def test_what_claims_something_is(claim: str) -> None:
+    assert len(_questions(claim)) == 1
+
+
+def test_nothing_is_asked_when_nothing_may_be() -> None:
+    assert _questions(split(STORY)[0], 0) == []
+
+
+def _verbatim(passages: list[str], summary: list[str]) -> None:
+    for verdict in judge(passages, summary):
+        assert verdict.document == verdict.summary, verdict
+        assert any(verdict.quote in passage for passage in passages)
+
+
+def test_the_document_bears_itself_out() -> None:
+    _verbatim([sample()], split(sample()))
+
+
+@pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
+def test_every_story_bears_itself_out() -> None:
+    for story in stories()[::6]:
+        _verbatim([story["document"]], split(story["document"]))
+
+
+def test_brackets_within_what_is_copied_change_nothing() -> None:
+    text = "(The lamp went out. The lamp went out. The lamp went out. ]The lamp went out."
+    _verbatim([text], [text])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(raw_texts, min_size=1, max_size=4), st.data())
+def test_whatever_is_copied_is_borne_out(passages: list[str], data: st.DataObject) -> None:
+    said = [sentence for passage in passages for sentence in split(passage)]
+    _verbatim(passages, data.draw(st.lists(st.sampled_from(said), max_size=4)) if said else [])
+
+
+def test_sentences_that_differ_in_a_word_are_told_apart() -> None:
+    text = "The price of salt was 3 pounds in May. The price of salt was 5 pounds in June. Ada met Bo. Ada met Cy."
+    _verbatim([text], split(text))
+
+
+def test_an_empty_summary_claims_nothing() -> None:
+    assert judge([STORY], []) == []
+
+
+def test_without_passages_nothing_is_borne_out() -> None:
+    assert {verdict.document for verdict in judge([], split(STORY))} == {UNANSWERABLE}
+
+
+def test_a_summary_of_another_text_is_not_borne_out() -> None:
+    assert consistency([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]) < 0.1
+    assert consistency([STORY], split(sample())[100:200]) < 0.1
+
+
+@pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
+def test_people_s_own_words_are_told_from_those_about_another_story() -> None:
+    told = stories()[12:20]
+    references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in told]
+    own = [consistency([story["document"]], reference) for story, reference in zip(told, references, strict=True)]
+    other = [
+        consistency([story["document"]], reference)
+        for story, reference in zip(told, references[1:] + references[:1], strict=True)
+    ]
+    assert sum(other) / len(other) < 0.1
+    assert sum(own) > 3 * sum(other)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "right"),
+    [
+        ("Hester Vane came to the island of Skye on Monday, 3 March 1924.", "Sarn"),
+        ("Hester Vane came to the island of Sarn on Monday, 3 March 1926.", "Monday, 3 March 1924"),
+        ("The carrier Edgar Harrow had driven the cart over the causeway since he was nineteen.", "Tobias Wren"),
+        ("The carrier Tobias Wren had driven the cart over the causeway since he was twenty.", "nineteen"),
+        ("Matthias Crane stole the money.", "Not so"),
+        ("Mr. Harrow did repay the loan until September.", "Not so"),
+        ("In November 1902 the Long Bank broke.", "November 1901"),
+        ("Robert Louis Stevenson invented the steam engine in Glasgow.", UNANSWERABLE),
+        ("The ledger was not hidden in the lighthouse because nobody looked there.", "Not so"),
+        ("Ruth Crane never kept her father's notebook for twenty-two years.", "Not so"),
+        ("The Northern Alkali Company offered £81,500 for the saltworks.", "18,500"),
+    ],
+)
+def test_the_document_answers_what_it_has_instead(wrong: str, right: str) -> None:
+    assert right in {verdict.document for verdict in judge([STORY], [wrong])}
+
+
+@pytest.mark.parametrize(
+    "fair",
+    [
+        "Hester Vane came to Sarn on Monday, 3 March 1924.",
+        "Tobias Wren had driven the cart since he was 19.",
+        "Matthias Crane never stole the money.",
+        "In November 1901 the Long Bank broke and 19 people drowned.",
+    ],
+)
+def test_a_shortened_sentence_is_borne_out(fair: str) -> None:
+    assert found_in([STORY], [fair]) == set()
+
+
+def _swapped(sentence: str, names: list[str], rnd: random.Random) -> Iterator[tuple[str, str]]:
+    """The sentence with another name, another number, and the opposite sense."""
+    found = words(sentence)
+    known = [detail for detail in details(sentence, found) if detail.sure]
+    if named := [detail for detail in known if detail.kind == "name"]:
+        detail = rnd.choice(named)
+        yield "name", _put(sentence, detail, rnd.choice([n for n in names if not _shared(n, sentence, detail)]))
+    figures = [at for d in known if d.kind == "number" for at in range(d.first, d.last + 1) if found[at].key.isdigit()]
+    if figures:
+        word = found[rnd.choice(figures)]
+        yield "number", f"{sentence[: word.start]}{int(word.key) + rnd.randint(1, 9)}{sentence[word.end :]}"
+    if denial := _NEGATION.search(sentence):
+        yield "negation removed", sentence[: denial.start()] + sentence[denial.end() :]
+    elif verb := _VERB.search(sentence):
+        yield "negation added", f"{sentence[: verb.end()]}not {sentence[verb.end() :]}"
+
+
+def _put(sentence: str, detail: Detail, other: str) -> str:
+    return sentence[: detail.start] + other + sentence[detail.end :]
+
+
+def _shared(name: str, sentence: str, detail: Detail) -> bool:
+    return bool(set(keys(name)) & set(keys(sentence[detail.start : detail.end])))
+
+
+@pytest.mark.parametrize("kind", ["name", "number", "negation added", "negation removed"])
+def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
+    """In a summary of the document's own sentences, one of which has been falsified."""
+    rnd = random.Random(kind)
+    text = sample()
+    said = [sentence for sentence in split(text) if count_words(sentence) > 5 and _questions(sentence)]
+    names = ["Hester Vane", "Tobias Wren", "Ruth Crane", "Isaac Thorne", "Wickmouth", "Sarn", "Harrow", "Norwich"]
+    swaps = [(at, new) for at, one in enumerate(said) for of, new in _swapped(one, names, rnd) if of == kind]
+    assert len(swaps) > 50
+    found = found_in([text], [new for _, new in swaps])
+    missed = [new for n, (_, new) in enumerate(swaps) if n not in found]
+    print(f"{kind}: {len(swaps) - len(missed)} of {len(swaps)} found")
+    assert len(missed) <= 0.02 * len(swaps), missed
+    at, falsified = rnd.choice([swap for n, swap in enumerate(swaps) if n in found])
+    summary = said[at : at + 5]
+    assert consistency([text], summary) == 1.0
+    assert found_in([text], [falsified, *summary[1:]]) == {0}
+    assert consistency([text], [falsified, *summary[1:]]) < 1.0
+
+
+def test_a_denial_in_other_words_needs_a_denial() -> None:
+    assert found_in([STORY], ["Wren, a carrier, drove his cart over that causeway aged nineteen."]) == set()
+    assert found_in([STORY], ["Wren, a carrier, never drove his cart over that causeway aged nineteen."]) == {0}
+
+
+def test_questions_of_others_are_answered_too() -> None:
+    asked = {
+        "Who had driven the cart over the causeway since he was nineteen?": "Tobias Wren",
+        "When did the Long Bank break and nineteen people drown?": "November 1901",
+        "Why was the ledger hidden in the lighthouse?": "because nobody looked there",
+        "How much did the Northern Alkali Company offer for the saltworks?": "18,500",
+        "Who painted the ceiling of the chapel?": UNANSWERABLE,
+    }
+    given_ = AnswerFromDocumentGiven(
+        passages=[STORY], questions=[Asked(id=number, question=question) for number, question in enumerate(asked)]
+    )
+    for answer, expected in zip(answer_from_document(given_).answers, asked.values(), strict=True):
+        assert expected in answer.answer
+        assert answer.quote in STORY
+        assert bool(answer.quote) == (expected != UNANSWERABLE)

@@ -1,0 +1,177 @@
+"""Questions about a document, and what a summary answers to them."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.common import stories
+from redraft.builtin.coverage.asking import ask_document, rank_questions
+from redraft.prompts.judging import UNANSWERABLE, AskDocumentGiven, Candidate, DocumentQuestion, RankGiven
+from redraft.text.words import count_words
+from tests.builtin.support import STORY, answers, contradicted, coverage, pack_of, sample, split
+from tests.text.hostile import raw_texts
+
+
+def _asked(excerpt: str, count: int = 6) -> list[DocumentQuestion]:
+    return ask_document(AskDocumentGiven(excerpt=excerpt, count=count)).questions
+
+
+def test_questions_are_quoted_mixed_and_from_all_parts() -> None:
+    asked = _asked(sample(), 12)
+    assert len(asked) == len({one.question for one in asked}) == 12
+    assert all(one.quote in sample() and one.question.endswith("?") for one in asked)
+    assert all(one.answer.rstrip(".") in " ".join(one.quote.split()) for one in asked)
+    assert len({one.kind for one in asked}) >= 4
+    places = sorted(sample().index(one.quote) / len(sample()) for one in asked)
+    assert max(after - before for before, after in pairwise(places)) < 0.25
+
+
+def test_questions_can_be_understood_alone() -> None:
+    asked = _asked(sample(), 12)
+    openings = {one.question.split()[0].lower() for one in asked}
+    assert openings <= {"who", "whom", "what", "when", "where", "why", "how"}
+    assert all(count_words(one.question) <= 18 and '"' not in one.question for one in asked)
+    pointing = {"he", "him", "it", "they", "them", "this", "that", "there", "i", "you", "we"}
+    assert not [one.question for one in asked if pointing & set(one.question.lower().rstrip("?").split())]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question", "kind", "answer"),
+    [
+        (
+            "Hester Vane came to the island of Sarn in a carrier's cart.",
+            "Who came to the island of Sarn in a carrier's cart?",
+            "who",
+            "Hester Vane",
+        ),
+        (
+            "On 4 November 1871 the schooner Petrel struck the reef below the lighthouse.",
+            "When did the schooner Petrel strike the reef below the lighthouse?",
+            "when",
+            "On 4 November 1871",
+        ),
+        (
+            "The harbour board sold the spare lamp oil because nobody had paid for coal.",
+            "Why did the harbour board sell the spare lamp oil?",
+            "why",
+            "because nobody had paid for coal",
+        ),
+        (
+            "The counting house of the saltworks stood at the head of the quay.",
+            "What stood at the head of the quay?",
+            "what",
+            "The counting house of the saltworks",
+        ),
+    ],
+)
+def test_good_english(sentence: str, question: str, kind: str, answer: str) -> None:
+    text = f"{sentence} Captain Vane said nothing. Hester Vane said that she was glad of it."
+    assert (question, kind, answer) in {(one.question, one.kind, one.answer) for one in _asked(text)}
+
+
+def test_an_excerpt_without_sentences_gives_no_questions() -> None:
+    assert [_asked(text) for text in ("", "# Contents\n\n1. Salt\n2. Sea", "…", " \n")] == [[]] * 4
+    assert _asked(STORY, 0) == []
+
+
+def test_a_document_answers_its_own_questions() -> None:
+    for text in (sample(), *(story["document"] for story in stories()[::8])):
+        pack = pack_of(text)
+        said = answers(pack, split(text))
+        assert [one.question for one, answer in zip(pack, said, strict=True) if answer.answer == UNANSWERABLE] == []
+        pairs = [(one.question, one.answer, answer.answer) for one, answer in zip(pack, said, strict=True)]
+        assert [pair for pair, wrong in zip(pairs, contradicted(pairs), strict=True) if wrong] == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(raw_texts, max_size=4).map("\n\n".join), st.integers(1, 5))
+def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
+    pack = _asked(text, count)
+    assert len(pack) <= count
+    assert all(one.quote in text for one in pack)
+    if pack:
+        assert coverage(pack, [one.quote for one in pack]) == 1.0
+
+
+def test_an_empty_summary_answers_nothing() -> None:
+    assert coverage(pack_of(sample()), []) == 0.0
+    assert coverage(pack_of(sample()), ["", "…"]) == 0.0
+
+
+def test_a_summary_of_another_text_answers_next_to_nothing() -> None:
+    texts = [sample(), *(story["document"] for story in stories()[12:18])]
+    packs = [pack_of(text) for text in texts]
+    covered = [coverage(pack, split(texts[n - 1])[:60]) for n, pack in enumerate(packs)]
+    assert len(texts) == 1 or sum(covered) / len(covered) < 0.1
+
+
+def test_the_answer_rests_on_the_sentence_that_has_it() -> None:
+    pack = _asked(STORY, 8)
+    for one, answer in zip(pack, answers(pack, split(STORY)), strict=True):
+        assert split(STORY)[answer.sentences[-1]] == one.quote or one.quote in [
+            split(STORY)[n] for n in answer.sentences
+        ]
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Hester Vane came to the island of Sarn in a carrier's cart.", "Sarn"),
+        ("Hester Vane had come to the island of Sarn in the cart of a carrier, to see to the books.", "Sarn"),
+        ("Hester Vane came to the island of Skye in a carrier's cart.", "Skye"),
+        ("Tobias Wren lit the lamp.", UNANSWERABLE),
+    ],
+)
+def test_a_gap_is_filled_as_the_summary_fills_it(said: str, answer: str) -> None:
+    asked = "Which name fills the gap: “Hester Vane came to the island of ____ in a carrier's cart.”?"
+    one = DocumentQuestion(question=asked, kind="where", answer="Sarn", quote="")
+    assert answers([one], ["The sea was calm.", said])[0].answer == answer
+
+
+@pytest.mark.parametrize(
+    ("document", "summary", "wrong"),
+    [
+        ("Sarn", "Skye", True),
+        ("Tobias Wren", "Mr. Edgar Harrow", True),
+        ("Tobias Wren", "Wren", False),
+        ("nineteen", "19 people", False),
+        ("nineteen", "twenty", True),
+        ("Monday, 3 March 1924", "in March 1924", False),
+        ("in 1924", "in 1926", True),
+        ("Yes", "No, never", True),
+        ("He did not steal the money", "He stole the money", True),
+        ("because he was afraid", "out of fear", False),
+        ("the old counting house", "a building", False),
+        ("", "Skye", False),
+        ("今日", "明日", False),
+    ],
+)
+def test_what_contradicts(document: str, summary: str, wrong: bool) -> None:
+    assert contradicted([("What?", document, summary), ("What?", summary, document)]) == [wrong, wrong]
+
+
+def test_the_central_comes_first_and_the_same_again_last() -> None:
+    texts = [
+        ("Who broke the Long Bank on Sarn?", "the harbour board"),
+        ("Who painted a boat?", "Ada"),
+        ("Who broke the Long Bank on Sarn?", "the harbour board"),
+        ("When did the Long Bank on Sarn break?", "in November"),
+        ("What did the harbour board owe to Sarn?", "the money for the Long Bank"),
+    ]
+    candidates = [Candidate(id=10 + n, question=asked, answer=answer) for n, (asked, answer) in enumerate(texts)]
+    order = rank_questions(RankGiven(candidates=candidates)).order
+    assert sorted(order) == [10, 11, 12, 13, 14]
+    assert order[-1] in (10, 12)
+    assert order.index(11) > order.index(14)
+    assert rank_questions(RankGiven(candidates=[])).order == []
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(raw_texts, max_size=8))
+def test_every_question_is_ranked_once(texts: list[str]) -> None:
+    candidates = [Candidate(id=n, question=text, answer="") for n, text in enumerate(texts)]
+    assert sorted(rank_questions(RankGiven(candidates=candidates)).order) == list(range(len(texts)))

@@ -1,0 +1,97 @@
+"""What the store tells of a run: also of one that is not done, or was killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import Document, Section, Span
+from redraft.errors import RunError
+from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.history.tracing import place_of, read_trace
+from tests.judges import Court, told
+
+POOR = told(1, wrong={2: "Bob"})
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path)
+    yield made
+    made.store.close()
+
+
+async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Court) -> None:
+    result = await court.refine(POOR)
+    trace = read_trace(court.store, result.run.id)
+
+    assert [turn.made.number for turn in trace.turns] == list(range(len(result.rounds)))
+    first, second = trace.turns[:2]
+    assert first.scores["consistency"] == 0.5
+    assert [finding.metric for finding in second.mending] == ["consistency"]
+    assert second.mending[0] in first.findings
+    assert trace.number(result.run.draft) == len(result.rounds) - 1
+    assert trace.turn(1) is second
+    with pytest.raises(RunError, match="no round 99"):
+        trace.turn(99)
+
+
+async def test_a_run_that_was_stopped_before_a_draft_was_judged_shows_that_draft(court: Court) -> None:
+    async def leave(_request: ReviewRequest) -> ReviewAnswer:
+        raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        await court.refine(POOR, reviewer=leave, review=True)
+    run = court.store.runs.latest(1)[0]
+    trace = read_trace(court.store, run.id)
+    assert trace.result.status == "interrupted"
+    assert [turn.scores["coverage"] for turn in trace.turns] == [pytest.approx(1 / 3)]
+
+    court.store.runs.set_status(run.id, "running")
+    assert read_trace(court.store, run.id).result.status == "killed"
+    with court.store.claim(run.id):
+        assert read_trace(court.store, run.id).result.status == "running"
+
+
+async def test_a_persons_requests_are_findings_and_no_scores(court: Court) -> None:
+    asked = False
+
+    async def once(_request: ReviewRequest) -> ReviewAnswer:
+        nonlocal asked
+        first, asked = not asked, True
+        return {"add": ["Be kind."]} if first else {"stop": True}
+
+    result = await court.refine(POOR, reviewer=once, review=True)
+    trace = read_trace(court.store, result.run.id)
+    rounds = trace.to_json()["rounds"]
+    assert isinstance(rounds, list)
+    assert set(trace.turns[0].scores) == {"coverage", "consistency"}
+    assert "Be kind." in [finding["explanation"] for finding in rounds[0]["findings"]]
+    assert trace.turns[1].mending[0].explanation == "Be kind."
+
+
+async def test_an_evaluation_is_a_trace_of_one_round(court: Court) -> None:
+    result = await court.evaluate(POOR, metrics=("consistency",))
+    trace = read_trace(court.store, result.run.id)
+
+    assert [(turn.made.number, turn.made.base, turn.scores) for turn in trace.turns] == [
+        (0, None, {"consistency": 0.5})
+    ]
+    assert trace.to_json()["policy"] is None
+
+
+def test_a_place_is_named_by_its_innermost_chapter() -> None:
+    text = "x" * 200
+    sections = (
+        Section("The Book", 1, Span(0, 200)),
+        Section("Part One", 2, Span(10, 100)),
+        Section("Chapter 1", 3, Span(20, 100)),
+    )
+    document = Document("d", "The Book", text, sections)
+
+    assert place_of(document, Span(50, 60)) == "Chapter 1, 25%"
+    assert place_of(document, Span(10, 12)) == "Part One, 5%"
+    assert place_of(document, Span(198, 200)) == "99%"

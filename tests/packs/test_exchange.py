@@ -1,0 +1,234 @@
+"""Packs that travel: what is exported comes back, and what is no pack of that document is refused whole."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Store
+from redraft.domain import Document, Pack
+from redraft.errors import PackError, RedraftError, RunError
+from redraft.history.built import built
+from redraft.packs.exchange import Packed, choose, import_pack
+from redraft.packs.file import pack_json, read_pack_file
+from redraft.packs.questions import pack_id
+from redraft.runs.refining import build_pack
+from redraft.settings import Judging
+from redraft.text.documents import parse
+from tests.judges import Court, told
+
+Json = dict[str, Any]
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path)
+    yield made
+    made.store.close()
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "elsewhere.db") as store:
+        yield store
+
+
+@pytest.fixture
+async def exported(court: Court) -> Json:
+    pack = await build(court)
+    return json.loads(json.dumps(pack_json(court.document, pack, None)))
+
+
+async def build(court: Court, questions: int = 40) -> Pack:
+    result = await build_pack(
+        court.document,
+        court.settings(),
+        store=court.store,
+        judging=Judging(questions=questions),
+        model=court.model,
+    )
+    assert result.complete
+    return built(court.store, result)
+
+
+def bring(store: Store, content: Json | bytes, document: Document | None) -> Packed:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    return import_pack(store, data, document, "pack.json")
+
+
+async def test_building_is_a_run_that_makes_no_draft_and_the_pack_is_the_one_that_judges(court: Court) -> None:
+    pack = await build(court)
+    run = court.store.runs.latest(1)[0]
+    assert (run.kind, run.status, run.draft) == ("pack", "done", None)
+    assert [question.answer for question in pack.questions] == [f"Tom{n}" for n in range(1, 7)]
+
+    court.forget()
+    result = await court.evaluate(told(1), metrics=("coverage",))
+    assert court.asked("ask_document") == []
+    assert result.evaluations["coverage"].details["pack"] == pack.id
+    assert await build(court) == pack
+    with pytest.raises(RunError, match="has built no pack"):
+        built(court.store, result)
+
+
+async def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
+    court: Court, elsewhere: Store, exported: Json
+) -> None:
+    brought = bring(elsewhere, exported, court.document)
+    pack = brought.questions
+
+    assert pack is not None
+    assert pack.imported
+    assert elsewhere.packs.get(pack.id) == pack
+    assert brought.to_json() == exported
+    assert elsewhere.packs.imported(court.document.id) == pack
+    assert bring(elsewhere, exported, None) == brought
+    assert len(elsewhere.packs.all()) == 1
+
+
+async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Court) -> None:
+    small, large = await build(court, 2), await build(court, 4)
+    assert choose(court.store, court.document).questions == large
+    assert choose(court.store, court.document, small.id[:8]).questions == small
+
+    for wanted in (small, large, small):
+        # It was built here, so it is known already: importing it decides which one is used.
+        bring(court.store, json.loads(json.dumps(pack_json(court.document, wanted, None))), court.document)
+        chosen = choose(court.store, court.document).questions
+        assert chosen is not None
+        assert chosen.id == wanted.id
+        result = await court.evaluate(told(1), metrics=("coverage",))
+        assert result.evaluations["coverage"].details["pack"] == wanted.id
+
+
+def test_without_a_pack_the_next_step_is_told(court: Court) -> None:
+    with pytest.raises(PackError) as error:
+        choose(court.store, court.document)
+    assert "redraft pack build keepers.md, or redraft keyfacts keepers.md" in error.value.hint
+
+
+async def test_a_pack_of_another_document_is_refused(elsewhere: Store, exported: Json, court: Court) -> None:
+    with pytest.raises(PackError, match="not in this database"):
+        bring(elsewhere, exported, None)
+    other = parse((court.document.text + " ").encode(), name="other.md")
+    with pytest.raises(PackError, match="about another document, 'The Keepers'"):
+        bring(elsewhere, exported, other)
+    court.store.documents.add(other)
+    with pytest.raises(PackError, match="about another document"):
+        choose(court.store, other, exported["id"])
+
+
+def edit(path: str, value: object) -> Callable[[Json], Json]:
+    """Put a value at a place such as `questions.0.rank`; None for a key takes it away."""
+
+    def change(content: Json) -> Json:
+        at: Any = content
+        *way, last = path.split(".")
+        for step in way:
+            at = at[int(step) if step.isdigit() else step]
+        at[int(last) if last.isdigit() else last] = value
+        return content
+
+    return change
+
+
+SPOILED: dict[str, Callable[[Json], object]] = {
+    "no object": lambda content: [content],
+    "nothing": lambda content: None,
+    "another format": edit("format", "something"),
+    "no version": edit("version", "1"),
+    "a newer version": edit("version", 3),
+    "version 0": edit("version", 0),
+    "a version that is true": edit("version", True),
+    "no questions": edit("questions", []),
+    "nothing at all": lambda content: {**content, "id": None, "questions": []},
+    "no id": edit("id", None),
+    "no model": edit("model", None),
+    "questions that are none": edit("questions", {"0": 1}),
+    "too many questions": lambda content: {**content, "questions": content["questions"] * 400},
+    "another id": edit("id", "0" * 16),
+    "an id that is a number": edit("id", 7),
+    "another question": edit("questions.0.question", "Who is it?"),
+    "another answer": edit("questions.0.answer", "Bob"),
+    "an empty question": edit("questions.0.question", "  "),
+    "a question that is huge": edit("questions.0.question", "x" * 20_000),
+    "half a surrogate": edit("questions.0.answer", "\ud800"),
+    "another kind": edit("questions.0.kind", "which"),
+    "a rank twice": edit("questions.1.rank", 1),
+    "a rank that is a float": edit("questions.0.rank", 1.5),
+    "a span that ends first": edit("questions.0.evidence.span", [9, 3]),
+    "a span beyond the end": edit("questions.0.evidence.span", [0, 10**9]),
+    "a negative span": edit("questions.0.evidence.span", [-5, 3]),
+    "a span of three": edit("questions.0.evidence.span", [1, 2, 3]),
+    "a span elsewhere": edit("questions.0.evidence.span", [0, 5]),
+    "words that are nowhere": edit("questions.0.evidence", {"text": "nowhere", "span": None}),
+    "no evidence": edit("questions.0.evidence", None),
+    "a position beyond": edit("questions.0.position", 2.0),
+    "a position that is no number": edit("questions.0.position", float("nan")),
+    "an endless position": edit("questions.0.position", float("inf")),
+    "hashes that are no texts": edit("prompt_hashes", {"a": 1}),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+async def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
+    court: Court, elsewhere: Store, exported: Json, what: str
+) -> None:
+    spoiled = json.dumps(SPOILED[what](exported)).encode()
+    with pytest.raises(PackError) as error:
+        bring(elsewhere, spoiled, court.document)
+
+    assert error.value.hint
+    assert len(str(error.value)) < 300
+    assert elsewhere.packs.all() == []
+    assert not elsewhere.documents.has(court.document.id)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"no json",
+        b"\xff\xfe{}",
+        b"{" * 100_000,
+        b"[" * 100_000 + b"]" * 100_000,
+        b'{"format": "redraft-pack", "format": "redraft-pack"}',
+        b'{"version": ' + b"9" * 5000 + b"}",
+        b"NaN",
+    ],
+)
+def test_what_is_no_json_is_refused(elsewhere: Store, court: Court, data: bytes) -> None:
+    with pytest.raises(PackError):
+        bring(elsewhere, data, court.document)
+
+
+async def test_twice_the_same_question_is_refused_even_under_a_fitting_id(
+    court: Court, elsewhere: Store, exported: Json
+) -> None:
+    pack = court.store.packs.get(exported["id"])
+    twice = (*pack.questions, pack.questions[0])
+    exported["questions"].append({**exported["questions"][0], "rank": len(twice)})
+    exported["id"] = pack_id(court.document.id, twice)
+
+    with pytest.raises(PackError, match="twice"):
+        bring(elsewhere, exported, court.document)
+
+
+async def test_what_a_later_version_adds_is_passed_over(court: Court, elsewhere: Store, exported: Json) -> None:
+    exported["license"] = "CC0"
+    brought = bring(elsewhere, exported, court.document).questions
+    assert brought is not None
+    assert brought.id == exported["id"]
+
+
+def test_a_file_that_cannot_be_one_is_not_read(tmp_path: Path) -> None:
+    large = tmp_path / "large.json"
+    with large.open("wb") as file:
+        file.truncate(70_000_000)
+    for path in (large, tmp_path, tmp_path / "missing.json"):
+        with pytest.raises(RedraftError):
+            read_pack_file(str(path))

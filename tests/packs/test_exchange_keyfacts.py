@@ -1,0 +1,298 @@
+"""Key facts that travel in a pack: what is exported comes back, and what was tampered with is refused whole."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft import Store
+from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
+from redraft.errors import PackError
+from redraft.packs.checks import Checker
+from redraft.packs.exchange import Packed, choose, import_pack
+from redraft.packs.file import pack_json, parsed
+from redraft.packs.keyfacts import keyfacts_id, middle_of
+from redraft.text.documents import parse
+from tests.cli.grove import Grove
+from tests.judges import Court, island, told
+from tests.packs.test_exchange import Json, build, edit
+
+DIMENSIONS = ("faithfulness", "objectivity", "significance")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Court, KeyFacts, str]]:
+    """A database with questions and key facts of several chunks, and both of them as exported text."""
+    court = Court(tmp_path_factory.mktemp("keyfacts"), Grove(), document=island(40))
+
+    async def make() -> KeyFacts:
+        await build(court)
+        return await court.keyfacts(settings={"context_tokens": 1200})
+
+    keyfacts = asyncio.run(make())
+    assert len(keyfacts.trees) >= 4
+    yield court, keyfacts, json.dumps(choose(court.store, court.document).to_json())
+    court.store.close()
+
+
+@pytest.fixture
+def exported(world: tuple[Court, KeyFacts, str]) -> Json:
+    content: Json = json.loads(world[2])
+    return content
+
+
+@pytest.fixture
+def document(world: tuple[Court, KeyFacts, str]) -> Document:
+    return world[0].document
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Iterator[Store]:
+    with Store(tmp_path / "elsewhere.db") as store:
+        yield store
+
+
+def bring(store: Store, content: object, document: Document | None) -> Packed:
+    return import_pack(store, json.dumps(content).encode(), document, "pack.json")
+
+
+def test_exported_key_facts_are_the_same_elsewhere_and_those_that_count(
+    world: tuple[Court, KeyFacts, str], document: Document, elsewhere: Store, exported: Json
+) -> None:
+    _, keyfacts, _ = world
+    assert exported["version"] == 2
+    brought = bring(elsewhere, exported, document)
+
+    assert brought.keyfacts == replace(keyfacts, imported=True)
+    assert brought.to_json() == exported
+    assert elsewhere.keyfacts.imported(document.id) == brought.keyfacts
+    assert bring(elsewhere, exported, None) == brought
+    assert len(elsewhere.keyfacts.all()) == 1
+    assert choose(elsewhere, document).to_json() == exported
+
+
+async def test_imported_key_facts_are_what_summaries_are_judged_by(tmp_path: Path) -> None:
+    first, other = Court(tmp_path, Grove()), Court(tmp_path / "other", Grove())
+    try:
+        keyfacts = await first.keyfacts(perspective="narrative")
+        content = pack_json(first.document, None, keyfacts)
+        bring(other.store, content, first.document)
+        judged = await other.evaluate(told(1, 4), metrics=("keyfact_recall",))
+    finally:
+        first.store.close()
+        other.store.close()
+    assert judged.evaluations["keyfact_recall"].details["keyfacts"] == keyfacts.id
+    assert other.asked("keyfacts_analytical", "keyfacts_narrative") == []
+
+
+def test_a_pack_may_hold_nothing_but_key_facts(document: Document, elsewhere: Store, exported: Json) -> None:
+    alone = {**exported, "id": None, "model": None, "prompt_hashes": {}, "questions": []}
+    brought = bring(elsewhere, alone, document)
+
+    assert brought.questions is None
+    assert brought.to_json() == alone
+    assert choose(elsewhere, document).to_json() == alone
+    assert elsewhere.packs.all() == []
+
+
+def test_a_pack_without_key_facts_is_one_that_an_older_redraft_reads(
+    world: tuple[Court, KeyFacts, str], exported: Json
+) -> None:
+    court, *_ = world
+    content = pack_json(court.document, choose(court.store, court.document).questions, None)
+    assert content["version"] == 1
+    assert set(content) == set(exported) - {"keyfacts"}
+
+
+def in_tree(path: str, value: object, tree: int = 0) -> Callable[[Json], object]:
+    return edit(f"keyfacts.trees.{tree}.{path}", value)
+
+
+def keep_all_below(content: Json) -> Json:
+    """A fact under one that was pruned is kept."""
+    for tree in content["keyfacts"]["trees"]:
+        for fact in tree["facts"]:
+            fact["pruned"] = [one for one in fact["pruned"] if one["dimension"] != "orphaned"]
+    return content
+
+
+def prune_everything(content: Json) -> Json:
+    for tree in content["keyfacts"]["trees"]:
+        tree["query"] = ""
+        for fact in tree["facts"]:
+            fact["pruned"] = [{"dimension": "significance", "reason": "no"}]
+    return content
+
+
+def trees_of(change: Callable[[list[Any]], list[Any]]) -> Callable[[Json], Json]:
+    def changed(content: Json) -> Json:
+        content["keyfacts"]["trees"] = change(content["keyfacts"]["trees"])
+        return content
+
+    return changed
+
+
+# What is said against each, so that none is refused for something else.
+SPOILED: dict[str, tuple[Callable[[Json], object], str]] = {
+    "version 1": (edit("version", 1), "version 1 has no key facts"),
+    "an id without questions": (edit("questions", []), "there are no questions in pack"),
+    "another id": (edit("keyfacts.id", "0" * 16), "the file was changed"),
+    "no id": (edit("keyfacts.id", None), "keyfacts.id"),
+    "no trees": (edit("keyfacts.trees", []), "keyfacts.trees"),
+    "no builder": (edit("keyfacts.builder", 7), "keyfacts.builder"),
+    "no facts": (in_tree("facts", []), "facts"),
+    "a huge fact": (in_tree("facts.0.fact", "x" * 20_000), "facts.0.fact"),
+    "too many facts": (in_tree("facts", [{}] * 6000), "facts"),
+    "a fact without words": (in_tree("facts.1.fact", " - "), "fact 2 of tree 1 has no words"),
+    "another number": (in_tree("facts.1.id", 7), "has the number 7"),
+    "a number that is true": (in_tree("facts.0.id", True), "facts.0.id"),
+    "an unknown level": (in_tree("facts.0.level", "stem"), "facts.0.level"),
+    "a root under a fact": (in_tree("facts.0.parent", 2), "fact 1 of tree 1 does not stand under a tree"),
+    "a branch under nothing": (in_tree("facts.1.parent", None), "fact 2 of tree 1 does not stand under a root"),
+    "a branch under itself": (in_tree("facts.1.parent", 2), "fact 2 of tree 1 does not stand under a root"),
+    "a leaf under a root": (in_tree("facts.2.parent", 1), "fact 3 of tree 1 does not stand under a branch"),
+    "a branch that comes first": (in_tree("facts.0.level", "branch"), "fact 1 of tree 1 does not stand under a root"),
+    "a leaf that follows a root": (in_tree("facts.1.level", "leaf"), "fact 2 of tree 1 does not stand under a branch"),
+    "an orphan that is kept": (keep_all_below, "was kept, and the branch above it was not"),
+    "all of it pruned": (prune_everything, "all of its key facts were pruned"),
+    "an unknown dimension": (in_tree("facts.0.pruned", [{"dimension": "taste", "reason": ""}]), "dimension"),
+    "an unknown perspective": (in_tree("perspective", "lyrical"), "perspective"),
+    "a place beyond the end": (in_tree("span", [0, 10**9]), "a place that is not in the document"),
+    "a place that ends first": (in_tree("span", [9, 3]), "a place that is not in the document"),
+    "another position": (in_tree("position", 0.99), "not at the position"),
+    "an endless position": (in_tree("position", float("inf")), "no JSON"),
+    "a negative chunk": (in_tree("chunk", -1), "chunk"),
+    "a tree twice": (trees_of(lambda trees: [trees[0], *trees]), "two trees of the same chunk"),
+    "trees the wrong way round": (trees_of(lambda trees: trees[::-1]), "is not in its place"),
+    "a chunk of two places": (in_tree("chunk", 0, 2), "two trees of the same chunk"),
+    "chunks that count backwards": (in_tree("chunk", 9, 0), "is not in its place"),
+    "words that are nowhere": (in_tree("facts.0.evidence", {"text": "nowhere", "span": None}), "does not stand there"),
+    "words elsewhere": (in_tree("facts.0.evidence.span", [0, 5]), "does not stand there"),
+    "no evidence": (in_tree("facts.0.evidence", None), "evidence"),
+    "a query without words": (in_tree("query", "?"), "the query of tree 1 has no words"),
+    "a huge query": (in_tree("query", "why " * 5000), "query"),
+    "half a surrogate": (in_tree("query", "why \ud800"), "no pack"),
+    "endless trouble": (edit("keyfacts.missing", ["x"] * 30_000), "missing"),
+}
+
+
+@pytest.mark.parametrize("what", SPOILED)
+def test_tampered_key_facts_are_refused_and_nothing_of_them_is_kept(
+    document: Document, elsewhere: Store, exported: Json, what: str
+) -> None:
+    change, complaint = SPOILED[what]
+    with pytest.raises(PackError) as error:
+        bring(elsewhere, change(exported), document)
+
+    assert complaint in str(error.value)
+    assert error.value.hint
+    assert len(str(error.value)) < 300
+    assert elsewhere.packs.all() == []
+    assert elsewhere.keyfacts.all() == []
+    assert not elsewhere.documents.has(document.id)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("facts.0.fact", "Other words."),
+        ("query", "Other words?"),
+        ("facts.2.pruned.0.reason", "Another reason."),
+        ("facts.2.pruned.0.dimension", "objectivity"),
+        ("facts.0.evidence", {"text": "keeper number 5", "span": None}),
+    ],
+)
+def test_whatever_is_changed_changes_the_id(
+    document: Document, elsewhere: Store, exported: Json, path: str, value: object
+) -> None:
+    with pytest.raises(PackError, match="the file was changed"):
+        bring(elsewhere, in_tree(path, value)(exported), document)
+
+
+async def test_the_key_facts_that_were_imported_last_are_the_ones_that_count(tmp_path: Path) -> None:
+    court = Court(tmp_path, Grove())
+    try:
+        made = [await court.keyfacts(perspective=perspective) for perspective in ("narrative", "analytical")]
+        assert choose(court.store, court.document).keyfacts == made[1]
+        assert choose(court.store, court.document, keyfacts=made[0].id[:8]).keyfacts == made[0]
+        for wanted in (made[0], made[1], made[0]):
+            bring(court.store, pack_json(court.document, None, wanted), court.document)
+            known = court.store.keyfacts.imported(court.document.id)
+            assert known is not None
+            assert known.id == wanted.id
+            assert choose(court.store, court.document).keyfacts == known
+        with pytest.raises(PackError, match="about another document"):
+            choose(court.store, island(3), keyfacts=made[0].id)
+    finally:
+        court.store.close()
+
+
+TEXT = "The tide was out. Hester walked. The bell rang twice, and nobody came."
+PLACES = st.tuples(st.integers(0, len(TEXT) - 1), st.integers(1, 20)).map(
+    lambda at: Span(at[0], min(len(TEXT), at[0] + at[1]))
+)
+WORDS = st.text(st.characters(codec="utf-8"), max_size=20).map(lambda text: f"word {text}")
+
+
+@st.composite
+def facts_of_tree(draw: st.DrawFn) -> Sequence[KeyFact]:
+    """Any tree with its facts depth first: a level follows one that is at most a step above it."""
+    facts: list[KeyFact] = []
+    above: dict[Level, KeyFact] = {}
+    levels: tuple[Level, ...] = get_args(Level)
+    for number in range(1, draw(st.integers(1, 8)) + 1):
+        deepest = 1 + max((levels.index(level) for level in above), default=-1)
+        level = levels[draw(st.integers(0, min(deepest, len(levels) - 1)))]
+        above = {upper: above[upper] for upper in levels[: levels.index(level)]}
+        parent = above.get(levels[levels.index(level) - 1]) if level != "root" else None
+        span = draw(PLACES)
+        gone = draw(st.lists(st.builds(Objection, st.sampled_from(DIMENSIONS), st.text(max_size=5)), max_size=2))
+        gone = gone or ([Objection("orphaned", "")] if parent and not parent.kept else [])
+        evidence = Evidence(TEXT[span.start : span.end], draw(st.sampled_from([span, None])))
+        above[level] = KeyFact(number, level, parent.id if parent else None, draw(WORDS), evidence, tuple(gone))
+        facts.append(above[level])
+    return facts
+
+
+@st.composite
+def keyfacts_of(draw: st.DrawFn, document: Document) -> KeyFacts:
+    half = len(document.text) // 2
+    trees = []
+    for chunk, span in enumerate((Span(0, half), Span(half, len(document.text)))):
+        for perspective in draw(st.permutations(get_args(Perspective)))[: draw(st.integers(0, 2))]:
+            facts = tuple(draw(facts_of_tree()))
+            query = draw(WORDS) if any(fact.kept for fact in facts) else ""
+            position = middle_of(span, len(document.text))
+            trees.append(Tree(chunk, perspective, span, position, facts, query))
+    found = tuple(trees)
+    return KeyFacts(
+        keyfacts_id(document.id, found),
+        document.id,
+        "a",
+        "b",
+        {"p": "h"},
+        found,
+        tuple(draw(st.lists(WORDS, max_size=2))),
+    )
+
+
+@given(st.data())
+def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
+    document = parse(TEXT.encode(), name="tide.txt")
+    assert document.text == TEXT
+    keyfacts = data.draw(keyfacts_of(document))
+    file = json.dumps(pack_json(document, None, keyfacts)).encode()
+    checker = Checker(document, "pack.json")
+    if any(tree.kept for tree in keyfacts.trees):
+        assert checker.check(parsed(file, "pack.json")) == (None, replace(keyfacts, imported=True))
+    else:
+        with pytest.raises(PackError):
+            checker.check(parsed(file, "pack.json"))

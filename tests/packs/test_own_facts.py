@@ -1,0 +1,84 @@
+"""The built-in model from end to end: a document against its own key facts."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from redraft import Judging, Settings, Store, evaluate
+from redraft.domain import Document, KeyFacts
+from redraft.history.results import Result
+from redraft.runs.refining import build_pack
+from redraft.text.documents import load
+from tests.support import SAMPLE
+
+pytestmark = pytest.mark.slow
+
+
+@dataclass(frozen=True)
+class Grown:
+    """The sample document with its key facts."""
+
+    store: Store
+    document: Document
+    keyfacts: KeyFacts
+
+    def judged(self, summary: str) -> Result:
+        judging = Judging(metrics=("keyfact_recall", "faithfulness"))
+        return asyncio.run(evaluate(self.document, summary, Settings(), store=self.store, judging=judging))
+
+
+@pytest.fixture(scope="module")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
+    document = load(str(SAMPLE))
+    with Store(tmp_path_factory.mktemp("own") / "redraft.db") as store:
+        result = asyncio.run(build_pack(document, Settings(), store=store, judging=Judging(build="keyfacts")))
+        assert result.run.judging is not None
+        yield Grown(store, document, store.keyfacts.get(result.run.judging.keyfacts or ""))
+
+
+def test_every_fact_can_be_traced_to_a_span_of_its_chunk(grown: Grown) -> None:
+    assert grown.keyfacts.missing == ()
+    assert {tree.chunk for tree in grown.keyfacts.trees} == set(range(len(grown.keyfacts.trees) // 2))
+    for tree in grown.keyfacts.trees:
+        assert tree.query
+        assert {fact.level for fact in tree.kept} == {"root", "branch", "leaf"}
+        for fact in tree.facts:
+            span = fact.evidence.span
+            assert span is not None
+            assert tree.span.start <= span.start < span.end <= tree.span.end
+            assert grown.document.text[slice(*span)] == fact.evidence.text
+
+
+def test_the_document_states_all_its_facts_and_is_faithful_to_itself(grown: Grown) -> None:
+    result = grown.judged(grown.document.text)
+
+    assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
+    for evaluation in result.evaluations.values():
+        assert evaluation.unjudged == 0
+        assert not evaluation.findings
+    assert result.evaluations["keyfact_recall"].judged == sum(len(tree.kept) for tree in grown.keyfacts.trees)
+
+
+def test_an_empty_text_states_none_and_nobody_is_asked(grown: Grown) -> None:
+    result = grown.judged("")
+
+    assert result.scores == {"keyfact_recall": 0.0, "faithfulness": None}
+    assert result.usage.calls == 0
+
+
+def test_the_facts_of_a_tree_are_its_answer_and_nobody_elses(grown: Grown) -> None:
+    tree = grown.keyfacts.trees[0]
+    answer = " ".join(fact.text for fact in tree.kept)
+    judging = Judging(metrics=("keyfact_recall", "faithfulness"))
+    own, other = (
+        asyncio.run(evaluate(grown.document, answer, Settings(query=one.query), store=grown.store, judging=judging))
+        for one in (tree, grown.keyfacts.trees[-1])
+    )
+
+    assert own.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
+    assert (other.scores["keyfact_recall"] or 0) < 0.3
+    assert (other.scores["faithfulness"] or 0) < 0.5

@@ -1,0 +1,225 @@
+"""A pack: its questions come from everywhere in the document, ranked, with their places, and stay what they are."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.domain import Pack
+from redraft.errors import JudgingError, UsageError
+from redraft.events import Event, Noted
+from redraft.history.results import Result
+from redraft.packs.questions import chosen_in
+from tests.chatserver import Answer
+from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
+
+
+async def coverage(court: Court, **options: object) -> Result:
+    return await court.evaluate(told(1), metrics=("coverage",), **options)  # type: ignore[arg-type]
+
+
+async def built(court: Court, **options: object) -> Pack:
+    """The pack by which the court judges its document."""
+    await coverage(court, **options)
+    return court.store.packs.all()[0][0]
+
+
+def numbers(pack: Pack) -> list[int]:
+    """The keepers that are asked about."""
+    return [asked_of(question.text) for question in pack.questions]
+
+
+@pytest.mark.parametrize(("keepers", "questions"), [(6, 6), (20, 7), (30, 11), (80, 12)])
+async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, keepers: int, questions: int) -> None:
+    court = Court(tmp_path, document=island(keepers))
+    pack = await built(court)
+
+    assert len(pack.questions) == questions
+    assert court.sheets[0].prompt == "ask_document"
+    assert not court.asked("rank_questions")
+
+
+async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path) -> None:
+    sizes = []
+    for keepers in (200, 800, 3000):
+        pack = await built(Court(tmp_path / str(keepers), document=island(keepers)), settings={"context_tokens": 4096})
+        sizes.append(len(pack.questions))
+
+    assert 12 < sizes[0] < sizes[1] < sizes[2] == 40
+
+
+@pytest.mark.parametrize("limit", [1, 3, 25])
+async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:
+    pack = await built(Court(tmp_path, document=island(3000)), questions=limit)
+
+    assert len(pack.questions) == limit
+
+
+async def test_every_part_of_a_long_document_is_asked_about(tmp_path: Path) -> None:
+    pack = await built(Court(tmp_path, document=island(1200)))
+
+    assert {int(question.position * 5) for question in pack.questions} == set(range(5))
+
+
+async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its_end(tmp_path: Path) -> None:
+    pack = await built(Court(tmp_path, document=island(1200)), settings={"context_tokens": 256})
+
+    positions = sorted(question.position for question in pack.questions)
+    assert positions[-1] > 0.95
+    assert max(later - earlier for earlier, later in pairwise(positions)) < 0.1
+
+
+async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
+    class Backwards(Keepers):
+        def rank_questions(self, sheet: Sheet) -> Said:
+            return {"order": sheet.numbers[::-1]}
+
+    pack = await built(Court(tmp_path, Backwards(), document=island(600)))
+
+    assert numbers(pack) == sorted(numbers(pack), reverse=True)
+    assert [question.id for question in pack.questions] == list(range(1, len(pack.questions) + 1))
+
+
+@pytest.mark.parametrize("order", [[], [3, 3, 99, -1, 1]])
+async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document(
+    tmp_path: Path, order: list[int]
+) -> None:
+    class Brief(Keepers):
+        def rank_questions(self, sheet: Sheet) -> Said:
+            return {"order": order}
+
+    found = numbers(await built(Court(tmp_path, Brief(), document=island(600))))
+
+    named = [3, 1] if order else []
+    assert found[: len(named)] == named
+    assert found[len(named) :] == sorted(found[len(named) :])
+
+
+async def test_the_pack_is_the_same_wherever_it_is_built(tmp_path: Path) -> None:
+    packs = [await built(Court(tmp_path / name, document=island(600))) for name in ("here", "there")]
+
+    assert packs[0] == packs[1]
+
+
+async def test_the_places_of_the_answers_hold_the_words_that_were_quoted(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(600))
+    pack = await built(court)
+
+    for question in pack.questions:
+        assert question.evidence.span is not None
+        assert court.document.text[slice(*question.evidence.span)] == question.evidence.text
+        assert f"is called {question.answer} and lives" in question.evidence.text
+        assert question.position == question.evidence.span.start / len(court.document.text)
+
+
+@pytest.mark.parametrize("keepers", [80, 600], ids=["a document that fits", "a longer one"])
+async def test_where_the_quote_is_nowhere_the_place_is_the_nearest_to_question_and_answer(
+    tmp_path: Path, keepers: int
+) -> None:
+    class Inventive(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            said = super().ask_document(sheet)
+            assert isinstance(said, dict)
+            return {"questions": [one | {"quote": "Nothing of the kind."} for one in said["questions"]]}
+
+    pack = await built(Court(tmp_path, Inventive(), document=island(keepers)))
+
+    assert all(f"is called {question.answer} and" in question.evidence.text for question in pack.questions)
+
+
+async def test_a_question_is_asked_once(tmp_path: Path) -> None:
+    class Repetitive(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            said = super().ask_document(sheet)
+            assert isinstance(said, dict)
+            first = said["questions"][0]
+            return {"questions": [first, first | {"question": first["question"].upper()}, *said["questions"][1:]]}
+
+    found = numbers(await built(Court(tmp_path, Repetitive())))
+
+    assert len(found) == len(set(found)) == 5
+
+
+@pytest.mark.parametrize("empty", [{"question": " "}, {"answer": "\n"}, {"answer": "UNANSWERABLE"}])
+async def test_a_question_that_asks_nothing_or_has_no_answer_is_left_out(tmp_path: Path, empty: dict[str, str]) -> None:
+    class Absent(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            said = super().ask_document(sheet)
+            assert isinstance(said, dict)
+            return {"questions": [said["questions"][0] | empty, *said["questions"][1:]]}
+
+    assert 1 not in numbers(await built(Court(tmp_path, Absent())))
+
+
+async def test_a_stretch_that_the_judge_declines_is_named_and_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    class Squeamish(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            refused = "keeper number 300 " in sheet.text
+            return Answer(refusal="Not that.") if refused else super().ask_document(sheet)
+
+    events: list[Event] = []
+    court = Court(tmp_path, Squeamish(), document=island(600))
+    with court.served():
+        pack = await built(court, observer=events.append)
+
+    notes = [event.message for event in events if isinstance(event, Noted)]
+    assert [note for note in notes if "no questions on stretch" in note and "Not that." in note]
+    assert pack.questions[0].position < 0.1
+    assert pack.questions[-1].position > 0.6
+
+
+async def test_without_any_question_there_is_no_score_but_an_error(tmp_path: Path) -> None:
+    class Mute(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            return {"questions": []}
+
+    with pytest.raises(JudgingError, match="not one question"):
+        await coverage(Court(tmp_path, Mute()))
+
+
+async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    small = await built(court, questions=2)
+    await built(court)
+    result = await coverage(court, pack=small.id)
+
+    assert result.evaluations["coverage"].details["pack"] == small.id
+    with pytest.raises(UsageError, match="another document"):
+        await coverage(court, document=island(20), pack=small.id)
+
+
+PARTS = st.lists(st.integers(0, 9), min_size=1, max_size=40).map(sorted)
+
+
+@given(parts=PARTS, wanted=st.integers(1, 50), data=st.data())
+def test_the_best_are_chosen_from_every_part(parts: list[int], wanted: int, data: st.DataObject) -> None:
+    order = data.draw(st.permutations(range(len(parts))))
+    chosen = chosen_in(order, parts, wanted)
+
+    assert len(chosen) == len(set(chosen)) == min(wanted, len(parts))
+    assert chosen == [n for n in order if n in chosen]
+    if wanted > max(parts):
+        assert {parts[n] for n in chosen} == set(parts)
+    best: dict[int, int] = {}
+    for n in order:
+        best.setdefault(parts[n], n)
+    # What is passed over for something worse makes room for another part.
+    for n in set(order) - set(chosen):
+        worse = [m for m in chosen if order.index(m) > order.index(n)]
+        assert wanted <= max(parts) or all(best[parts[m]] == m for m in worse)
+
+
+@given(count=st.integers(2, 60), wanted=st.integers(1, 20))
+def test_where_there_are_more_parts_than_room_they_stand_for_each_other(count: int, wanted: int) -> None:
+    chosen = sorted(chosen_in(range(count), range(count), wanted))
+
+    gaps = [later - earlier for earlier, later in zip([-1, *chosen], [*chosen, count], strict=True)]
+    assert max(gaps) <= 2 * (count // min(wanted, count) + 1)

@@ -1,0 +1,90 @@
+"""The forecast bounds what judging comes to, stage by stage, also where a document does not fit the window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.runs.forecast import Forecast, forecast
+from redraft.runs.preparing import Order, prepare
+from redraft.settings import Judging, Settings
+from tests.judges import Court, Keepers, Said, Sheet, island, keepers_in, told, tree_of
+
+PROMPTS = {
+    "asking about the document": ("ask_document", "rank_questions"),
+    "coverage": ("answer_from_summary", "compare_answers"),
+    "consistency": ("ask_summary", "answer_from_document"),
+    "finding key facts": ("keyfacts_analytical", "keyfacts_narrative"),
+    "validating key facts": ("facts_faithful", "facts_objective", "facts_significant"),
+    "asking what the trees answer": ("query_analytical", "query_narrative"),
+    "keyfact_recall": ("align_facts",),
+    "faithfulness": ("verify_sentences",),
+}
+METRICS = ("coverage", "consistency", "keyfact_recall", "faithfulness")
+# Keepers that the document does not know of, for whom all of it must be searched.
+SUMMARY = told(*range(1, 25), wrong={n: f"Bob{n}" for n in range(500, 520)})
+
+
+class Brief(Keepers):
+    """Keeps to the room that there is for a tree."""
+
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        return tree_of(list(keepers_in(sheet.within("excerpt")).items())[: sheet.wanted // 40])
+
+    keyfacts_narrative = keyfacts_analytical
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, Brief(), document=island(300))
+    yield made
+    made.store.close()
+
+
+def narrow(court: Court, **settings: Any) -> Settings:
+    """A window that the document does not fit."""
+    return court.settings({"context_tokens": 2000, "strategy": "given", **settings})
+
+
+def forecast_of(court: Court, settings: Settings, **judging: Any) -> Forecast:
+    prepared = prepare(court.document, settings, court.model, SUMMARY)
+    return forecast(prepared, Order(Judging(**judging), given=SUMMARY))
+
+
+async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
+    settings = narrow(court)
+    foreseen = forecast_of(court, settings, metrics=METRICS)
+    await court.evaluate(SUMMARY, settings=settings.model_dump(), metrics=METRICS)
+
+    stages = {stage.name: stage for stage in foreseen.stages}
+    assert list(stages) == list(PROMPTS)
+    for name, prompts in PROMPTS.items():
+        asked = court.asked(*prompts)
+        assert 0 < len(asked) <= stages[name].calls, name
+        assert sum(sheet.wanted for sheet in asked) <= stages[name].completion_tokens + 60 * len(asked), name
+
+
+def test_a_query_is_held_against_one_tree_and_its_chunk(court: Court) -> None:
+    whole = forecast_of(court, narrow(court), metrics=METRICS[2:])
+    answer = forecast_of(court, narrow(court, query="Who?"), metrics=METRICS[2:])
+    calls = {
+        name: [stage.calls for one in (answer, whole) for stage in one.stages if stage.name == name] for name in PROMPTS
+    }
+    assert calls["finding key facts"][0] == calls["finding key facts"][1]
+    assert calls["keyfact_recall"][0] * 10 <= calls["keyfact_recall"][1]
+    assert calls["faithfulness"][0] < calls["faithfulness"][1]
+
+
+def test_who_does_what_is_told(court: Court) -> None:
+    built = forecast_of(court, court.settings(), build="keyfacts")
+    assert {stage.name: stage.by for stage in built.stages} == {
+        "finding key facts": "judge",
+        "validating key facts": "validator",
+        "asking what the trees answer": "judge",
+    }
+    assert [stage.name for stage in forecast_of(court, court.settings(), build="questions").stages] == [
+        "asking about the document"
+    ]

@@ -1,0 +1,215 @@
+"""kill -9 at every node of the refinement, then a resumption: the same outcome, and nothing is asked for twice."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import multiprocessing
+import os
+import signal
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from redraft import Limits, Refinement, Settings, Store, refine, resume
+from redraft.events import CallAnswered, Event, StageStarted, unobserved
+from redraft.graphs import refine as graph
+from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.history.results import Result
+from tests.chatserver import ChatServer
+from tests.judges import KEY, Court, island, told
+
+# Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
+POOR = told(1, wrong={2: "Bob"})
+NODES = ("prepare", "evaluate", "settle", "decide", "review", "revise")
+ONCE = ("prepare",)
+
+Moment = Literal["before", "after"]
+_PROCESSES = multiprocessing.get_context("forkserver")
+_PROCESSES.set_forkserver_preload([__name__, "redraft.models.openai"])
+
+
+@dataclass(frozen=True)
+class Death:
+    """When a process kills itself: at a visit to a node, or as soon as so many answers are stored."""
+
+    node: str = ""
+    moment: Moment = "before"
+    visit: int = 1
+    answers: int = 0
+
+    def arrange(self) -> None:
+        """Wrap the node, so that its process dies there."""
+        node: Callable[..., Any] = getattr(graph, self.node)
+        passed = Counter[Moment]()
+
+        def pass_by(moment: Moment) -> None:
+            passed[moment] += 1
+            if (moment, passed[moment]) == (self.moment, self.visit):
+                _die()
+
+        @functools.wraps(node)
+        async def deadly(*arguments: Any, **named: Any) -> Any:
+            pass_by("before")
+            update = await node(*arguments, **named)
+            pass_by("after")
+            return update
+
+        setattr(graph, self.node, deadly)
+
+    def watch(self) -> Callable[[Event], None]:
+        """An observer under which the process dies."""
+        answered = 0
+
+        def observer(event: Event) -> None:
+            nonlocal answered
+            answered += isinstance(event, CallAnswered)
+            if answered == self.answers:
+                _die()
+
+        return observer if self.answers else unobserved
+
+
+def _die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+async def agree(request: ReviewRequest) -> ReviewAnswer:
+    """A reviewer who asks for something in the first round, and has nothing to say to the others."""
+    return {"add": ["The sea is cold."]} if request["round"] == 1 else {}
+
+
+async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
+    """The refinement that is going to be killed."""
+    with Store(database) as store:
+        return await refine(
+            island(),
+            POOR,
+            Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True),
+            Settings(model="openai:m", base_url=url, words=200),
+            store=store,
+            limits=Limits(concurrency=1),
+            reviewer=agree,
+            observer=observer,
+        )
+
+
+def killed(death: Death, database: Path, url: str) -> None:
+    """What the process does that is going to die."""
+    os.environ["OPENAI_API_KEY"] = KEY
+    if death.node:
+        death.arrange()
+    asyncio.run(work(database, url, death.watch()))
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[ChatServer]:
+    """A server with a judge and a writer behind it, and a key for it."""
+    court = Court(folder)
+    with pytest.MonkeyPatch.context() as patch, court.served() as server:
+        patch.setenv("OPENAI_API_KEY", KEY)
+        yield server
+    court.store.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ChatServer]:
+    with serving(tmp_path / "script") as running:
+        yield running
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """What comes of it without a death, and what is asked for."""
+
+    result: Result
+    asked: Counter[str]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    with serving(folder) as running:
+        result = asyncio.run(work(folder / "redraft.db", running.base_url))
+        return Undisturbed(result, sent(running))
+
+
+def sent(server: ChatServer) -> Counter[str]:
+    """How often each request has been answered."""
+    return Counter(str(seen.body) for seen in server.answered)
+
+
+def outcome(result: Result) -> tuple[Any, ...]:
+    """What must not depend on whether somebody was killed on the way."""
+    rounds = [(made.number, made.aims, made.findings, made.accepted, made.reason) for made in result.rounds]
+    return result.run.status, result.run.stop_reason, result.summary, result.scores, result.initial_scores, rounds
+
+
+async def killed_and_resumed(
+    death: Death, folder: Path, server: ChatServer, observer: Callable[[Event], None] = unobserved
+) -> tuple[Any, ...]:
+    """The outcome after a death. The observer sees the resumption."""
+    database = folder / "killed.db"
+    process = _PROCESSES.Process(target=killed, args=(death, database, server.base_url))
+    process.start()
+    await asyncio.to_thread(process.join, 60)
+    assert process.exitcode == -signal.SIGKILL
+    with Store(database) as store:
+        run = store.runs.latest(1)[0]
+        assert store.status(run) == "killed"
+        return outcome(await resume(run.id, store=store, reviewer=agree, observer=observer))
+
+
+DEATHS = [
+    Death(node, moment, visit)
+    for node in NODES
+    for moment in ("before", "after")
+    for visit in ((1,) if node in ONCE else (1, 2))
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("death", DEATHS, ids=lambda death: f"{death.moment}-{death.node}-{death.visit}")
+async def test_a_death_at_a_node_changes_nothing(
+    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed, death: Death
+) -> None:
+    assert await killed_and_resumed(death, tmp_path, server) == outcome(undisturbed.result)
+    assert sent(server) == undisturbed.asked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("answers", [1, 3, 4, 6])
+async def test_a_death_between_two_answers_changes_nothing(
+    tmp_path: Path, server: ChatServer, undisturbed: Undisturbed, answers: int
+) -> None:
+    death = Death(answers=answers)
+    assert await killed_and_resumed(death, tmp_path, server) == outcome(undisturbed.result)
+    # With one request at a time, only the one that was on its way may be sent again.
+    assert sent(server).keys() == undisturbed.asked.keys()
+    assert (sent(server) - undisturbed.asked).total() <= 1
+
+
+@pytest.mark.slow
+def test_what_is_killed_passes_every_node_twice_and_asks_nothing_twice(undisturbed: Undisturbed) -> None:
+    result = undisturbed.result
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert [made.accepted for made in result.rounds] == [True, True, True]
+    assert max(undisturbed.asked.values()) == 1
+
+
+@pytest.mark.slow
+async def test_it_goes_on_where_it_was_and_does_nothing_over_again(tmp_path: Path, server: ChatServer) -> None:
+    stages: list[str] = []
+
+    def observer(event: Event) -> None:
+        if isinstance(event, StageStarted):
+            stages.append(event.name)
+
+    await killed_and_resumed(Death("settle", "before", 2), tmp_path, server, observer)
+
+    assert stages == ["revision 2, for coverage", "judging draft 2"]

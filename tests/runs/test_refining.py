@@ -1,0 +1,532 @@
+"""The refinement from its first draft to each of its ends, by every policy, with and without a wire."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Limits, Refinement, fork, summarize
+from redraft.errors import IncompleteError, JudgingError, RunError
+from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.history.results import Result
+from redraft.settings import Judging, PolicyName
+from redraft.text.words import count_words
+from tests.chatserver import Answer
+from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Script, Sheet, island, keepers_in, told
+
+POLICIES: tuple[PolicyName, ...] = ("consistency-first", "paper", "weakest-first", "all")
+STRICT = tuple(policy for policy in POLICIES if policy != "paper")
+# Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
+POOR = told(1, wrong={2: "Bob"})
+GOOD = told(1, 2, 3, 4, 5, 6)
+
+EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
+EVERY_STRICT_POLICY = pytest.mark.parametrize("policy", STRICT)
+Open = Callable[..., Court]
+
+
+@contextmanager
+def opening(folder: Path, *, wired: bool) -> Iterator[Open]:
+    """Opens courts, each in a folder of its own."""
+    folders = (folder / str(number) for number in count())
+    with ExitStack() as stack:
+
+        def make(script: Script | None = None, **options: Any) -> Court:
+            made = Court(next(folders), script, **options)
+            stack.callback(made.store.close)
+            if wired:
+                stack.enter_context(made.served())
+            return made
+
+        yield make
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand."""
+    with opening(tmp_path, wired=False) as make:
+        yield make
+
+
+@pytest.fixture(params=["at hand", "at a server"])
+def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with opening(tmp_path, wired=request.param == "at a server") as make:
+        yield make
+
+
+def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:
+    """Each round: its number, what it was for, and whether it was taken."""
+    return [(made.number, made.aims, made.accepted) for made in result.rounds]
+
+
+def mended_in(result: Result) -> list[set[str]]:
+    """The findings that each round was to mend."""
+    return [set(made.findings) for made in result.rounds[1:]]
+
+
+# Why it ends.
+
+
+@EVERY_POLICY
+async def test_it_ends_when_the_goals_are_met(any_court: Open, policy: PolicyName) -> None:
+    result = await any_court().refine(POOR, policy=policy)
+
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert result.complete
+    assert result.initial_scores == {"coverage": 2 / 6, "consistency": 1 / 2}
+    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
+    assert keepers_in(result.summary or "") == keepers_in(GOOD)
+
+
+@EVERY_POLICY
+async def test_a_draft_that_meets_its_goals_is_not_touched(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
+    result = await opened.refine(GOOD, policy=policy)
+
+    assert result.run.stop_reason == "goals_met"
+    assert result.summary == GOOD
+    assert stories(result) == [(0, (), True)]
+    assert not opened.asked("revise")
+
+
+@EVERY_POLICY
+async def test_it_ends_when_the_rounds_are_used(any_court: Open, policy: PolicyName) -> None:
+    result = await any_court(Lazy()).refine(POOR, policy=policy, rounds=2)
+
+    assert result.run.stop_reason == "rounds"
+    assert [made.number for made in result.rounds] == [0, 1, 2]
+    assert not result.complete
+
+
+@EVERY_STRICT_POLICY
+async def test_it_ends_when_two_revisions_in_a_row_bring_nothing(any_court: Open, policy: PolicyName) -> None:
+    wordy = Saying(lambda sheet: f"{sheet.within('summary')} The sea is cold.")
+    result = await any_court(wordy, document=island(40)).refine(POOR, policy=policy)
+
+    assert result.run.stop_reason == "no_progress"
+    assert [made.accepted for made in result.rounds] == [True, False, False]
+    assert result.summary == POOR
+
+
+@EVERY_POLICY
+async def test_it_ends_when_there_is_nothing_to_fix(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
+    result = await opened.refine("The sea is cold.", policy=policy, goals={"consistency": 0.5})
+
+    assert result.run.stop_reason == "nothing_to_fix"
+    assert result.scores == {"consistency": None}
+    assert not result.complete
+    assert not opened.asked("revise")
+
+
+@EVERY_POLICY
+async def test_it_stops_when_the_budget_is_used_and_goes_on_with_another(any_court: Open, policy: PolicyName) -> None:
+    whole = await any_court().refine(POOR, policy=policy)
+    calls = whole.usage.calls
+
+    opened = any_court()
+    stopped = await opened.refine(POOR, policy=policy, limits=Limits(max_calls=calls - 1))
+    assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
+    assert keepers_in(stopped.summary or "")
+    done = await opened.resume(stopped.run.id, Limits())
+
+    assert done.run.stop_reason == "goals_met"
+    assert (done.summary, done.scores, stories(done)) == (whole.summary, whole.scores, stories(whole))
+    assert done.usage.calls == calls
+
+
+@EVERY_POLICY
+async def test_it_ends_when_a_person_says_so(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
+    result = await opened.refine(POOR, policy=policy, review=True, reviewer=answers({"stop": True}))
+
+    assert (result.run.status, result.run.stop_reason) == ("done", "cancelled")
+    assert result.summary == POOR
+    assert not opened.asked("revise")
+
+
+async def test_when_it_is_cancelled_the_best_draft_stays_and_it_can_go_on(any_court: Open) -> None:
+    opened = any_court()
+    working: list[asyncio.Task[Result]] = []
+
+    def interrupt(sheet: Sheet) -> Said:
+        if sheet.prompt == "revise" and "called Bob" not in sheet.text:
+            working[0].get_loop().call_soon_threadsafe(working[0].cancel)
+            return Answer(GOOD, latency=1) if opened.server else GOOD
+        return Keepers()(sheet)
+
+    opened.script = interrupt
+    working.append(asyncio.create_task(opened.refine(POOR)))
+    with pytest.raises(asyncio.CancelledError):
+        await working[0]
+    run = opened.store.runs.latest(1)[0]
+    assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
+    assert run.draft is not None
+    assert keepers_in(opened.store.runs.draft(run.draft).text) == {1: "Tom1", 2: "Tom2"}
+
+    opened.script = Keepers()
+    done = await opened.resume(run.id)
+    assert done.run.stop_reason == "goals_met"
+    assert keepers_in(done.summary or "") == keepers_in(GOOD)
+
+
+# What each policy goes for.
+
+
+@pytest.mark.parametrize(
+    ("policy", "aims"),
+    [
+        ("consistency-first", [("consistency",), ("coverage",)]),
+        ("paper", [("coverage",)]),
+        ("weakest-first", [("coverage",)]),
+        ("all", [("coverage", "consistency")]),
+    ],
+)
+async def test_each_policy_has_its_order(any_court: Open, policy: PolicyName, aims: list[tuple[str, ...]]) -> None:
+    result = await any_court().refine(POOR, policy=policy)
+
+    assert [made.aims for made in result.rounds[1:]] == aims
+
+
+async def test_the_paper_hands_over_all_findings_of_one_metric_at_once(any_court: Open) -> None:
+    opened = any_court(document=island(40))
+    result = await opened.refine(POOR, policy="paper")
+
+    assert mended_in(result) == [{finding.id for finding in result.initial["coverage"].findings}]
+    assert len(opened.asked("revise")[0].items("points")) == 11
+
+
+async def test_other_policies_hand_over_six_at_once(any_court: Open) -> None:
+    opened = any_court(document=island(40))
+    result = await opened.refine(POOR, policy="weakest-first")
+
+    assert [len(sheet.items("points")) for sheet in opened.asked("revise")] == [6, 5]
+    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
+
+
+async def test_the_paper_follows_the_latest_draft_and_returns_the_last(any_court: Open) -> None:
+    worse = [told(3), told(4), told(5)]
+    revisions = iter(worse)
+    opened = any_court(Saying(lambda sheet: next(revisions)))
+    result = await opened.refine(POOR, policy="paper", rounds=3)
+
+    assert result.run.stop_reason == "rounds"
+    assert result.summary == worse[-1]
+    assert [made.accepted for made in result.rounds] == [True] * 4
+    drafts = [made.draft for made in result.rounds]
+    assert [made.base for made in result.rounds] == [None, *drafts[:-1]]
+
+
+async def test_the_paper_goes_on_with_a_draft_that_a_revision_left_as_it_was(any_court: Open) -> None:
+    opened = any_court(Saying(POOR))
+    result = await opened.refine(POOR, policy="paper", rounds=3)
+
+    assert result.run.stop_reason == "rounds"
+    assert [made.number for made in result.rounds] == [0, 1, 2, 3]
+
+
+# What becomes of a revision.
+
+
+async def test_a_revision_that_costs_another_goal_too_much_is_refused_and_kept(court: Open) -> None:
+    opened = court(Saying(told(wrong={2: "Bob", 3: "Jim", 4: "Joe", 5: "Jon", 6: "Jack"}) + " " + told(1)))
+    result = await opened.refine(POOR, policy="weakest-first", rounds=1)
+
+    assert stories(result) == [(0, (), True), (1, ("coverage",), False)]
+    assert result.rounds[1].reason == "consistency fell by 0.333"
+    assert "Jack" in opened.store.runs.draft(result.rounds[1].draft).text
+    assert result.summary == POOR
+
+
+async def test_after_a_refusal_the_best_draft_is_revised_again_for_what_was_not_tried(court: Open) -> None:
+    replies = iter(["The sea is cold.", f"{POOR} {told(6)}"])
+    opened = court(Saying(lambda sheet: next(replies)))
+    result = await opened.refine(POOR, policy="consistency-first", rounds=2)
+
+    first, second = opened.asked("revise")
+    assert first.within("summary") == second.within("summary") == POOR
+    assert not mended_in(result)[0] & mended_in(result)[1]
+    assert [made.base for made in result.rounds[1:]] == [result.rounds[0].draft] * 2
+    assert [made.accepted for made in result.rounds] == [True, False, True]
+
+
+async def test_what_was_tried_on_one_draft_may_be_tried_on_the_next(court: Open) -> None:
+    helpful = count()
+
+    def reviser(sheet: Sheet) -> str:
+        turn = next(helpful)
+        # In vain at first, then of help with something else, which makes another draft of it.
+        return [f"{POOR} The sea.", f"{POOR} {told(3)}"][turn] if turn < 2 else str(Keepers().revise(sheet))
+
+    result = await court(Saying(reviser)).refine(POOR, policy="consistency-first")
+
+    assert result.run.stop_reason == "goals_met"
+    tried, _, again = (next(iter(made.aims)) for made in result.rounds[1:4])
+    assert tried == again == "consistency"
+    assert mended_in(result)[0] == mended_in(result)[2]
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (POOR, "nothing was changed"),
+        (told(*range(1, 7)) + " It" + " goes" * 60 + " on.", "over the limit of 60"),
+        ("", "empty"),
+        ("It breaks off in the", "does not end a sentence"),
+        (Answer(refusal="I would rather not."), "I would rather not"),
+    ],
+    ids=["the same", "too long", "empty", "broken off", "refused"],
+)
+async def test_a_useless_revision_is_refused_and_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reply: Said, reason: str
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    opened = Court(tmp_path, Saying(reply))
+    with opened.served():
+        result = await opened.refine(POOR, settings={"words": 60}, rounds=1)
+
+    assert result.run.stop_reason == "rounds"
+    assert result.rounds[1].accepted is False
+    assert reason in result.rounds[1].reason
+    assert result.summary == POOR
+
+
+async def test_a_revision_keeps_to_the_limit_of_words(court: Open) -> None:
+    opened = court()
+    result = await opened.refine(POOR, settings={"words": 33})
+
+    assert len(keepers_in(result.summary or "")) < 6
+    assert all(draft.words <= 33 for draft in opened.store.runs.drafts(result.run.id))
+    assert opened.asked("revise")[0].limit(r"at most (\d+) words") == 33
+
+
+async def test_without_a_limit_a_summary_may_become_as_long_as_it_is(court: Open) -> None:
+    opened = court(Lazy())
+    long = POOR + " It" + " is" * 100 + " cold."
+    await opened.refine(long, settings={"words": None}, rounds=1)
+
+    assert opened.asked("revise")[0].limit(r"at most (\d+) words") == count_words(long)
+
+
+async def test_the_sentences_that_answer_questions_are_to_be_kept(court: Open) -> None:
+    opened = court()
+    await opened.refine(f"{POOR} The sea is cold.", policy="all")
+
+    kept = opened.asked("revise")[0].items("keep")
+    assert [item["text"] for item in kept.values()] == [told(1)]
+
+
+async def test_the_document_is_shown_to_the_writer_only_where_it_fits(court: Open) -> None:
+    opened = court(document=island(60))
+    await opened.refine(POOR, rounds=1)
+    await opened.refine(POOR, rounds=1, settings={"context_tokens": 3000, "sample": 1})
+
+    fits, does_not = opened.asked("revise")[0], opened.asked("revise")[-1]
+    assert fits.within("document") == opened.document.text.strip()
+    assert not does_not.within("document")
+
+
+async def test_a_judge_without_any_verdict_on_the_first_draft_ends_it_with_an_error(court: Open) -> None:
+    class Mute(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+    opened = court(Mute())
+    with pytest.raises(JudgingError, match="coverage could not be judged"):
+        await opened.refine(POOR)
+    run = opened.store.runs.latest(1)[0]
+    assert (run.status, run.stop_reason) == ("failed", "judging")
+
+    opened.script = Keepers()
+    assert (await opened.resume(run.id)).run.stop_reason == "goals_met"
+
+
+async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
+    class Shy(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            said = super().answer_from_summary(sheet)
+            assert isinstance(said, dict)
+            return said if "called Bob" in sheet.text else {"answers": []}
+
+    result = await court(Shy()).refine(POOR, rounds=1)
+
+    assert (result.rounds[1].accepted, result.rounds[1].reason) == (False, "coverage could not be judged")
+    assert result.evaluations["coverage"].outcome == "scored"
+
+
+# A person's part.
+
+
+def answers(*given: ReviewAnswer) -> Callable[[ReviewRequest], Any]:
+    """A reviewer with these answers, one a round, and none to give after them."""
+    left = iter(given)
+
+    async def reviewer(request: ReviewRequest) -> ReviewAnswer:
+        return next(left, ReviewAnswer())
+
+    return reviewer
+
+
+async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open) -> None:
+    asked: list[ReviewRequest] = []
+
+    async def nod(request: ReviewRequest) -> ReviewAnswer:
+        asked.append(request)
+        return {}
+
+    result = await any_court().refine(POOR, review=True, reviewer=nod)
+
+    assert [request["round"] for request in asked] == [1, 2]
+    assert [set(request["findings"]) for request in asked] == mended_in(result)
+    assert [request["draft"] for request in asked] == [made.base for made in result.rounds[1:]]
+    assert result.run.stop_reason == "goals_met"
+
+
+async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
+    opened = court()
+
+    async def spare_bob(request: ReviewRequest) -> ReviewAnswer:
+        judged = opened.store.judgments.of(request["draft"])
+        known = [finding for evaluation in judged.values() for finding in evaluation.findings]
+        return {"drop": [finding.id for finding in known if "Bob" in finding.found]}
+
+    result = await opened.refine(POOR, review=True, reviewer=spare_bob)
+
+    assert keepers_in(result.summary or "") == keepers_in(GOOD) | {2: "Bob"}
+    assert result.run.stop_reason == "nothing_to_fix"
+
+
+async def test_a_request_of_the_reviewer_is_carried_out_and_taken(any_court: Open) -> None:
+    opened = any_court()
+    say = answers({"add": ["The sea is cold."]})
+    result = await opened.refine(POOR, review=True, reviewer=say, rounds=1)
+
+    assert stories(result)[1] == (1, ("review", "consistency"), True)
+    points = opened.asked("revise")[0].items("points")
+    assert [point["task"] for point in points.values()] == ["change", "correct"]
+    assert "The sea is cold." in (result.summary or "")
+    assert set(result.scores) == {"coverage", "consistency"}
+
+
+async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one(court: Open) -> None:
+    requests = answers({"add": ["Say more."]}, {"add": ["Say less."]})
+    opened = court(Saying("The sea is cold."))
+    result = await opened.refine(POOR, review=True, reviewer=requests, rounds=2)
+
+    asked = opened.store.judgments.of(result.rounds[0].draft)["review"].findings
+    assert [finding.explanation for finding in asked] == ["Say more.", "Say less."]
+    assert [asked[0].id in made.findings for made in result.rounds[1:]] == [True, False]
+
+
+async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: Open) -> None:
+    opened = court()
+    text = opened.store.documents.add_text(told(1, 3))
+    result = await opened.refine(POOR, review=True, reviewer=answers({"edited": text}), rounds=1)
+
+    assert stories(result) == [(0, (), True), (1, (), True)]
+    assert result.rounds[1].reason == "edited by hand"
+    assert (result.summary, result.scores) == (told(1, 3), {"coverage": 2 / 6, "consistency": 1.0})
+    assert not opened.asked("revise")
+
+
+async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
+    opened = court()
+    with pytest.raises(IncompleteError, match="waits for somebody"):
+        await opened.refine(POOR, review=True)
+    run = opened.store.runs.latest(1)[0]
+    done = await opened.resume(run.id, reviewer=answers())
+
+    assert done.run.stop_reason == "goals_met"
+
+
+# Around it.
+
+
+async def test_a_refinement_that_is_done_is_not_done_again(court: Open) -> None:
+    opened = court()
+    done = await opened.refine(POOR)
+    opened.forget()
+
+    assert (await opened.resume(done.run.id)).summary == done.summary
+    again = await opened.refine(POOR)
+    assert (again.summary, again.scores, stories(again)) == (done.summary, done.scores, stories(done))
+    assert again.run.identity == done.run.identity
+    assert not opened.sheets
+
+
+async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tmp_path: Path) -> None:
+    opened = Court(tmp_path, Lazy())
+    first = await opened.refine(POOR, rounds=2)
+    opened.forget()
+    forked = await fork(
+        first.run.id, 1, store=opened.store, refinement=Refinement(goals={"coverage": 0.5}), model=opened.model
+    )
+
+    assert forked.run.parent == first.run.id
+    assert forked.initial_scores == {"coverage": 2 / 6}
+    assert not [sheet for sheet in opened.sheets if "called Bob" in sheet.text]
+    assert not opened.asked("ask_document")
+    with pytest.raises(RunError, match="no draft of round 9") as caught:
+        await fork(first.run.id, 9, store=opened.store, refinement=Refinement(goals={}), model=opened.model)
+    assert "0, 1, 2" in caught.value.hint
+
+
+async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> None:
+    class Author(Keepers):
+        def summarize_whole(self, sheet: Sheet) -> Said:
+            return POOR
+
+    opened = Court(tmp_path, Author())
+    result = await summarize(
+        opened.document,
+        opened.settings({"strategy": "direct", "words": 100}),
+        store=opened.store,
+        refinement=Refinement(goals={"coverage": 1.0}),
+        judging=Judging(metrics=("consistency",)),
+        model=opened.model,
+    )
+
+    assert result.run.kind == "refine"
+    assert result.initial_scores == {"consistency": 1 / 2, "coverage": 2 / 6}
+    assert result.scores == {"consistency": 1.0, "coverage": 1.0}
+
+
+async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
+    told_of = (await Court(tmp_path, Lazy()).refine(POOR, rounds=1)).to_json()
+
+    expected: Json = {
+        "kind": "refine",
+        "rounds": 1,
+        "stop_reason": "rounds",
+        "scores": {"coverage": 2 / 6, "consistency": 1.0},
+        "initial_scores": {"coverage": 2 / 6, "consistency": 1 / 2},
+        "goals": {"coverage": {"at_least": 0.9, "met": False}, "consistency": {"at_least": 1.0, "met": True}},
+    }
+    assert {key: told_of[key] for key in expected} == expected
+
+
+async def test_the_checkpoints_hold_no_text(tmp_path: Path) -> None:
+    opened = Court(tmp_path, Lazy())
+    opened.store.documents.add_text(GOOD)
+    result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
+    opened.store.close()
+
+    path = opened.store.checkpoints_path
+    with sqlite3.connect(path) as database:
+        steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    database.close()
+    content = path.read_bytes()
+    assert steps > 10
+    assert result.rounds[0].draft.encode() in content
+    for word in (b"keeper", b"Bob", b"Tom1", b"cold sea"):
+        assert word not in content

@@ -1,0 +1,166 @@
+"""Key-fact recall and faithfulness as goals of the refinement, with and without a wire."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.errors import JudgingError
+from redraft.settings import MetricName, PolicyName
+from tests.judges import KEY, Keepers, Lazy, Said, Saying, Sheet, fact_of, island, keepers_in, told
+from tests.runs.test_refining import POLICIES, Open, opening, stories
+
+# Of twelve keepers one is told rightly, one wrongly, and one is made up.
+POOR = told(1, wrong={2: "Bob", 77: "Jim"})
+ALL = {n: f"Tom{n}" for n in range(1, 13)}
+RECALL: dict[MetricName, float] = {"keyfact_recall": 1.0}
+TRUTH: dict[MetricName, float] = {"faithfulness": 1.0}
+GROWING = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand."""
+    with opening(tmp_path, wired=False) as make:
+        yield make
+
+
+@pytest.fixture(params=["at hand", "at a server"])
+def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with opening(tmp_path, wired=request.param == "at a server") as make:
+        yield make
+
+
+async def test_missing_facts_are_worked_in_until_the_goal_is_met(any_court: Open) -> None:
+    opened = any_court()
+    result = await opened.refine(POOR, goals=RECALL)
+
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert (result.initial_scores, result.scores) == ({"keyfact_recall": 2 / 24}, {"keyfact_recall": 1.0})
+    assert stories(result) == [
+        (0, (), True),
+        (1, ("keyfact_recall",), True),
+        (2, ("keyfact_recall",), True),
+    ]
+    # Six at once: the five roots that are missing, then the first of the branches.
+    first, second = opened.asked("revise")
+    points = first.items("points").values()
+    assert [point["task"] for point in points] == ["add"] * 6
+    assert [point["answer"] for point in points] == [fact_of(n) for n in (5, 9, 12, 8, 4, 2)]
+    assert [point["evidence"] for point in points] == [f"keeper number {n} is called" for n in (5, 9, 12, 8, 4, 2)]
+    assert len(second.items("points")) == 5
+    assert [item["text"] for item in first.items("keep").values()] == [fact_of(1)]
+    # The trees are the same for every draft.
+    assert len(opened.asked("keyfacts_analytical")) == 1
+    assert len(opened.asked("align_facts")) == 3
+
+
+async def test_unfaithful_sentences_are_corrected_or_go(any_court: Open) -> None:
+    opened = any_court()
+    result = await opened.refine(POOR, goals=TRUTH)
+
+    assert result.run.stop_reason == "goals_met"
+    assert (result.initial_scores, result.scores) == ({"faithfulness": 1 / 3}, {"faithfulness": 1.0})
+    assert keepers_in(result.summary or "") == {1: "Tom1", 2: "Tom2"}
+    (sheet,) = opened.asked("revise")
+    wrong, invented = sheet.items("points").values()
+    assert (wrong["task"], wrong["sentence"], wrong["evidence"]) == (
+        "correct",
+        fact_of(2, "Bob"),
+        "keeper number 2 is called Tom2",
+    )
+    assert wrong["answer"] == "The sentence says Bob, the passages Tom2."
+    assert "Tom2" not in wrong["instruction"]
+    assert invented["sentence"] == fact_of(77, "Jim")
+    assert "evidence" not in invented
+    assert not opened.asked(*GROWING)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+async def test_both_goals_are_met_by_every_policy(any_court: Open, policy: PolicyName) -> None:
+    opened = any_court()
+    result = await opened.refine(POOR, goals={**RECALL, **TRUTH}, policy=policy)
+
+    assert result.run.stop_reason == "goals_met"
+    assert result.initial_scores == {"keyfact_recall": 2 / 24, "faithfulness": 1 / 3}
+    assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
+    assert keepers_in(result.summary or "") == ALL
+    aims = [made.aims for made in result.rounds[1:]]
+    if policy == "consistency-first":
+        assert aims == [("faithfulness",), ("keyfact_recall",), ("keyfact_recall",)]
+    if policy == "paper":
+        assert aims == [("keyfact_recall",), ("faithfulness",)]
+    if opened.server:
+        assert max(Counter(json.dumps(seen.body) for seen in opened.server.seen).values()) == 1
+
+
+async def test_what_is_added_must_be_true(court: Open) -> None:
+    opened = court(Saying(told(1, 3, wrong=dict.fromkeys(range(4, 13), "Nemo"))))
+    result = await opened.refine(told(1), goals={**RECALL, **TRUTH}, policy="weakest-first", rounds=1)
+
+    assert stories(result) == [(0, (), True), (1, ("keyfact_recall",), False)]
+    assert result.rounds[1].reason == f"faithfulness fell by {9 / 11:.3f}"
+    assert result.summary == told(1)
+
+
+async def test_what_is_corrected_must_not_cost_facts(court: Open) -> None:
+    opened = court(Saying(told(1)))
+    result = await opened.refine(told(1, 3, 4, wrong={2: "Bob"}), goals={**RECALL, **TRUTH}, rounds=1)
+
+    assert stories(result) == [(0, (), True), (1, ("faithfulness",), False)]
+    assert result.rounds[1].reason == f"keyfact_recall fell by {4 / 24:.3f}"
+
+
+async def test_a_sentence_that_is_to_be_corrected_is_not_to_be_kept(court: Open) -> None:
+    opened = court(Lazy())
+    mixed = f"{told(1)} The keeper number 3 is called Tom3. And the keeper number 99 is called Jim."
+    both = f"{told(1)} The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
+    await opened.refine(both, goals={**RECALL, **TRUTH}, rounds=1)
+    await opened.refine(mixed, goals={**RECALL, **TRUTH}, rounds=1)
+
+    first, second = opened.asked("revise")
+    assert [item["text"] for item in first.items("keep").values()] == [fact_of(1)]
+    assert [item["text"] for item in second.items("keep").values()] == [fact_of(1), fact_of(3)]
+
+
+async def test_a_recall_that_cannot_be_judged_ends_it_and_can_be_taken_up_again(court: Open) -> None:
+    class Mute(Keepers):
+        def align_facts(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+    opened = court(Mute())
+    with pytest.raises(JudgingError, match="keyfact_recall could not be judged"):
+        await opened.refine(POOR, goals=RECALL)
+    run = opened.store.runs.latest(1)[0]
+    opened.script = Keepers()
+    opened.forget()
+
+    assert (await opened.resume(run.id)).run.stop_reason == "goals_met"
+    assert not opened.asked(*GROWING)
+
+
+async def test_an_answer_to_a_query_is_refined_towards_the_facts_of_its_tree(court: Open) -> None:
+    small = {"context_tokens": 2400}
+    opened = court(document=island(120))
+    found = await opened.keyfacts(settings=small)
+    tree = found.trees[2]
+    own = keepers_in(opened.document.text[slice(*tree.span)])
+    summary = told(*list(own)[1:], wrong={1: "Tom1"})
+    result = await opened.refine(
+        summary, goals={**RECALL, **TRUTH}, settings={**small, "query": tree.query, "words": 600}
+    )
+
+    # Keeper 1 is another chunk's.
+    assert result.initial_scores == {
+        "keyfact_recall": (len(own) - 1) / len(own),
+        "faithfulness": (len(own) - 1) / len(own),
+    }
+    assert result.run.stop_reason == "goals_met"
+    assert keepers_in(result.summary or "") == own
+    assert {sheet.within("query") for sheet in opened.asked("revise")} == {tree.query}
