@@ -24,7 +24,7 @@ def load(kind: Kind, name: str) -> Any:
     found = next(iter(entry_points(group=f"redraft.{kind}", name=name)))
     try:
         return found.load()
-    except Exception as error:  # noqa: BLE001 - whatever a package does when it is imported
+    except Exception as error:
         package = found.dist.name if found.dist else found.value
         raise UsageError(
             f"{name}, of the package {package}, cannot be loaded: {type(error).__name__}: {error}",
