@@ -1,7 +1,7 @@
 """redraft: summaries of book-length documents that you can trust.
 
-What an application imports is here; `redraft.graphs` has the state machines themselves. Names are loaded when they are
-first used, because LangGraph alone takes a second to import.
+What an application imports is here; `redraft.graphs` has the state machines. Names are loaded when they are first used,
+because LangGraph alone takes a second to import.
 """
 
 from __future__ import annotations
@@ -10,74 +10,188 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from redraft.domain import Document, KeyFact, KeyFacts, Totals, Tree
-    from redraft.errors import RedraftError
+    from redraft import graphs
+    from redraft.agents.judge import Judge
+    from redraft.domain import Document, Draft, Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, Round, Span, Totals, Tree, Usage
+    from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
+    from redraft.evaluators.base import Case, Evaluator
+    from redraft.events import CallAnswered, CallFailed, CallStarted, Event, Found, Noted, Observer, PartDone, PieceDone, RoundSettled, RunDone, RunStarted, Scored, StageStarted, Waiting, event_json
+    from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion
+    from redraft.graphs.state import Options
+    from redraft.history.built import built, built_keyfacts
+    from redraft.history.changes import Difference, difference
     from redraft.history.comparison import Comparison, compared
     from redraft.history.results import Result, read_result
-    from redraft.runs.comparing import compare
-    from redraft.runs.drafting import resume, summarize
-    from redraft.runs.preparing import prepare
-    from redraft.runs.refining import build_pack, evaluate, fork, refine
+    from redraft.history.tracing import Trace, Turn, read_trace
+    from redraft.models.base import Model, Reply, Request, Sampling
+    from redraft.models.chat import ChatModel
+    from redraft.models.prices import Price, PriceTable, price_table
+    from redraft.models.testing import FunctionModel, ScriptedModel
+    from redraft.prompts.contract import GivenModel, Prompt, ReplyModel
+    from redraft.runs.driving import Reviewer
+    from redraft.runs.tools import tools
+    from redraft.runs.workshop import Workshop
     from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
     from redraft.text.documents import load
 
 _HOMES = {
+    "BudgetError": "redraft.errors",
+    "CallAnswered": "redraft.events",
+    "CallFailed": "redraft.events",
+    "CallStarted": "redraft.events",
+    "Case": "redraft.evaluators.base",
+    "ChatModel": "redraft.models.chat",
     "Comparison": "redraft.history.comparison",
+    "Difference": "redraft.history.changes",
     "Document": "redraft.domain",
+    "Draft": "redraft.domain",
+    "Evaluation": "redraft.domain",
+    "Evaluator": "redraft.evaluators.base",
+    "Event": "redraft.events",
+    "Evidence": "redraft.domain",
+    "Finding": "redraft.domain",
+    "Found": "redraft.events",
+    "FunctionModel": "redraft.models.testing",
+    "GivenModel": "redraft.prompts.contract",
+    "Judge": "redraft.agents.judge",
     "Judging": "redraft.settings",
     "KeyFact": "redraft.domain",
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
+    "Model": "redraft.models.base",
+    "ModelError": "redraft.errors",
+    "Noted": "redraft.events",
+    "Observer": "redraft.events",
+    "Options": "redraft.graphs.state",
+    "Pack": "redraft.domain",
+    "PartDone": "redraft.events",
+    "PieceDone": "redraft.events",
+    "Price": "redraft.models.prices",
+    "PriceTable": "redraft.models.prices",
+    "Prompt": "redraft.prompts.contract",
     "RedraftError": "redraft.errors",
     "Refinement": "redraft.settings",
+    "Reply": "redraft.models.base",
+    "ReplyModel": "redraft.prompts.contract",
+    "Request": "redraft.models.base",
     "Result": "redraft.history.results",
+    "ReviewAnswer": "redraft.graphs.reviewing",
+    "ReviewQuestion": "redraft.graphs.reviewing",
+    "Reviewer": "redraft.runs.driving",
+    "Round": "redraft.domain",
+    "RoundSettled": "redraft.events",
+    "RunDone": "redraft.events",
+    "RunError": "redraft.errors",
+    "RunStarted": "redraft.events",
+    "Sampling": "redraft.models.base",
+    "Scored": "redraft.events",
+    "ScriptedModel": "redraft.models.testing",
     "Settings": "redraft.settings",
+    "Span": "redraft.domain",
+    "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
+    "Trace": "redraft.history.tracing",
     "Tree": "redraft.domain",
-    "build_pack": "redraft.runs.refining",
-    "compare": "redraft.runs.comparing",
+    "Turn": "redraft.history.tracing",
+    "Usage": "redraft.domain",
+    "UsageError": "redraft.errors",
+    "Waiting": "redraft.events",
+    "Workshop": "redraft.runs.workshop",
+    "built": "redraft.history.built",
+    "built_keyfacts": "redraft.history.built",
     "compared": "redraft.history.comparison",
-    "evaluate": "redraft.runs.refining",
-    "fork": "redraft.runs.refining",
+    "difference": "redraft.history.changes",
+    "event_json": "redraft.events",
     "load": "redraft.text.documents",
-    "prepare": "redraft.runs.preparing",
+    "price_table": "redraft.models.prices",
     "read_result": "redraft.history.results",
-    "refine": "redraft.runs.refining",
-    "resume": "redraft.runs.drafting",
-    "summarize": "redraft.runs.drafting",
+    "read_trace": "redraft.history.tracing",
+    "tools": "redraft.runs.tools",
 }
 
 __all__ = [
+    "BudgetError",
+    "CallAnswered",
+    "CallFailed",
+    "CallStarted",
+    "Case",
+    "ChatModel",
     "Comparison",
+    "Difference",
     "Document",
+    "Draft",
+    "Evaluation",
+    "Evaluator",
+    "Event",
+    "Evidence",
+    "Finding",
+    "Found",
+    "FunctionModel",
+    "GivenModel",
+    "Judge",
     "Judging",
     "KeyFact",
     "KeyFacts",
     "Limits",
+    "Model",
+    "ModelError",
+    "Noted",
+    "Observer",
+    "Options",
+    "Pack",
+    "PartDone",
+    "PieceDone",
+    "Price",
+    "PriceTable",
+    "Prompt",
     "RedraftError",
     "Refinement",
+    "Reply",
+    "ReplyModel",
+    "Request",
     "Result",
+    "ReviewAnswer",
+    "ReviewQuestion",
+    "Reviewer",
+    "Round",
+    "RoundSettled",
+    "RunDone",
+    "RunError",
+    "RunStarted",
+    "Sampling",
+    "Scored",
+    "ScriptedModel",
     "Settings",
+    "Span",
+    "StageStarted",
     "Store",
     "Totals",
+    "Trace",
     "Tree",
-    "build_pack",
-    "compare",
+    "Turn",
+    "Usage",
+    "UsageError",
+    "Waiting",
+    "Workshop",
+    "built",
+    "built_keyfacts",
     "compared",
-    "evaluate",
-    "fork",
+    "difference",
+    "event_json",
+    "graphs",
     "load",
-    "prepare",
+    "price_table",
     "read_result",
-    "refine",
-    "resume",
-    "summarize",
+    "read_trace",
+    "tools",
 ]
 
 
 def __getattr__(name: str) -> object:
+    if name == "graphs":
+        return import_module("redraft.graphs")
     if name not in _HOMES:
         raise AttributeError(f"module 'redraft' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)

@@ -40,6 +40,11 @@ class Document:
     source: str = ""
     encoding: str = "utf-8"
 
+    @classmethod
+    def from_text(cls, text: str, title: str = "") -> Document:
+        """A document out of a text at hand. Its sections, and a title where none is given, are found when it is used."""
+        return cls(content_id(text), title, text)
+
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
@@ -159,6 +164,9 @@ class Finding:
         about = self.question or ("" if self.sentence else self.expected)
         return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
+
+REVIEW = "review"
+"""The name under which a person's own requests stand beside the findings of the metrics."""
 
 Outcome = Literal["scored", "measured", "not_applicable", "failed"]
 """`measured`: there are figures, and none of them says how good the draft is."""
@@ -288,3 +296,7 @@ class Round:
     accepted: bool | None = None
     """None while it has not been judged."""
     reason: str = ""
+    why: str = ""
+    """Why these findings, where a model has decided."""
+    instruction: str = ""
+    """What it told the reviser."""

@@ -1,17 +1,27 @@
-"""What happens during a run, for whoever watches: a progress display, a log, a test."""
+"""What happens during a run, for whoever watches: a progress display, an application, a log, a test.
+
+Each event has a `kind`, which is what it is called on the wire: `event_json` has it with the event's own fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar
 
-from redraft.domain import Usage
+from redraft.domain import Outcome, Task, Usage
+
+_log = logging.getLogger("redraft")
 
 
 @dataclass(frozen=True, slots=True)
 class RunStarted:
     """A run begins or goes on; from here on it is in the store under this id."""
 
+    kind: ClassVar[str] = "started"
     run: str
 
 
@@ -19,6 +29,7 @@ class RunStarted:
 class StageStarted:
     """A stage of the run begins; `planned` is how many calls it is expected to make."""
 
+    kind: ClassVar[str] = "stage"
     name: str
     planned: int
 
@@ -27,6 +38,7 @@ class StageStarted:
 class CallStarted:
     """A request goes out."""
 
+    kind: ClassVar[str] = "asking"
     label: str
 
 
@@ -34,6 +46,7 @@ class CallStarted:
 class CallAnswered:
     """A reply is there, from the model or from the cache."""
 
+    kind: ClassVar[str] = "call"
     label: str
     usage: Usage
     cost_usd: float | None
@@ -44,15 +57,91 @@ class CallAnswered:
 class CallFailed:
     """An attempt failed; `again_in` says when it is repeated, None that it is not."""
 
+    kind: ClassVar[str] = "failed_call"
     label: str
     reason: str
     again_in: float | None
 
 
 @dataclass(frozen=True, slots=True)
+class PieceDone:
+    """A partial summary is there: of chunks `first` to `last`, at a level of the tree. `flaw` says what is wrong."""
+
+    kind: ClassVar[str] = "piece"
+    level: int
+    index: int
+    first_chunk: int
+    last_chunk: int
+    words: int
+    flaw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """A metric has judged the draft of a round. Without a score the outcome and the reason say why."""
+
+    kind: ClassVar[str] = "score"
+    metric: str
+    round: int
+    outcome: Outcome
+    score: float | None
+    judged: int
+    unjudged: int
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A metric has found something wrong with the draft of a round."""
+
+    kind: ClassVar[str] = "finding"
+    metric: str
+    round: int
+    finding: str
+    """Its id."""
+    what: str
+    task: Task
+    sentence: str
+    question: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoundSettled:
+    """A round is over: what it was for, whether its draft was taken, and why."""
+
+    kind: ClassVar[str] = "round"
+    number: int
+    draft: str
+    accepted: bool
+    reason: str
+    aims: tuple[str, ...] = ()
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The run waits for a person. `question` is what is asked; the run goes on once it has been answered."""
+
+    kind: ClassVar[str] = "waiting"
+    run: str
+    question: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class RunDone:
+    """The run has come to its end, and why."""
+
+    kind: ClassVar[str] = "done"
+    run: str
+    stop_reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Noted:
     """Something the user should know: a gap, an over-long summary that was kept, an approximation."""
 
+    kind: ClassVar[str] = "note"
     message: str
 
 
@@ -60,14 +149,60 @@ class Noted:
 class PartDone:
     """One of many parts of an experiment is done with, or has failed."""
 
+    kind: ClassVar[str] = "part"
     name: str
     number: int
     of: int
 
 
-Event = RunStarted | StageStarted | CallStarted | CallAnswered | CallFailed | Noted | PartDone
+Event = (
+    RunStarted
+    | StageStarted
+    | CallStarted
+    | CallAnswered
+    | CallFailed
+    | PieceDone
+    | Scored
+    | Found
+    | RoundSettled
+    | Waiting
+    | RunDone
+    | Noted
+    | PartDone
+)
 Observer = Callable[[Event], None]
 
 
 def unobserved(event: Event) -> None:
     """The observer of a run that nobody watches."""
+
+
+def event_json(event: Event) -> dict[str, object]:
+    """An event as programs read it."""
+    return {"kind": event.kind, **asdict(event)}
+
+
+_streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", default=())
+
+
+@contextmanager
+def streamed(write: Observer) -> Iterator[None]:
+    """Whatever is observed within also goes to `write`, as a graph streams what happens in its nodes."""
+    token = _streams.set((*_streams.get(), write))
+    try:
+        yield
+    finally:
+        _streams.reset(token)
+
+
+def harmless(observer: Observer) -> Observer:
+    """The observer, and the streams of those who watch what is going on. A fault of theirs is noted, and ends no run."""
+
+    def observe(event: Event) -> None:
+        for one in (observer, *_streams.get()):
+            try:
+                one(event)
+            except Exception:
+                _log.exception("an observer failed at %s", event.kind)
+
+    return observe

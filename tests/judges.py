@@ -16,20 +16,17 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft import Judging, Limits, Refinement, Settings, Store, evaluate, refine, resume
+from redraft import Judging, Limits, Refinement, Result, Reviewer, Settings, Store, Workshop
 from redraft.domain import Document, KeyFacts, Usage
 from redraft.errors import ModelError, UnreadableReply
 from redraft.evaluators.base import statements_of
 from redraft.events import Observer, unobserved
-from redraft.history.results import Result
 from redraft.models.base import Model, Request
 from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence
-from redraft.runs.refining import build_pack
-from redraft.runs.session import Reviewer
 from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 
@@ -476,6 +473,10 @@ class Court:
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
         return Settings(**{"words": 400, **place, **(settings or {})})
 
+    def shop(self, **people: Any) -> Workshop:
+        """A workshop on the store, whose model writes, and judges where nobody else does."""
+        return Workshop(self.store, **{"model": self.model, **people})
+
     async def evaluate(
         self,
         summary: str,
@@ -488,17 +489,9 @@ class Court:
         **judging: Any,
     ) -> Result:
         """Judge a summary."""
-        return await evaluate(
-            document or self.document,
-            summary,
-            self.settings(settings),
-            store=self.store,
-            judging=Judging(**judging),
-            limits=limits,
-            model=self.model,
-            judges=judges,
-            observer=observer,
-        )
+        async with self.shop(judges=judges, limits=limits, observer=observer) as shop:
+            asked = {"settings": self.settings(settings), "judging": Judging(**judging)}
+            return await shop.evaluate(document or self.document, summary, **asked)
 
     async def keyfacts(
         self,
@@ -510,15 +503,9 @@ class Court:
         **judging: Any,
     ) -> KeyFacts:
         """Grow the key facts of a document."""
-        result = await build_pack(
-            document or self.document,
-            self.settings(settings),
-            store=self.store,
-            judging=Judging(build="keyfacts", **judging),
-            limits=limits,
-            model=self.model,
-            observer=observer,
-        )
+        async with self.shop(limits=limits, observer=observer) as shop:
+            asked = {"settings": self.settings(settings), "judging": Judging(**judging)}
+            result = await shop.build(document or self.document, "keyfacts", **asked)
         assert result.run.judging is not None
         return self.store.keyfacts.get(result.run.judging.keyfacts or "")
 
@@ -533,22 +520,15 @@ class Court:
         **refinement: Any,
     ) -> Result:
         """Refine a summary."""
-        goals = {"goals": {"coverage": 0.9, "consistency": 1.0}}
-        return await refine(
-            self.document,
-            summary,
-            Refinement(**{**goals, **refinement}),
-            self.settings(settings),
-            store=self.store,
-            judging=judging,
-            limits=limits,
-            model=self.model,
-            reviewer=reviewer,
-        )
+        wanted = Refinement(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
+        async with self.shop(limits=limits, reviewer=reviewer) as shop:
+            asked = {"settings": self.settings(settings), "judging": judging, "refinement": wanted}
+            return await shop.refine(self.document, summary, **asked)
 
     async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""
-        return await resume(run, store=self.store, model=self.model, limits=limits, reviewer=reviewer)
+        async with self.shop(reviewer=reviewer) as shop:
+            return await shop.resume(run, limits=limits)
 
 
 def _serve(script: Script, seen: Seen) -> str | Answer | Fault:

@@ -7,12 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from redraft import Limits, Settings, Store
+from redraft import Limits, Result, Settings, Store, Workshop
 from redraft.domain import Document
-from redraft.history.results import Result
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
-from redraft.runs.drafting import resume, summarize
 from redraft.text.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
@@ -67,11 +65,17 @@ class Desk:
         """The requests of one prompt."""
         return [request for request in self.asked if request.prompt.name == prompt]
 
+    def shop(self, **people: Any) -> Workshop:
+        """A workshop on the store, whose model writes and judges."""
+        return Workshop(self.store, **{"model": self.model, **people})
+
     async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
         """A run with small chunks and a small window, unless the settings say otherwise."""
         chosen = Settings(**{"chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings})
-        return await summarize(document, chosen, store=self.store, model=self.model, limits=limits)
+        async with self.shop(limits=limits) as shop:
+            return await shop.summarize(document, settings=chosen)
 
     async def resume(self, run: str, limits: Limits | None = None) -> Result:
         """Go on with a run."""
-        return await resume(run, store=self.store, model=self.model, limits=limits)
+        async with self.shop() as shop:
+            return await shop.resume(run, limits=limits)

@@ -12,6 +12,7 @@ import redraft.builtin.consistency.checking
 import redraft.builtin.consistency.claims
 import redraft.builtin.coverage.asking
 import redraft.builtin.coverage.covering
+import redraft.builtin.deciding  # noqa: F401
 import redraft.builtin.facts.aligning
 import redraft.builtin.facts.chunkmarks
 import redraft.builtin.facts.growing

@@ -2,41 +2,29 @@
 
 from __future__ import annotations
 
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
+from typing import Any
+
+from langgraph.graph import START, StateGraph
 
 from redraft.errors import IncompleteError
-from redraft.graphs.context import DraftingContext
-from redraft.graphs.state import DraftingInput, DraftingOutput
+from redraft.graphs.job import Job
+from redraft.graphs.state import State, Update
+from redraft.graphs.working import Shop, node
 
 
-class DirectState(TypedDict):
-    """Ids only."""
-
-    run: str
-    draft: str
-
-
-async def summarize(state: DirectState, runtime: Runtime[DraftingContext]) -> dict[str, str]:
+async def summarize(state: State, job: Job) -> Update:  # noqa: ARG001  (a node is called by the names of its parameters)
     """Ask once for a summary of everything."""
-    context = runtime.context
-    written = await context.writer.summarize_whole(context.document.text, context.plan.words, "document")
+    written = await job.writer.summarize_whole(job.document.text, job.plan.words, "document")
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
-    context.piece(written, 0, 0, (0, len(context.chunks) - 1), context.plan.words)
-    return {"draft": context.keep(written.text, "direct", (written.flaw,) if written.flaw else ())}
+    await job.piece(written, 0, 0, (0, len(job.chunks) - 1), job.plan.words)
+    draft = await job.keep(written.text, "direct", (written.flaw,) if written.flaw else ())
+    return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph() -> StateGraph[DirectState, DraftingContext, DraftingInput, DraftingOutput]:
-    """The uncompiled graph; compile it with a checkpointer of your choice."""
-    graph = StateGraph(
-        DirectState,
-        context_schema=DraftingContext,
-        input_schema=DraftingInput,
-        output_schema=DraftingOutput,
-    )
-    graph.add_node(summarize)
+def direct_graph(shop: Shop | None = None) -> StateGraph[State, Any, State, State]:
+    """The uncompiled graph; its nodes work for a run that has begun."""
+    graph = StateGraph(State)
+    graph.add_node("summarize", node(summarize, shop))
     graph.add_edge(START, "summarize")
-    graph.add_edge("summarize", END)
     return graph

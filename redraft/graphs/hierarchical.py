@@ -2,47 +2,39 @@
 
 from __future__ import annotations
 
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
+from typing import Any
 
-from redraft.graphs.context import DraftingContext
-from redraft.graphs.state import DraftingInput, DraftingOutput
+from langgraph.graph import START, StateGraph
+
+from redraft.graphs.job import Job
+from redraft.graphs.state import State, Update
 from redraft.graphs.tree import SummaryTree
+from redraft.graphs.working import Shop, node
 
 
-class HierarchicalState(TypedDict):
-    """Ids and small values; the texts are in the store."""
+class TreeState(State, total=False):
+    """The text at the top of the tree, by its id."""
 
-    run: str
     text: str
-    draft: str
 
 
-async def build_tree(state: HierarchicalState, runtime: Runtime[DraftingContext]) -> dict[str, str]:
+async def build_tree(state: TreeState, job: Job) -> Update:  # noqa: ARG001
     """Summarize the chunks and merge the summaries, every level at once."""
-    top = await SummaryTree(runtime.context).build()
-    return {"text": runtime.context.store.documents.add_text(top.text)}
+    tree = SummaryTree(job)
+    top = await tree.build()
+    return {"text": await job.keep_text(top.text), "pieces": tree.pieces}
 
 
-async def keep_draft(state: HierarchicalState, runtime: Runtime[DraftingContext]) -> dict[str, str]:
+async def keep_draft(state: TreeState, job: Job) -> Update:
     """Make the top of the tree the run's draft."""
-    context = runtime.context
-    draft = context.keep(context.store.documents.text(state["text"]), "hierarchical")
-    return {"draft": draft}
+    return {"draft": await job.keep(await job.text(state["text"]), "hierarchical")}
 
 
-def hierarchical_graph() -> StateGraph[HierarchicalState, DraftingContext, DraftingInput, DraftingOutput]:
-    """The uncompiled graph; compile it with a checkpointer of your choice."""
-    graph = StateGraph(
-        HierarchicalState,
-        context_schema=DraftingContext,
-        input_schema=DraftingInput,
-        output_schema=DraftingOutput,
-    )
-    graph.add_node(build_tree)
-    graph.add_node(keep_draft)
+def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, TreeState]:
+    """The uncompiled graph; its nodes work for a run that has begun."""
+    graph = StateGraph(TreeState)
+    graph.add_node("build_tree", node(build_tree, shop))
+    graph.add_node("keep_draft", node(keep_draft, shop))
     graph.add_edge(START, "build_tree")
     graph.add_edge("build_tree", "keep_draft")
-    graph.add_edge("keep_draft", END)
     return graph

@@ -2,115 +2,97 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
-from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
-from typing_extensions import TypedDict
+from langgraph.graph import START, StateGraph
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
-from redraft.graphs.context import DraftingContext
+from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, running_target
-from redraft.graphs.state import DraftingInput, DraftingOutput
+from redraft.graphs.state import State, Update
+from redraft.graphs.working import Shop, node
 from redraft.text.words import count_words
 
 
-class IncrementalState(TypedDict):
-    """Ids and small values; the texts are in the store. `read` counts the chunks that have been taken in."""
+class RunningState(State, total=False):
+    """The running summary, by the id of its text, and how far it has come."""
 
-    run: str
     read: int
+    """How many chunks have been taken in."""
     text: str
-    words: int
-    draft: str
+    next_step: Literal["read_chunk", "compress", "tidy"]
 
 
-async def start(state: IncrementalState) -> dict[str, int | str]:
+async def start(state: RunningState, job: Job) -> Update:  # noqa: ARG001
     """Begin with nothing read."""
-    return {"read": 0, "text": "", "words": 0}
+    return {"read": 0, "text": "", "next_step": "read_chunk"}
 
 
-async def read_chunk(state: IncrementalState, runtime: Runtime[DraftingContext]) -> dict[str, int | str]:
+async def read_chunk(state: RunningState, job: Job) -> Update:
     """Take the next chunk into the running summary. A chunk that the model declines is left out, and named."""
-    context = runtime.context
-    index, count = state["read"], len(context.chunks)
-    excerpt = context.excerpt(context.chunks[index])
-    passed: dict[str, int | str] = {"read": index + 1}
+    index, count = state["read"], len(job.chunks)
+    excerpt = job.excerpt(job.chunks[index])
+    passed: Update = {"read": index + 1, "next_step": _onward(index + 1, job)}
     if not count_words(excerpt):
         return passed
-    target = running_target(context.plan.words, index, count)
-    room = int(context.plan.words * OVERFLOW)
+    target = running_target(job.plan.words, index, count)
+    room = int(job.plan.words * OVERFLOW)
     place = f"chunk {index + 1}/{count}"
     try:
         if state["text"]:
-            summary = context.store.documents.text(state["text"])
-            written = await context.writer.update(excerpt, summary, target, room, place)
+            summary = await job.text(state["text"])
+            written = await job.writer.update(excerpt, summary, target, room, place)
         else:
-            written = await context.writer.begin(excerpt, target, room, place)
+            written = await job.writer.begin(excerpt, target, room, place)
         if not written.text:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:
-        context.gap(index, error)
+        await job.gap(index, error)
         return passed
-    context.close_gap(index)
-    piece = context.piece(written, 0, index, (0, index), target)
-    return {**passed, "text": context.store.documents.add_text(piece.text), "words": piece.words}
+    await job.close_gap(index)
+    piece = await job.piece(written, 0, index, (0, index), target)
+    too_long = {"next_step": "compress"} if piece.words > job.plan.words else {}
+    return {**passed, **too_long, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
 
 
-async def compress(state: IncrementalState, runtime: Runtime[DraftingContext]) -> dict[str, int | str]:
-    """Bring a running summary that has outgrown the limit back to its target."""
-    context = runtime.context
-    index, count = state["read"] - 1, len(context.chunks)
-    target = running_target(context.plan.words, index, count)
-    summary = context.store.documents.text(state["text"])
+async def compress(state: RunningState, job: Job) -> Update:
+    """Bring a running summary that has outgrown the limit back to its target, before anything else is taken in."""
+    index, count = state["read"] - 1, len(job.chunks)
+    target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
-    written = await context.writer.compress(summary, target, context.plan.words, place)
-    piece = context.piece(written, 0, index, (0, index), target)
-    return {"text": context.store.documents.add_text(piece.text), "words": piece.words}
+    written = await job.writer.compress(await job.text(state["text"]), target, job.plan.words, place)
+    piece = await job.piece(written, 0, index, (0, index), target)
+    return {"text": await job.keep_text(piece.text), "next_step": _onward(state["read"], job)}
 
 
-async def tidy(state: IncrementalState, runtime: Runtime[DraftingContext]) -> dict[str, int | str]:
+async def tidy(state: RunningState, job: Job) -> Update:
     """Remove the traces of the process, and keep the result as the run's draft."""
-    context = runtime.context
     if not state["text"]:
-        raise IncompleteError(
-            f"none of the {len(context.chunks)} chunks could be summarized", hint="try another --model"
-        )
-    written = await context.writer.tidy(context.store.documents.text(state["text"]), "tidy")
-    notes = (written.flaw,) if written.flaw else ()
-    return {"draft": context.keep(written.text, "incremental", notes)}
+        raise IncompleteError(f"none of the {len(job.chunks)} chunks could be summarized", hint="try another --model")
+    written = await job.writer.tidy(await job.text(state["text"]), "tidy")
+    return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else ())}
 
 
-def after_reading(
-    state: IncrementalState, runtime: Runtime[DraftingContext]
-) -> Literal["compress", "read_chunk", "tidy"]:
-    """Compress what is too long before anything else is taken in."""
-    if state["words"] > runtime.context.plan.words:
-        return "compress"
-    return after_compressing(state, runtime)
-
-
-def after_compressing(state: IncrementalState, runtime: Runtime[DraftingContext]) -> Literal["read_chunk", "tidy"]:
+def _onward(read: int, job: Job) -> str:
     """Read on until nothing is left."""
-    return "read_chunk" if state["read"] < len(runtime.context.chunks) else "tidy"
+    return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def incremental_graph() -> StateGraph[IncrementalState, DraftingContext, DraftingInput, DraftingOutput]:
-    """The uncompiled graph; compile it with a checkpointer of your choice."""
-    graph = StateGraph(
-        IncrementalState,
-        context_schema=DraftingContext,
-        input_schema=DraftingInput,
-        output_schema=DraftingOutput,
-    )
-    graph.add_node(start)
-    graph.add_node(read_chunk)
-    graph.add_node(compress)
-    graph.add_node(tidy)
+def onward(state: RunningState) -> Literal["read_chunk", "compress", "tidy"]:
+    """The step that the one before has decided on."""
+    return state["next_step"]
+
+
+def incremental_graph(shop: Shop | None = None) -> StateGraph[RunningState, Any, RunningState, RunningState]:
+    """The uncompiled graph; its nodes work for a run that has begun."""
+    graph = StateGraph(RunningState)
+    graph.add_node("start", node(start, shop))
+    graph.add_node("read_chunk", node(read_chunk, shop))
+    graph.add_node("compress", node(compress, shop))
+    graph.add_node("tidy", node(tidy, shop))
     graph.add_edge(START, "start")
     graph.add_edge("start", "read_chunk")
-    graph.add_conditional_edges("read_chunk", after_reading)
-    graph.add_conditional_edges("compress", after_compressing)
-    graph.add_edge("tidy", END)
+    graph.add_conditional_edges("read_chunk", onward)
+    graph.add_conditional_edges("compress", onward, ["read_chunk", "tidy"])
     return graph

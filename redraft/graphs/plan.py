@@ -65,38 +65,42 @@ class Plan:
 
 
 class Planner:
-    """Plans one document under one set of settings."""
+    """Plans one document under one set of settings: a method for each of redraft's strategies."""
 
-    def __init__(self, document: Document, chunks: Sequence[Chunk], settings: Settings, tokenizer: Tokenizer) -> None:
+    def __init__(
+        self,
+        document: Document,
+        chunks: Sequence[Chunk],
+        settings: Settings,
+        tokenizer: Tokenizer,
+        book: PromptBook,
+    ) -> None:
         assert settings.words is not None
-        self._settings = settings
-        self._tokenizer = tokenizer
-        self._chunks = chunks
-        self._words = settings.words
-        self._tokens = sum(chunk.tokens for chunk in chunks)
+        self.settings = settings
+        self.words = settings.words
+        """The limit of the summary."""
+        self.chunks = chunks
+        self.tokens = sum(chunk.tokens for chunk in chunks)
+        """Of the document."""
         words = [count_words(document.text[chunk.span.start : chunk.span.end]) for chunk in chunks]
         self._document_words = sum(words)
         # The paper's ratio, unless the document's language needs more tokens for a word. A chunk of blank lines says
         # nothing about that, hence the median.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
+        self._overheads = _Overheads(book, tokenizer, settings.query)
 
-    def plan(self, book: PromptBook) -> Plan:
-        """The plan, or a `PlanError` that says what would have to change."""
-        self._overheads = _Overheads(book, self._tokenizer, self._settings.query)
-        if self._settings.strategy == "given":
-            return self._made((), 0, 0, 0)
-        if self._settings.strategy == "hierarchical":
-            return self._hierarchical()
-        if self._settings.strategy == "incremental":
-            return self._incremental()
-        return self._direct()
+    def nothing(self) -> Plan:
+        """The plan of a run that drafts nothing, because the draft is given."""
+        return self.made((), 0, 0, 0)
 
-    def _reply(self, words: int) -> int:
+    def reply(self, words: int) -> int:
+        """The tokens of a reply of so many words."""
         return max(16, int(words * self._tokens_per_word) + 1)
 
-    def _fits(self, needed: int, what: str) -> None:
-        window = self._settings.context_tokens
+    def fits(self, needed: int, what: str) -> None:
+        """Refuse what the window has no room for."""
+        window = self.settings.context_tokens
         if needed > window:
             raise PlanError(
                 f"{what} needs {needed:,} tokens, more than the window of {window:,}",
@@ -104,13 +108,14 @@ class Planner:
                 " --chunk-tokens or --words, or another --strategy",
             )
 
-    def _made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
+    def made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
+        """A plan of so many calls, and so many tokens of prompts and replies."""
         return Plan(
-            strategy=self._settings.strategy,
-            document_tokens=self._tokens,
+            strategy=self.settings.strategy,
+            document_tokens=self.tokens,
             document_words=self._document_words,
-            chunks=len(self._chunks),
-            words=self._words,
+            chunks=len(self.chunks),
+            words=self.words,
             tokens_per_word=self._tokens_per_word,
             levels=levels,
             label_tokens=self._overheads.label,
@@ -119,44 +124,47 @@ class Planner:
             completion_tokens=completion,
         )
 
-    def _direct(self) -> Plan:
-        reply = self._reply(self._words)
-        prompt = self._tokens + self._overheads.of(drafting.SUMMARIZE_WHOLE)
-        self._fits(prompt + reply + MARGIN, "the whole document in one prompt")
-        return self._made((Level(self._words, reply, self._tokens, 1),), 1, prompt, reply)
+    def direct(self) -> Plan:
+        """The plan of one prompt."""
+        reply = self.reply(self.words)
+        prompt = self.tokens + self._overheads.of(drafting.SUMMARIZE_WHOLE)
+        self.fits(prompt + reply + MARGIN, "the whole document in one prompt")
+        return self.made((Level(self.words, reply, self.tokens, 1),), 1, prompt, reply)
 
-    def _incremental(self) -> Plan:
-        room = self._reply(int(self._words * OVERFLOW))
+    def incremental(self) -> Plan:
+        """The plan of a running summary."""
+        room = self.reply(int(self.words * OVERFLOW))
         update = self._overheads.of(drafting.UPDATE)
-        largest = max(chunk.tokens for chunk in self._chunks)
-        self._fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
-        count = len(self._chunks)
-        targets = [self._reply(running_target(self._words, index, count)) for index in range(count)]
-        prompt = self._tokens + count * update + sum(targets[:-1]) + self._overheads.of(drafting.TIDY) + targets[-1]
-        return self._made((Level(self._words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
+        largest = max(chunk.tokens for chunk in self.chunks)
+        self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
+        count = len(self.chunks)
+        targets = [self.reply(running_target(self.words, index, count)) for index in range(count)]
+        prompt = self.tokens + count * update + sum(targets[:-1]) + self._overheads.of(drafting.TIDY) + targets[-1]
+        return self.made((Level(self.words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
 
-    def _hierarchical(self) -> Plan:
+    def hierarchical(self) -> Plan:
+        """The plan of a tree."""
         levels = self._lowest_tree(whole_limit=True) or self._lowest_tree(whole_limit=False)
         if levels is None:
             raise PlanError(
-                f"{len(self._chunks):,} summaries cannot be merged into one of {self._words} words in a window of"
-                f" {self._settings.context_tokens:,} tokens: too few fit into one prompt",
+                f"{len(self.chunks):,} summaries cannot be merged into one of {self.words} words in a window of"
+                f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
-        largest = max(chunk.tokens for chunk in self._chunks)
+        largest = max(chunk.tokens for chunk in self.chunks)
         chunk_overhead = self._overheads.of(drafting.SUMMARIZE_CHUNK)
-        self._fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
+        self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
         calls = sum(level.pieces for level in levels)
-        prompt = self._tokens + len(self._chunks) * chunk_overhead
+        prompt = self.tokens + len(self.chunks) * chunk_overhead
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
         completion = sum(level.pieces * level.reply_tokens for level in levels)
-        return self._made(levels, calls, prompt, completion)
+        return self.made(levels, calls, prompt, completion)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
-        for height in range(0 if len(self._chunks) == 1 else 1, MAX_LEVELS):
+        for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):
             if levels := self._levels(height, whole_limit):
                 return levels
         return None
@@ -167,18 +175,18 @@ class Planner:
         A level that comes to one merge is the top, however low it lies. It has the whole limit where the window has
         room for that; without `whole_limit`, what there is room for will do, down to the limit of the level below.
         """
-        pieces = len(self._chunks)
+        pieces = len(self.chunks)
         levels: list[Level] = []
         for at in range(height + 1):
-            words = max(_MIN_LEVEL_WORDS, round(self._words * LEVEL_RATIO ** (height - at)))
-            level = self._level(min(words, self._words), pieces)
+            words = max(_MIN_LEVEL_WORDS, round(self.words * LEVEL_RATIO ** (height - at)))
+            level = self._level(min(words, self.words), pieces)
             if at > 0:
                 size = levels[-1].reply_tokens + self._overheads.label
                 below, pieces = pieces, self._merged(pieces, size, level.reply_tokens, level.room)
                 if pieces == 1:
                     room = int((level.room + level.reply_tokens - below * size) / self._tokens_per_word) - 1
-                    enough = room >= self._words or (not whole_limit and at >= height - 1)
-                    top = self._level(min(self._words, max(room, level.words)), 1)
+                    enough = room >= self.words or (not whole_limit and at >= height - 1)
+                    top = self._level(min(self.words, max(room, level.words)), 1)
                     return (*levels, top) if enough else None
             if pieces == 0:
                 return None
@@ -186,8 +194,8 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        reply = self._reply(words)
-        return Level(words, reply, self._settings.context_tokens - self._overheads.merge - reply - MARGIN, pieces)
+        reply = self.reply(words)
+        return Level(words, reply, self.settings.context_tokens - self._overheads.merge - reply - MARGIN, pieces)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
         """How many merges so many summaries of this size come to; 0 when two do not fit into one."""

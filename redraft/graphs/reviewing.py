@@ -1,41 +1,130 @@
-"""A person's part in the refinement: what is asked before a revision, and what the answer changes."""
+"""A person's part in the refinement: what is asked before a revision, what may be answered, and what that changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
-from redraft.domain import Evaluation, Finding
+from redraft.domain import REVIEW, Draft, Evaluation, Finding
+from redraft.text.cleaning import clean, one_line
 
-REVIEW = "review"
-"""The name under which a person's own requests stand beside the findings of the metrics."""
+Id = TypeVar("Id", int, str)
+_LONGEST_ANSWER = 2_000_000
 
 
-class ReviewRequest(TypedDict):
+class AskedFinding(TypedDict):
+    """A finding as a person reads it. `number` is what an answer may call it by."""
+
+    number: int
+    id: str
+    metric: str
+    kind: str
+    sentence: str
+    question: str
+    found: str
+    expected: str
+    evidence: str
+    span: list[int] | None
+    explanation: str
+
+
+class ReviewQuestion(TypedDict):
     """What a person is asked about: the next round, the draft to be revised, and the findings to be mended."""
 
+    run: str
     round: int
     draft: str
-    findings: list[str]
+    text: str
+    words: int
+    scores: dict[str, float | None]
+    goals: dict[str, float]
+    findings: list[AskedFinding]
+    problem: str
+    """What was wrong with the last answer; empty where there was none."""
 
 
-class ReviewAnswer(TypedDict, total=False):
+class ReviewAnswer(BaseModel):
     """What the person says. All of it may be left out, which lets the revision go ahead as planned."""
 
-    drop: list[str]
-    """Findings that are not to be mended."""
-    add: list[str]
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    drop: list[int | str] = Field(default=[], max_length=1000)
+    """Findings that are not to be mended, by number or id."""
+    add: list[str] = Field(default=[], max_length=100)
     """Requests in the person's own words."""
-    edited: str
-    """The id of the text of a draft that the person has edited, to be judged instead of a revision."""
-    stop: bool
+    edited: str | None = Field(default=None, max_length=_LONGEST_ANSWER)
+    """The text of a draft that the person has edited, to be judged instead of a revision."""
+    stop: bool = False
     """Leave it at the best draft."""
+    go: bool = True
+    """Go on; an answer has to say something, and this is what to say where there is nothing else."""
+
+
+def question(
+    draft: Draft,
+    number: int,
+    scores: Mapping[str, float | None],
+    goals: Mapping[str, float],
+    findings: Sequence[Finding],
+) -> ReviewQuestion:
+    """The question about a draft that is about to be revised."""
+    return {
+        "run": draft.run,
+        "round": number,
+        "draft": draft.id,
+        "text": draft.text,
+        "words": draft.words,
+        "scores": dict(scores),
+        "goals": dict(goals),
+        "findings": [_asked(at, finding) for at, finding in enumerate(findings, 1)],
+        "problem": "",
+    }
+
+
+def _asked(number: int, finding: Finding) -> AskedFinding:
+    evidence = finding.evidence
+    return {
+        "number": number,
+        "id": finding.id,
+        "metric": finding.metric,
+        "kind": finding.kind,
+        "sentence": finding.sentence,
+        "question": finding.question,
+        "found": finding.found,
+        "expected": finding.expected,
+        "evidence": evidence.text if evidence else "",
+        "span": list(evidence.span) if evidence and evidence.span else None,
+        "explanation": finding.explanation,
+    }
+
+
+def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
+    """The answer with the findings it names by their ids, or what is wrong with it, in a sentence."""
+    try:
+        answer = ReviewAnswer.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
+        return f"{where + ': ' if where else ''}{first['msg']}; {wanted}"
+    ids = {key: one["id"] for one in asked["findings"] for key in (one["number"], one["id"])}
+    if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
+        there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"
+        return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"
+    edited = None if answer.edited is None else clean(answer.edited).strip()
+    if edited is not None and not edited:
+        return "edited: an empty draft is none; leave it out, or give the text"
+    if any(not text.strip() for text in answer.add):
+        return "add: a request without words; leave it out, or write what is to be changed"
+    return answer.model_copy(update={"drop": list(dict.fromkeys(ids[one] for one in answer.drop)), "edited": edited})
 
 
 def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
     """A person's requests in the form of findings."""
-    return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts if text.strip())
+    return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts)
 
 
 def reviewed(earlier: Evaluation | None, added: Sequence[Finding]) -> Evaluation:

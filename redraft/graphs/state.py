@@ -1,17 +1,122 @@
-"""What goes into every drafting graph, and what comes out."""
+"""What the graphs are given, what they know while they run, and what they leave: ids and small values, never a text."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
 from typing_extensions import TypedDict
 
+Update = dict[str, Any]
+"""What a node changes of the state."""
 
-class DraftingInput(TypedDict):
-    """The run to work on; everything else is in the store and in the runtime context."""
 
+Scope = Literal["summarize", "evaluate", "refine"]
+"""What a graph does with a draft: leave it at that, judge it, or judge and refine it."""
+
+
+class Verdict(TypedDict):
+    """What one metric says of a draft, in short; the findings by their kind."""
+
+    outcome: str
+    score: float | None
+    judged: int
+    unjudged: int
+    findings: dict[str, int]
+
+
+def merged(known: Mapping[str, Verdict] | None, new: Mapping[str, Verdict] | None) -> dict[str, Verdict]:
+    """The verdicts of metrics that judge side by side; None clears them for the next draft."""
+    return {} if new is None else {**(known or {}), **new}
+
+
+class Options(TypedDict, total=False):
+    """What one run may have otherwise than its workshop: fields of `Settings`, `Judging` and `Refinement` by name."""
+
+    words: int
+    query: str
+    strategy: str
+    chunk_tokens: int
+    context_tokens: int
+    temperature: float
+    prompts: str
+    sample: int
+    metrics: list[str]
+    repeat: int
+    questions: int
+    claims: int
+    batch: int
+    top_k: int
+    similarity: str
+    threshold: float
+    embeddings: str
+    pack: str
+    keyfacts: str
+    perspective: str
+    goals: dict[str, float]
+    policy: str
+    rounds: int
+    tolerance: float
+    review: bool
+
+
+class Task(Options, total=False):
+    """What a graph is started with: a document, or a run that is recorded already."""
+
+    source: str
+    """The path of a document, or the id of one that is in the store."""
+    summary: str
+    """Where a summary is judged or refined: its path, or the id of its text in the store."""
     run: str
 
 
-class DraftingOutput(TypedDict):
-    """The id of the draft that was made."""
+class State(Task, total=False):
+    """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
 
     draft: str
+    """The draft that was made last."""
+    pieces: dict[str, int]
+    """How many partial summaries there are, by level."""
+    round: int
+    first: str
+    best: str
+    due: list[str]
+    """The metrics that are to judge it, and have not."""
+    judged: Annotated[dict[str, Verdict], merged]
+    """What the metrics say of the latest draft."""
+    scores: dict[str, float | None]
+    """The scores of the best draft."""
+    aims: list[str]
+    findings: list[str]
+    """What the next revision is to mend, or the last one was."""
+    why: str
+    """Why these, where a model has decided."""
+    instruction: str
+    """What it tells the reviser."""
+    tried: list[str]
+    """The findings on the best draft that refused revisions were to mend."""
+    dropped: list[str]
+    """The findings that a person does not want mended."""
+    refused: int
+    """How many revisions in a row have been refused."""
+    by_hand: bool
+    """Whether a person has made the latest draft."""
+    accepted: bool
+    reason: str
+    """Whether the latest draft was taken, and why."""
+    next: str
+    """What comes next, once that has been decided."""
+    stop: str
+    """Why it has ended; empty while it goes on."""
+
+
+class Outcome(TypedDict, total=False):
+    """What a graph leaves. The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`."""
+
+    run: str
+    best: str
+    round: int
+    pieces: dict[str, int]
+    judged: dict[str, Verdict]
+    scores: dict[str, float | None]
+    stop: str

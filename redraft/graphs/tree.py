@@ -17,10 +17,11 @@ from typing import Any
 from redraft.agents.pen import MIN_WORDS
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
-from redraft.graphs.context import DraftingContext
+from redraft.graphs.job import Job
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.settings import LEVEL_RATIO
+from redraft.store.threads import off_loop
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
@@ -41,16 +42,18 @@ _Stream = asyncio.Queue[Piece | _Signal]
 class SummaryTree:
     """One run's tree. `build` returns the piece at its top."""
 
-    def __init__(self, context: DraftingContext) -> None:
-        self._context = context
+    def __init__(self, job: Job) -> None:
+        self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
-        self._gate = MergeGate(context.concurrency)
-        self._totals: dict[int, int] = {-1: context.plan.document_words}
+        self._gate = MergeGate(job.concurrency)
+        self._totals: dict[int, int] = {-1: job.plan.document_words}
+        self.pieces: dict[str, int] = {}
+        """How many summaries there are, by level."""
 
     async def build(self) -> Piece:
         """Summarize all chunks and merge until one summary is left."""
-        self._context.store.runs.drop_merges(self._context.run)
+        await off_loop(self._job.store.runs.drop_merges, self._job.run.id)
         try:
             leaves: _Stream = asyncio.Queue()
             self._spawn(self._leaves(leaves))
@@ -81,10 +84,10 @@ class SummaryTree:
 
         A chunk that fails does not stop the others: what they cost is not lost, and they are not asked for again.
         """
-        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._context.chunks]
+        tasks = [asyncio.create_task(self._leaf_in_turn(chunk)) for chunk in self._job.chunks]
         try:
             await self._hand_on(tasks, out)
-            self._require_some()
+            await self._require_some()
             self._require_shorter(0)
             await out.put(_Signal.END)
         except RedraftError:
@@ -103,11 +106,11 @@ class SummaryTree:
                 self._totals[0] = self._totals.get(0, 0) + piece.words
                 await out.put(piece)
 
-    def _require_some(self) -> None:
+    async def _require_some(self) -> None:
         if 0 not in self._totals:
-            reasons = {gap.reason for gap in self._context.store.runs.gaps(self._context.run)}
+            reasons = {gap.reason for gap in await off_loop(self._job.store.runs.gaps, self._job.run.id)}
             raise IncompleteError(
-                f"none of the {len(self._context.chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
+                f"none of the {len(self._job.chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
                 hint="try another --model, or --prompts simple for a weak one",
             )
 
@@ -119,23 +122,24 @@ class SummaryTree:
             self._gate.leave()
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
-        context = self._context
-        excerpt = context.excerpt(chunk)
+        job = self._job
+        excerpt = job.excerpt(chunk)
         words = count_words(excerpt)
         if not words:
             # Scene breaks and blank pages: nothing to say, nothing to ask.
             return None
-        limit = min(context.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
-        place = f"chunk {chunk.index + 1}/{len(context.chunks)}"
+        limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
+        place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await context.writer.summarize_chunk(excerpt, limit, place)
+            written = await job.writer.summarize_chunk(excerpt, limit, place)
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
-            context.gap(chunk.index, error)
+            await job.gap(chunk.index, error)
             return None
-        context.close_gap(chunk.index)
-        return context.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
+        await job.close_gap(chunk.index)
+        self._count(0)
+        return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
 
     async def _gather(self, level: int, below: _Stream) -> None:
         """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
@@ -153,7 +157,7 @@ class SummaryTree:
 
         try:
             while isinstance(piece := await below.get(), Piece):
-                room = limits.room - self._context_tokens(merged[-1] if merged else None, limits)
+                room = limits.room - self._job_tokens(merged[-1] if merged else None, limits)
                 if level == 1:
                     self._foresee(piece, [*group, piece], room)
                 if group and self._size([*group, piece]) > room:
@@ -175,14 +179,14 @@ class SummaryTree:
         """Tell the gate when the current group is likely to be full, if summaries go on to be as long as they are."""
         size = self._size(group)
         more = max(0, room - size) * len(group) // max(1, size) + 1
-        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._context.chunks)))
+        self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
 
     async def _finish(self, level: int, group: list[Piece], limits: Level) -> None:
         """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it."""
         if len(group) == 1:
             self._top.set_result(group[0])
             return
-        plan = self._context.plan
+        plan = self._job.plan
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         top = await self._merge(level, 0, group, None, words)
@@ -190,20 +194,24 @@ class SummaryTree:
         self._top.set_result(top)
 
     async def _merge(self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int) -> Piece:
-        context = self._context
+        job = self._job
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():
-            written = await context.writer.merge([piece.text for piece in group], before, limit, place)
+            written = await job.writer.merge([piece.text for piece in group], before, limit, place)
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
             )
-        piece = context.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
+        piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
         self._totals[level] = self._totals.get(level, 0) + piece.words
+        self._count(level)
         return piece
+
+    def _count(self, level: int) -> None:
+        self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1
 
     def _limits(self, level: int) -> Level:
         """The plan's limits; a level beyond the plan, which over-long replies can make necessary, has the top's."""
@@ -211,11 +219,11 @@ class SummaryTree:
             raise NotShrinkingError(
                 "the summaries do not get fewer", hint="use a larger --context-tokens, or a model that keeps to limits"
             )
-        levels = self._context.plan.levels
+        levels = self._job.plan.levels
         return levels[min(level, len(levels) - 1)]
 
     def _size(self, pieces: Sequence[Piece]) -> int:
-        return sum(piece.tokens + self._context.plan.label_tokens for piece in pieces)
+        return sum(piece.tokens + self._job.plan.label_tokens for piece in pieces)
 
     def _context_tokens(self, previous: Piece | None, limits: Level) -> int:
         return 0 if previous is None else min(previous.tokens, int(limits.room * CONTEXT_SHARE))
@@ -226,7 +234,7 @@ class SummaryTree:
         if previous.tokens <= room:
             return previous.text
         ends = [0, *(span.end for span in sentences(previous.text))]
-        while self._context.tokenizer.count(previous.text[: ends[-1]]) > room:
+        while self._job.tokenizer.count(previous.text[: ends[-1]]) > room:
             ends.pop()
         return previous.text[: ends[-1]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from redraft.prompts import coherence, drafting, factual, judging, revising
+from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.contract import Prompt
 
 JUDGING: tuple[Prompt[Any, Any], ...] = (
@@ -45,6 +45,7 @@ _ALL: tuple[Prompt[Any, Any], ...] = (
     coherence.FIND_CONFUSION,
     coherence.PREFER_SUMMARY,
     revising.REVISE,
+    deciding.DECIDE,
 )
 
 PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _ALL}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from redraft.prompts.contract import (
     Context,
     Excerpt,
@@ -83,11 +81,3 @@ UPDATE = Prompt("update", UpdateGiven, str, "incremental: work the next chunk in
 COMPRESS = Prompt("compress", CompressGiven, str, "incremental: shorten a summary that has grown too long", 1.0)
 TIDY = Prompt("tidy", TidyGiven, str, "incremental: remove traces of the process and of non-narrative matter")
 SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeGiven, str, "direct: summarize the whole document at once")
-
-STRATEGIES: dict[str, tuple[Prompt[Any, str], ...]] = {
-    "hierarchical": (SUMMARIZE_CHUNK, MERGE, MERGE_ONWARD),
-    "incremental": (BEGIN, UPDATE, COMPRESS, TIDY),
-    "direct": (SUMMARIZE_WHOLE,),
-    "given": (),
-}
-"""Which prompts each strategy uses."""

@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from redraft.domain import Document
+from redraft.domain import GIVEN, OTHER
 from redraft.errors import UsageError
-from redraft.events import Observer, unobserved
-from redraft.history.results import Result
-from redraft.models.base import Model
-from redraft.models.prices import PriceTable
-from redraft.runs.drafting import Means
-from redraft.runs.preparing import Order
-from redraft.settings import Judging, Limits, Settings
-from redraft.store.store import Store
+from redraft.evaluators.base import Case, statements_of
+from redraft.evaluators.preference import prefer, same
+from redraft.evaluators.statistics import Statistics
+from redraft.events import StageStarted
+from redraft.runs.floor import Floor
+from redraft.store.runs import Run
+from redraft.store.threads import off_loop
 from redraft.text.words import count_words
-
-
-async def compare(
-    source: str | Document,
-    first: str,
-    second: str,
-    settings: Settings | None = None,
-    *,
-    store: Store,
-    judging: Judging | None = None,
-    limits: Limits | None = None,
-    prices: PriceTable | None = None,
-    model: Model | None = None,
-    judges: Sequence[Model] = (),
-    observer: Observer = unobserved,
-) -> Result:
-    """Ask which of two summaries of a document is better, in both orders; `compared` reads the answer."""
-    check_summaries(first, second)
-    means = Means(store, limits, prices, model, judges, None, observer)
-    settings = (settings or Settings()).model_copy(update={"strategy": "given"})
-    judging = (judging or Judging()).model_copy(update={"metrics": (), "build": "preference"})
-    order = Order(means.judging(judging, None, settings), given=first, other=second)
-    return await means.begin(source, settings, order)
 
 
 def check_summaries(first: str, second: str) -> None:
@@ -45,3 +19,23 @@ def check_summaries(first: str, second: str) -> None:
     for name, text in (("A", first), ("B", second)):
         if not count_words(text):
             raise UsageError("there is not one word in it", place=f"summary {name}")
+
+
+async def compare(floor: Floor, run: Run) -> None:
+    """Which of the two summaries is better, kept with the first. Of one text twice nobody need be asked."""
+    assert run.judging is not None
+    store = floor.store
+    made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
+    first, second = made[GIVEN], made[OTHER]
+    async with floor.working(run.id) as foreman:
+        for draft in (first, second):
+            case = Case(statements_of(draft.text), (), foreman.desk(), text=draft.text)
+            await off_loop(store.judgments.keep, draft.id, await Statistics().evaluate(case))
+        preferred = same()
+        if first.text.strip() != second.text.strip():
+            referees = foreman.referees(run.judging)
+            floor.observe(StageStarted("preference", 2 * len(referees)))
+            document, tokens = foreman.prepared.document, foreman.prepared.plan.document_tokens
+            preferred = await prefer(referees, document, tokens, first.text, second.text)
+        await off_loop(store.judgments.keep, first.id, preferred)
+    await floor.finish(run.id, first.id, "complete")

@@ -1,0 +1,61 @@
+"""The graphs that applications embed, and what it takes to write one: `redraft.graphs.summarizer("hierarchical")`.
+
+Names are loaded when they are first used, because LangGraph takes a second to import.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redraft.graphs.job import Job
+    from redraft.graphs.plan import Plan, Planner
+    from redraft.graphs.state import Options, Outcome, State, Task, Update, Verdict
+    from redraft.graphs.strategies import Strategy
+    from redraft.graphs.assembly import draft, judge, refine, summarizer
+    from redraft.graphs.working import Shop, node
+
+_HOMES = {
+    "Job": "job",
+    "Options": "state",
+    "Outcome": "state",
+    "Plan": "plan",
+    "Planner": "plan",
+    "Shop": "working",
+    "State": "state",
+    "Strategy": "strategies",
+    "Task": "state",
+    "Update": "state",
+    "Verdict": "state",
+    "draft": "assembly",
+    "judge": "assembly",
+    "node": "working",
+    "refine": "assembly",
+    "summarizer": "assembly",
+}
+
+__all__ = [
+    "Job",
+    "Options",
+    "Outcome",
+    "Plan",
+    "Planner",
+    "Shop",
+    "State",
+    "Strategy",
+    "Task",
+    "Update",
+    "Verdict",
+    "draft",
+    "judge",
+    "node",
+    "refine",
+    "summarizer",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'redraft.graphs' has no attribute {name!r}")
+    return getattr(import_module(f"redraft.graphs.{_HOMES[name]}"), name)

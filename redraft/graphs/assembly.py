@@ -1,0 +1,100 @@
+"""The graphs that redraft offers: one that does it all, and its parts, each of which stands alone as well.
+
+All of them begin by opening a run and end by closing it, so that whoever drives them has a ledger, a budget, a cache and
+an end. They are handed back uncompiled: compile them with a checkpointer of your own, or add them to another graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.runtime import Runtime
+
+from redraft.events import streamed
+from redraft.graphs.judging import add_judging
+from redraft.graphs.refinement import add_refinement
+from redraft.graphs.state import Outcome, Scope, State, Task, Update
+from redraft.graphs.strategies import strategy_named
+from redraft.graphs.working import Node, Shop, shop_of
+
+Graph = StateGraph[State, Any, Task, Outcome]
+_OWN_DRAFT = "given"
+
+
+def summarizer(strategy: str = "hierarchical", *, refine: bool = True, shop: Shop | None = None) -> Graph:
+    """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
+
+    Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the workshop as the context; or
+    build the graph with `shop`, where it runs in a graph or on a server that has a context of its own.
+    """
+    return _built(strategy, "refine" if refine else "summarize", shop)
+
+
+def draft(strategy: str = "hierarchical", *, shop: Shop | None = None) -> Graph:
+    """Draft a summary by `strategy`, and nothing else."""
+    return _built(strategy, "summarize", shop)
+
+
+def refine(*, shop: Shop | None = None) -> Graph:
+    """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`."""
+    return _built(_OWN_DRAFT, "refine", shop)
+
+
+def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
+    """Judge the summary that is given, by every metric side by side: `{"source": ..., "summary": ...}`.
+
+    With a strategy there is no summary to give: one is drafted, and judged.
+    """
+    return _built(strategy, "evaluate", shop)
+
+
+def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
+    graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=Outcome)
+    graph.add_node("begin", _begin(strategy, scope, shop))
+    graph.add_edge(START, "begin")
+    drafted = "begin"
+    if strategy != _OWN_DRAFT:
+        graph.add_node("draft", strategy_named(strategy).graph(shop).compile())
+        graph.add_edge("begin", "draft")
+        drafted = "draft"
+    if scope == "summarize":
+        graph.add_edge(drafted, "finish")
+    else:
+        graph.add_edge(drafted, "judge")
+        add_judging(graph, shop, "settle" if scope == "refine" else "finish")
+    if scope == "refine":
+        add_refinement(graph, shop)
+    graph.add_node("finish", _finish(shop))
+    graph.add_edge("finish", END)
+    return graph
+
+
+def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
+    async def begin(state: Task, runtime: Runtime[Any]) -> Update:
+        """Open the run that is named, or a new one."""
+        workshop = shop_of(runtime, shop)
+        with streamed(runtime.stream_writer):
+            run = state.get("run") or await workshop.begin({**state, "strategy": strategy}, scope)
+            async with workshop.at_work(run) as job:
+                given = await job.given_draft() if strategy == _OWN_DRAFT else None
+                new: Update = {"run": job.run.id, "round": 0, "judged": None, "stop": "", "next": ""}
+                return {**new, **({"draft": given} if given else {})}
+
+    return begin
+
+
+def _finish(shop: Shop | None) -> Node:
+    async def finish(state: State, runtime: Runtime[Any]) -> Update:
+        """Close the run: the best draft is its result."""
+        best = state.get("best") or state["draft"]
+        with streamed(runtime.stream_writer):
+            reason = await shop_of(runtime, shop).finish(state["run"], best, state["stop"])
+        return {"best": best, "stop": reason}
+
+    return finish
+
+
+BUILDERS: dict[str, Callable[..., Graph]] = {"summarizer": summarizer, "draft": draft, "refine": refine, "judge": judge}
+"""The public graphs by name."""

@@ -1,0 +1,130 @@
+"""A run at work: its texts, who writes and who judges, and where things are kept. What the nodes of every graph get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from redraft.agents.decider import Decider
+from redraft.agents.pen import Written
+from redraft.agents.reviser import Reviser
+from redraft.agents.writer import Writer
+from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
+from redraft.errors import ModelError, RedraftError
+from redraft.evaluators.jury import Jury
+from redraft.events import Noted, Observer, PieceDone
+from redraft.graphs.plan import Plan
+from redraft.settings import Refinement
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.tokens import Tokenizer
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Never part of a checkpoint: opened for a run when its first node needs it, in whichever process."""
+
+    run: Run
+    store: Store
+    document: Document
+    chunks: Sequence[Chunk]
+    plan: Plan
+    tokenizer: Tokenizer
+    observe: Observer
+    writer: Writer
+    reviser: Reviser
+    reviser_reads: str | None
+    """The document's text where a prompt of the reviser has room for it beside a summary."""
+    jury: Jury | None = None
+    decider: Decider | None = None
+    """Who decides what is mended, where the policy leaves that to a model."""
+    failures: dict[str, RedraftError] = field(default_factory=dict)
+    """By metric what has ended its judging since the job was opened."""
+
+    @property
+    def concurrency(self) -> int:
+        """How many requests may be under way at once."""
+        return self.run.limits.concurrency
+
+    @property
+    def refinement(self) -> Refinement:
+        """What the run refines its draft for; one that only judges would have all that there is."""
+        return self.run.refinement or Refinement(goals={name: 1.0 for name, aim in self.judges.aims.items() if aim})
+
+    @property
+    def judges(self) -> Jury:
+        """Who judges the drafts."""
+        assert self.jury is not None, "only graphs that judge ask"
+        return self.jury
+
+    def excerpt(self, chunk: Chunk) -> str:
+        """The text of a chunk."""
+        return self.document.text[chunk.span.start : chunk.span.end]
+
+    async def piece(self, written: Written, level: int, index: int, chunks: tuple[int, int], limit: int) -> Piece:
+        """Store what was written as a partial summary of the chunks from first to last; says so if it is flawed."""
+        piece = Piece(
+            level=level,
+            index=index,
+            first_chunk=chunks[0],
+            last_chunk=chunks[1],
+            text=written.text,
+            words=written.words,
+            tokens=self.tokenizer.count(written.text),
+            limit=limit,
+            attempts=written.attempts,
+            flaw=written.flaw,
+        )
+        await off_loop(self.store.runs.add_piece, self.run.id, piece)
+        self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
+        if written.flaw:
+            what = f"level {level}, summary {index + 1}: after {written.attempts} tries the closest was kept"
+            self.observe(Noted(f"{what} ({written.flaw})"))
+        return piece
+
+    async def gap(self, chunk: int, error: ModelError) -> None:
+        """Record a chunk that cannot be summarized."""
+        await off_loop(self.store.runs.add_gap, self.run.id, Gap(chunk, error.code, error.message))
+        self.observe(Noted(f"chunk {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
+
+    async def close_gap(self, chunk: int) -> None:
+        """A chunk that an earlier stretch of the run had to leave out has been summarized now."""
+        if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps, self.run.id)):
+            await off_loop(self.store.runs.close_gap, self.run.id, chunk)
+
+    async def keep_text(self, text: str) -> str:
+        """Store a text; returns its id, which is what belongs into a state."""
+        return await off_loop(self.store.documents.add_text, text)
+
+    async def text(self, key: str) -> str:
+        """The text with this id."""
+        return await off_loop(self.store.documents.text, key)
+
+    async def keep(self, text: str, node: str, notes: tuple[str, ...] = ()) -> str:
+        """Store a draft and make it the run's result; returns its id."""
+        return await off_loop(self.store.runs.keep_draft, self.run.id, text, count_words(text), node, notes)
+
+    async def given_draft(self) -> str:
+        """The summary that the run was begun with."""
+        drafts = await off_loop(self.store.runs.drafts, self.run.id)
+        return next(draft.id for draft in drafts if draft.node == GIVEN)
+
+    async def draft(self, key: str) -> Draft:
+        """The draft with this id."""
+        return await off_loop(self.store.runs.draft, key)
+
+    async def add_draft(self, text: str, node: str, number: int, notes: tuple[str, ...] = ()) -> str:
+        """Store the draft of a round, which is not the result until it is taken; returns its id."""
+        return await off_loop(self.store.runs.add_draft, self.run.id, text, count_words(text), node, number, notes)
+
+    async def keep_round(self, made: Round) -> None:
+        """Store a round; a draft that was accepted is the run's result from here on."""
+        await off_loop(self.store.judgments.keep_round, self.run.id, made)
+        if made.accepted:
+            await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
+
+    async def judged(self, draft: str) -> dict[str, Evaluation]:
+        """What has been said of a draft, by metric."""
+        return await off_loop(self.store.judgments.of, draft)

@@ -1,0 +1,117 @@
+"""Judging a draft: every metric is a step of its own, side by side with the others, and what they say is gathered."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langgraph.graph import StateGraph
+from langgraph.types import Send
+from typing_extensions import TypedDict
+
+from redraft.domain import Evaluation, Round
+from redraft.errors import JudgingError, RedraftError
+from redraft.events import Found, Scored, StageStarted
+from redraft.graphs.job import Job
+from redraft.graphs.state import State, Update, Verdict
+from redraft.graphs.working import Shop, node
+from redraft.store.threads import off_loop
+
+Then = Literal["settle", "finish"]
+"""What follows when a draft has been judged: the refinement, or the end."""
+
+
+class Seat(TypedDict):
+    """One metric before one draft."""
+
+    run: str
+    draft: str
+    round: int
+    metric: str
+
+
+async def judge(state: State, job: Job) -> Update:
+    """Call every metric to the latest draft. The first draft of a refinement is put on record before."""
+    number, draft = state["round"], state["draft"]
+    begun: Update = {}
+    if number == 0 and job.run.refinement is not None:
+        await off_loop(job.store.judgments.forget_rounds, job.run.id)
+        await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
+        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
+    elif number == 0:
+        begun = {"best": draft}
+    job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
+    return {**begun, "judged": None, "due": [one.name for one in job.judges.evaluators]}
+
+
+async def metric(state: Seat, job: Job) -> Update:
+    """Judge by one metric. What ends its judging is told once the other metrics have come to their end, too."""
+    name, number = state["metric"], state["round"]
+    try:
+        evaluation = await job.judges.judge_by(name, state["draft"])
+    except RedraftError as error:
+        job.failures[name] = error
+        return {"judged": {}}
+    _tell(evaluation, number, job)
+    return {"judged": {name: in_short(evaluation)}}
+
+
+async def gather(state: State, job: Job) -> Update:
+    """Wait for all metrics. One that was cut short by what stops the run judges again when the run goes on."""
+    missing = [name for name in state["due"] if name not in state["judged"]]
+    if job.failures:
+        raise next(iter(job.failures.values()))
+    if not missing and state["round"] == 0 and job.run.refinement is not None:
+        _require_verdicts(state["judged"], list(job.refinement.goals), await job.judged(state["draft"]))
+    scores = {name: verdict["score"] for name, verdict in state["judged"].items() if verdict["outcome"] != "measured"}
+    return {"due": missing, **({"scores": scores} if state["round"] == 0 and not missing else {})}
+
+
+def seats(state: State) -> list[Send]:
+    """One step for each metric that is due."""
+    seat: Seat = {"run": state["run"], "draft": state["draft"], "round": state["round"], "metric": ""}
+    return [Send("metric", {**seat, "metric": name}) for name in state["due"]]
+
+
+def add_judging(graph: StateGraph[Any, Any, Any, Any], shop: Shop | None, then: Then) -> None:
+    """The steps of judging, from `judge` to whatever comes `then`."""
+
+    def gathered(state: State) -> Sequence[Send] | str:
+        return seats(state) or then
+
+    graph.add_node("judge", node(judge, shop))
+    graph.add_node("metric", node(metric, shop), input_schema=Seat)
+    graph.add_node("gather", node(gather, shop))
+    graph.add_conditional_edges("judge", seats, ["metric"])
+    graph.add_edge("metric", "gather")
+    graph.add_conditional_edges("gather", gathered, ["metric", then])
+
+
+def in_short(evaluation: Evaluation) -> Verdict:
+    """An evaluation as small values."""
+    return {
+        "outcome": evaluation.outcome,
+        "score": evaluation.score,
+        "judged": evaluation.judged,
+        "unjudged": evaluation.unjudged,
+        "findings": dict(Counter(finding.kind for finding in evaluation.findings)),
+    }
+
+
+def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
+    said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
+    job.observe(Scored(evaluation.metric, number, *said))
+    for one in evaluation.findings:
+        about = (one.sentence, one.question, one.expected)
+        job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))
+
+
+def _require_verdicts(judged: Mapping[str, Verdict], goals: Sequence[str], known: Mapping[str, Evaluation]) -> None:
+    """A first draft that a goal cannot be judged by leaves nothing to compare revisions with."""
+    for name in goals:
+        if judged[name]["outcome"] == "failed":
+            raise JudgingError(
+                f"{name} could not be judged: {known[name].reason}",
+                hint="try another --judge, or --prompts simple; what was done is kept",
+            )

@@ -1,0 +1,205 @@
+"""Refining: settle whether a revision is taken, decide what to mend, let a person look, revise, and judge again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from langgraph.graph import StateGraph
+from langgraph.types import interrupt
+
+from redraft.agents.decider import Board, Decider
+from redraft.domain import REVIEW, Evaluation, Finding, Round
+from redraft.errors import RejectedRequest, ReplyError
+from redraft.events import Noted, RoundSettled, StageStarted
+from redraft.graphs.job import Job
+from redraft.graphs.policy import POLICIES, Aim, aim, in_turn, reason_to_stop, rule, scores_of
+from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
+from redraft.graphs.state import State, Update
+from redraft.graphs.working import Shop, node
+from redraft.store.threads import off_loop
+
+
+async def settle(state: State, job: Job) -> Update:
+    """Take the latest draft as the best, or refuse it and stay with the best."""
+    number, draft = state["round"], state["draft"]
+    after = scores_of(await job.judged(draft))
+    if number == 0:
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", scores=_shown(after)))
+        return {"best": draft, "accepted": True, "reason": "the first draft", "scores": _shown(after)}
+    settings, best = job.refinement, state["best"]
+    before, start = scores_of(await job.judged(best)), scores_of(await job.judged(state["first"]))
+    policy = POLICIES[settings.policy]
+    ruling = rule(policy, state["aims"], settings.goals, before, start, after, settings.tolerance)
+    accepted, reason = ruling.accepted, ruling.reason
+    revised, base = await job.draft(draft), await job.draft(best)
+    if state["by_hand"]:
+        accepted, reason = True, "edited by hand"
+    elif revised.text == base.text:
+        accepted, reason = policy.follows, _unchanged(revised.notes)
+    made = _round(state, number, draft, accepted=accepted, reason=reason)
+    await job.keep_round(made)
+    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, _shown(after)))
+    settled: Update = {"accepted": accepted, "reason": reason}
+    if accepted:
+        return {**settled, "best": draft, "scores": _shown(after), "tried": [], "refused": 0}
+    return {**settled, "tried": [*state["tried"], *state["findings"]], "refused": state["refused"] + 1}
+
+
+async def decide(state: State, job: Job) -> Update:
+    """Choose what the next revision shall mend, or stop."""
+    settings = job.refinement
+    judged = await job.judged(state["best"])
+    policy = POLICIES[settings.policy]
+    chosen = aim(policy, judged, settings.goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    stop = reason_to_stop(
+        policy,
+        scores_of(judged),
+        settings.goals,
+        rounds_left=settings.rounds - state["round"],
+        refused_in_a_row=state["refused"],
+        next_aim=chosen,
+    )
+    if chosen is None or stop:
+        return {"stop": stop or "nothing_to_fix", "next": "finish"}
+    following = "review" if settings.review else "revise"
+    new: Update = {"by_hand": False, "next": following, "why": "", "instruction": ""}
+    if job.decider is not None:
+        return {**new, **await _led(state, job, job.decider, judged, chosen)}
+    return {**new, **_aimed(chosen.metrics, chosen.findings)}
+
+
+async def _led(
+    state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim
+) -> Update:
+    """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
+    goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
+    scores = _shown(scores_of(judged))
+    by_metric = [[one for one in judged[metric].findings if one.id not in gone] for metric in scores]
+    draft = await job.draft(state["best"])
+    rounds = await off_loop(job.store.judgments.rounds, job.run.id)
+    left = job.refinement.rounds - state["round"]
+    board = Board(draft.text, scores, goals, in_turn(by_metric), rounds, left)
+    decided = await decider.decide(board, f"decision before revision {state['round'] + 1}")
+    if decided.stop:
+        return {"stop": "decided", "why": decided.why, "next": "finish"}
+    if not decided.findings:
+        job.observe(Noted(f"{decided.why}; what is mended next is decided as weakest-first does"))
+        return {**_aimed(otherwise.metrics, otherwise.findings), "why": decided.why}
+    metrics = dict.fromkeys(one.metric for one in decided.findings)
+    aims = [metric for metric in metrics if metric in goals] or list(metrics)
+    return {**_aimed(aims, decided.findings), "why": decided.why, "instruction": decided.instruction}
+
+
+def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
+    return {"aims": list(metrics), "findings": [one.id for one in findings]}
+
+
+async def review(state: State, job: Job) -> Update:
+    """Let a person look at the findings first: drop some, add some, edit the draft, or leave it at that."""
+    best, number = state["best"], state["round"] + 1
+    judged = await job.judged(best)
+    findings = _findings(judged, state["findings"])
+    asked = question(await job.draft(best), number, state["scores"], job.refinement.goals, findings)
+    answer = _ask(asked)
+    if answer.stop or not answer.go:
+        return {"stop": "cancelled", "findings": [], "next": "finish"}
+    if answer.edited is not None:
+        draft = await job.add_draft(answer.edited, "edited by hand", number)
+        by_hand: Update = {"aims": [], "findings": [], "by_hand": True}
+        return {**by_hand, "draft": draft, "round": number, "next": "judge"}
+    dropped, added = [str(one) for one in answer.drop], requests(answer.add)
+    left = [finding for finding in state["findings"] if finding not in dropped]
+    passed: Update = {"dropped": [*state["dropped"], *dropped]}
+    if not added:
+        return {**passed, "findings": left, "next": "revise" if left else "decide"}
+    await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
+    wanted = [*(finding.id for finding in added), *left]
+    return {**passed, "findings": wanted, "aims": [REVIEW, *(state["aims"] if left else [])], "next": "revise"}
+
+
+def _ask(asked: ReviewQuestion) -> ReviewAnswer:
+    """Wait for an answer; one that makes no sense is told what is wrong, and asked for again."""
+    while True:
+        answer = answered(interrupt(asked), asked)
+        if isinstance(answer, ReviewAnswer):
+            return answer
+        asked = {**asked, "problem": answer}
+
+
+async def revise(state: State, job: Job) -> Update:
+    """Mend the chosen findings in the best draft."""
+    number = state["round"] + 1
+    job.observe(StageStarted(f"revision {number}, for {' and '.join(state['aims'])}", 1))
+    base, judged = (await job.draft(state["best"])).text, await job.judged(state["best"])
+    findings = _findings(judged, state["findings"])
+    keep = _kept(judged, job.judges.aims, findings)
+    text, notes = base, ""
+    try:
+        label = f"revision {number}"
+        told = [Finding("agent", "instruction", "change", state["instruction"])] if state.get("instruction") else []
+        points = [*findings, *told]
+        written = await job.reviser.revise(base, points, keep, job.reviser_reads, job.plan.words, label)
+        # A text that is over the limit, or breaks off, is no revision.
+        text, notes = (base, written.flaw) if written.flaw else (written.text, "")
+    except (ReplyError, RejectedRequest) as error:
+        notes = error.message
+    if notes:
+        job.observe(Noted(f"revision {number} is of no use: {notes}"))
+    draft = await job.add_draft(text, f"revision of {state['best']}", number, (notes,) if notes else ())
+    await job.keep_round(_round(state, number, draft))
+    return {"draft": draft, "round": number}
+
+
+def decided(state: State) -> Literal["review", "revise", "judge", "decide", "finish"]:
+    """What the step before has decided on."""
+    return state["next"]  # type: ignore[return-value]  # the steps write nothing else into it
+
+
+def add_refinement(graph: StateGraph[Any, Any, Any, Any], shop: Shop | None) -> None:
+    """The steps of refining, from `settle` to `finish`, which follow on those of judging."""
+    graph.add_node("settle", node(settle, shop))
+    graph.add_node("decide", node(decide, shop))
+    graph.add_node("review", node(review, shop))
+    graph.add_node("revise", node(revise, shop))
+    graph.add_edge("settle", "decide")
+    graph.add_conditional_edges("decide", decided, ["review", "revise", "finish"])
+    graph.add_conditional_edges("review", decided, ["judge", "revise", "decide", "finish"])
+    graph.add_edge("revise", "judge")
+
+
+def _round(state: State, number: int, draft: str, *, accepted: bool | None = None, reason: str = "") -> Round:
+    return Round(
+        number,
+        draft,
+        state["best"],
+        tuple(state["aims"]),
+        tuple(state["findings"]),
+        accepted,
+        reason,
+        state.get("why", ""),
+        state.get("instruction", ""),
+    )
+
+
+def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[Finding]:
+    """The findings with these ids, in their order."""
+    known = {finding.id: finding for evaluation in judged.values() for finding in evaluation.findings}
+    return [known[key] for key in wanted if key in known]
+
+
+def _kept(judged: Mapping[str, Evaluation], aims: Mapping[str, str | None], findings: Sequence[Finding]) -> list[str]:
+    """The sentences that what is covered rests on, save those that are to be mended."""
+    mended = {finding.sentence for finding in findings}
+    content = [metric for metric, kind in aims.items() if kind == "content" and metric in judged]
+    held = dict.fromkeys(sentence for metric in content for sentence in judged[metric].held)
+    return [sentence for sentence in held if sentence not in mended]
+
+
+def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
+    """The scores without those that are none: figures and a person's requests."""
+    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, "statistics"}}
+
+
+def _unchanged(notes: Sequence[str]) -> str:
+    return f"the revision was of no use: {notes[0]}" if notes else "nothing was changed"

@@ -1,0 +1,66 @@
+"""How a node gets to work: with the workshop that the graph was given, on the run that its state names."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from typing import Any, Protocol
+
+from langgraph.runtime import Runtime
+
+from redraft.errors import UsageError
+from redraft.events import streamed
+from redraft.graphs.job import Job
+from redraft.graphs.state import Scope, State, Task, Update
+
+
+class Shop(Protocol):
+    """What a graph needs of its workshop: to begin a run, to work on it, and to bring it to its end."""
+
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a new run of what is asked; returns its id."""
+        ...
+
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        """Work on a run; whatever ends that sooner, a person's absence included, is recorded with it."""
+        ...
+
+    async def finish(self, run: str, draft: str, reason: str) -> str:
+        """The run is done, with this draft and for this reason, or else for the one that is returned."""
+        ...
+
+
+Work = Callable[[State, Job], Awaitable[Update]]
+"""What a node does: from the state and the run at work to what changes of the state."""
+Node = Callable[..., Awaitable[Update]]
+
+
+def shop_of(runtime: Runtime[Any], shop: Shop | None) -> Shop:
+    """The workshop that a graph was built with, or that it was run with."""
+    found = shop or runtime.context
+    if found is None:
+        raise UsageError(
+            "the graph was run without a workshop",
+            hint="pass context=shop, from `async with redraft.Workshop(...) as shop`, also when it goes on",
+        )
+    return found if hasattr(found, "at_work") else shop_of(runtime, getattr(found, "shop", None) or _no_shop(found))
+
+
+def _no_shop(context: object) -> Any:
+    raise UsageError(
+        f"the graph was run with a context of the type {type(context).__name__}, which is no workshop",
+        hint="pass the workshop itself, a context that has one as its attribute `shop`, or build the graph with shop=",
+    )
+
+
+def node(work: Work, shop: Shop | None = None) -> Node:
+    """A node of a graph, for what is done on a run."""
+
+    async def at_work(state: Any, runtime: Runtime[Any]) -> Update:
+        with streamed(runtime.stream_writer):
+            async with shop_of(runtime, shop).at_work(state["run"]) as job:
+                return await work(state, job)
+
+    at_work.__name__ = work.__name__
+    at_work.__doc__ = work.__doc__
+    return at_work

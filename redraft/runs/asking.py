@@ -1,0 +1,82 @@
+"""What a verb or a graph was asked for, as the settings, the judging and the refinement of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from redraft.errors import UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.graphs.state import Scope
+from redraft.runs.people import People
+from redraft.runs.preparing import Order
+from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, Judging, Refinement, Settings, with_draft
+
+M = TypeVar("M", bound=BaseModel)
+_KINDS: tuple[type[BaseModel], ...] = (Settings, Judging, Refinement)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The settings of a workshop, with what one run has otherwise laid over them."""
+
+    settings: Settings = field(default_factory=Settings)
+    judging: Judging = field(default_factory=Judging)
+    refinement: Refinement | None = None
+    metrics: tuple[str, ...] = ()
+    own: Mapping[str, Evaluator] = field(default_factory=dict)
+    """The evaluators that were handed over, by name."""
+
+    def with_options(self, options: Mapping[str, Any]) -> Asked:
+        """With fields of settings, judging and refinement by name."""
+        known = {name for kind in _KINDS for name in kind.model_fields}
+        if unknown := sorted(options.keys() - known):
+            raise UsageError(f"there is no option {unknown[0]!r}", hint=f"there are: {', '.join(sorted(known))}")
+        refining = _those(Refinement, options)
+        refinement = self.refinement
+        if refining:
+            goals = {"goals": refinement.goals if refinement else DEFAULT_GOALS}
+            refinement = _made(Refinement, (refinement.model_dump() if refinement else goals) | refining)
+        return replace(
+            self,
+            settings=_made(Settings, self.settings.model_dump() | _those(Settings, options)),
+            judging=_made(Judging, self.judging.model_dump() | _those(Judging, options)),
+            refinement=refinement,
+        )
+
+    def with_metrics(self, metrics: Sequence[str | Evaluator]) -> Asked:
+        """With metrics by name, or as evaluators of one's own."""
+        own = {one.name: one for one in metrics if not isinstance(one, str)}
+        names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
+        return replace(self, metrics=names or self.metrics, own={**self.own, **own})
+
+    def order(self, scope: Scope, people: People, **given: Any) -> tuple[Settings, Order]:
+        """What a run is to do: with whose settings, and to which end."""
+        settings = people.settings(self.settings)
+        if scope == "summarize":
+            return settings, Order(**given)
+        refinement = self.refinement or Refinement(goals=dict(DEFAULT_GOALS))
+        wanted = people.refinement(refinement) if scope == "refine" else None
+        judging = people.judging(self.judging, settings)
+        named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
+        judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
+        if wanted is not None:
+            check_goals(wanted.goals, evaluators(judging, None, tuple(self.own.values())))
+        return settings, Order(with_draft(judging, wanted), **given)
+
+
+def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name in kind.model_fields}
+
+
+def _made(kind: type[M], values: Mapping[str, Any]) -> M:
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise UsageError(f"{where}: {first['msg']}") from error

@@ -1,0 +1,131 @@
+"""Driving the graph of a run to its end, or to a stop, and on from there in whichever process."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from typing import Any, cast
+
+import aiosqlite
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
+from langgraph.graph.state import CompiledStateGraph
+from langgraph.types import Command, StateSnapshot
+
+from redraft.errors import BudgetError, RunError
+from redraft.events import Observer
+from redraft.graphs import assembly
+from redraft.graphs.reviewing import ReviewQuestion
+from redraft.graphs.working import Shop
+from redraft.store.connection import BUSY_SECONDS, store_error
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
+"""Answers the questions of a run, as `redraft.ReviewAnswer` has it; None leaves it waiting."""
+# LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
+_STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
+
+Graph = CompiledStateGraph[Any, Any, Any, Any]
+
+
+class Driver:
+    """Drives the graphs of one workshop, with checkpoints in the store's second file."""
+
+    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, observe: Observer) -> None:
+        self._store = store
+        self._shop = shop
+        self._reviewer = reviewer
+        self._observe = observe
+        self._closing = AsyncExitStack()
+        self._saver: AsyncSqliteSaver | None = None
+
+    async def saver(self) -> AsyncSqliteSaver:
+        """LangGraph's saver, opened when it is first needed."""
+        if self._saver is None:
+            path = self._store.checkpoints_path
+            try:
+                connection = await self._closing.enter_async_context(aiosqlite.connect(path, timeout=BUSY_SECONDS))
+                self._saver = AsyncSqliteSaver(connection)
+                await self._saver.setup()
+            except sqlite3.Error as error:
+                raise store_error(error, path) from error
+        return self._saver
+
+    async def aclose(self) -> None:
+        """Close the second file."""
+        await self._closing.aclose()
+        self._saver = None
+
+    async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
+        """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
+        graph, config = await self._graph(run), await self._config(run)
+        try:
+            entry = await self._entry(run, graph, config, answer)
+            while True:
+                await graph.ainvoke(entry, config, context=self._shop, durability="sync")
+                question = _question(await graph.aget_state(config))
+                reply = await self._reviewer(question[1]) if question and self._reviewer else None
+                if question is None or reply is None:
+                    return
+                # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
+                entry = Command(resume={question[0]: reply})
+        except BudgetError:
+            kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
+            if not kept or run.kind == "evaluate":
+                raise
+        except sqlite3.Error as error:
+            raise store_error(error, self._store.checkpoints_path) from error
+
+    async def question(self, run: Run) -> ReviewQuestion | None:
+        """What a run wants to know; None where it does not wait."""
+        if run.status != "waiting":
+            return None
+        found = _question(await (await self._graph(run)).aget_state(await self._config(run)))
+        return found[1] if found else None
+
+    async def _graph(self, run: Run) -> Graph:
+        strategy = run.settings.strategy
+        if run.kind == "refine":
+            graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
+        else:
+            graph = assembly.judge(strategy) if run.kind == "evaluate" else assembly.draft(strategy)
+        return graph.compile(checkpointer=await self.saver())
+
+    async def _config(self, run: Run) -> RunnableConfig:
+        chunks = await off_loop(
+            self._store.documents.chunks, run.document, run.tokenizer, run.settings.chunk_budget
+        )
+        rounds = run.refinement.rounds if run.refinement else 0
+        steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
+        return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
+
+    async def _entry(self, run: Run, graph: Graph, config: RunnableConfig, answer: Mapping[str, Any] | None) -> Any:
+        """Where to go in: at the beginning, or where the run stopped.
+
+        That no node is next does not mean that it has ended: a process may have died between a node and the
+        checkpoint after it. It has ended where it says why.
+        """
+        snapshot = await graph.aget_state(config)
+        question = _question(snapshot)
+        if answer is not None:
+            if question is None:
+                raise RunError(f"run {run.id} waits for no answer", hint=f"it is {run.status}: redraft show {run.id}")
+            return Command(resume={question[0]: dict(answer)})
+        begun = snapshot.created_at is not None
+        if begun and snapshot.values.get("stop") and not snapshot.next:
+            # It went to its end, with gaps: it runs again, and only what is missing is asked.
+            await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
+            begun = False
+        if question is not None:
+            reply = await self._reviewer(question[1]) if self._reviewer else None
+            return Command(resume={question[0]: reply}) if reply is not None else None
+        return None if begun else {"run": run.id}
+
+
+def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
+    """The id of the question that a graph waits with, and the question."""
+    asked = next(iter(snapshot.interrupts), None)
+    return None if asked is None else (asked.id, cast(ReviewQuestion, asked.value))

@@ -1,0 +1,157 @@
+"""The runs of a workshop that are at work: opened when they are needed, and closed when they end, however they end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+from langgraph.errors import GraphInterrupt
+
+from redraft.errors import BudgetError
+from redraft.evaluators.base import Evaluator
+from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting
+from redraft.graphs.job import Job
+from redraft.graphs.partial import best_so_far
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.runs.jobs import Foreman
+from redraft.runs.people import People
+from redraft.runs.preparing import Prepared, recall
+from redraft.runs.recording import record_stop
+from redraft.runs.staff import at_work as staffed
+from redraft.runs.staff import hire
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+
+@dataclass(slots=True)
+class _Open:
+    """A run at work, with what has to be closed after it, and how many nodes are at it."""
+
+    foreman: Foreman
+    job: Job
+    closing: AsyncExitStack
+    began: float = field(default_factory=time.monotonic)
+    nodes: int = 0
+    over: bool = False
+
+
+@dataclass(slots=True)
+class Floor:
+    """Who works on which run, and what comes of it."""
+
+    store: Store
+    people: People
+    own: Mapping[str, Evaluator]
+    prices: PriceTable | None
+    observe: Observer
+    budget: Budget | None = None
+    """Shared by all runs; otherwise each has its own."""
+    prepared: dict[str, Prepared] = field(default_factory=dict)
+    """What was prepared for runs that have not been opened yet."""
+    _open: dict[str, _Open] = field(default_factory=dict)
+    _opening: dict[str, asyncio.Lock] = field(default_factory=dict)
+
+    @asynccontextmanager
+    async def at_work(self, run: str) -> AsyncIterator[Job]:
+        """The run at work, as a node has it. Whatever ends that with an error is recorded, and closes the run."""
+        async with self.working(run) as foreman:
+            yield self._open[foreman.run.id].job
+
+    @asynccontextmanager
+    async def working(self, run: str) -> AsyncIterator[Foreman]:
+        """The run at work, with everybody who works on it."""
+        opened = await self._opened(run)
+        opened.nodes += 1
+        try:
+            yield opened.foreman
+        except BaseException as error:
+            if not opened.over:
+                opened.over = True
+                await self._stopped(opened, error)
+            raise
+        finally:
+            opened.nodes -= 1
+            if opened.over and not opened.nodes:
+                await self._close(opened)
+
+    async def finish(self, run: str, draft: str, reason: str) -> str:
+        """Record a run as done with this draft, for this reason or because of its gaps, and close it."""
+        opened = await self._opened(run)
+        reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
+        if draft:
+            await off_loop(self.store.runs.choose_draft, run, draft)
+        await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason)
+        await self._close(opened)
+        self.observe(RunDone(run, reason))
+        return reason
+
+    async def aclose(self) -> None:
+        """Close every run; those that nobody has brought to an end were interrupted."""
+        for opened in list(self._open.values()):
+            if not opened.over:
+                await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+            await self._close(opened)
+
+    async def _opened(self, run: str) -> _Open:
+        if run not in self._open:
+            run = (await off_loop(self.store.runs.get, run)).id
+        # Metrics judge side by side: the first of them opens the run, the others wait for that.
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if run not in self._open:
+                self._open[run] = await self._begun(await off_loop(self.store.runs.get, run))
+            return self._open[run]
+
+    async def _begun(self, run: Run) -> _Open:
+        async with AsyncExitStack() as stack:
+            stack.enter_context(self.store.claim(run.id))
+            prepared = self.prepared.pop(run.id, None) or await off_loop(recall, self.store, run)
+            hired = hire(
+                prepared.settings, run.judging, run.refinement, run.limits, self.prices, self.people.objects
+            )
+            staff = await stack.enter_async_context(
+                staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
+            )
+            foreman = Foreman(self.store, run, prepared, staff, self.observe, tuple(self.own.values()))
+            job = await foreman.job()
+            await off_loop(self.store.runs.set_status, run.id, "running")
+            self.observe(RunStarted(run.id))
+            for warning in prepared.warnings:
+                self.observe(Noted(warning))
+            return _Open(foreman, job, stack.pop_all())
+
+    async def _stopped(self, opened: _Open, error: BaseException) -> None:
+        run = opened.job.run.id
+        if isinstance(error, BudgetError) and opened.job.run.kind in ("summarize", "refine"):
+            await self._keep_partial(opened.job, error)
+        await record_stop(self.store, run, error)
+        if isinstance(error, GraphInterrupt):
+            for asked in error.args[0]:
+                self.observe(Waiting(run, asked.value))
+
+    async def _keep_partial(self, job: Job, error: BudgetError) -> None:
+        """Keep the best text so far as the run's draft, where it has none that is whole, and say what it covers."""
+        run = await off_loop(self.store.runs.get, job.run.id)
+        known = await job.draft(run.draft) if run.draft else None
+        if known is not None and known.node != PARTIAL:
+            return
+        partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
+        if partial is not None:
+            covered = f"{partial.covered} of {job.plan.chunks} chunks were covered"
+            note = f"the budget was used up when {covered}: {error.message}"
+            await job.keep(partial.text, PARTIAL, (note,))
+
+    async def _close(self, opened: _Open) -> None:
+        run = opened.job.run.id
+        if self._open.pop(run, None) is not opened:
+            return
+        await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
+        await opened.closing.aclose()
+
+
+PARTIAL = "partial"
+"""The node of a draft that was made of what there was when the budget was used up."""

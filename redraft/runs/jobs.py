@@ -1,0 +1,123 @@
+"""From a recorded run to one at work: its models open, its jury seated, its writer with a pen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.pen import Pen
+from redraft.agents.referee import Referee
+from redraft.agents.reviser import Reviser
+from redraft.agents.writer import Writer
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import evaluators
+from redraft.evaluators.jury import Jury
+from redraft.events import Observer
+from redraft.graphs.job import Job
+from redraft.models.base import Model
+from redraft.runs.preparing import Prepared
+from redraft.runs.staff import Staff
+from redraft.settings import EXTRACTIVE, Judging
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.passages import Passages
+
+# What a prompt that revises says beside the document, the summary and the points, in tokens.
+_REVISION_TOKENS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Foreman:
+    """Seats everybody who works on one run."""
+
+    store: Store
+    run: Run
+    prepared: Prepared
+    staff: Staff
+    observe: Observer
+    own: Sequence[Evaluator] = ()
+    """The evaluators that were handed over."""
+
+    async def job(self) -> Job:
+        """The run at work, as the nodes of a graph have it."""
+        run, prepared, pen = self.run, self.prepared, self._pen()
+        query = run.settings.query
+        return Job(
+            run=run,
+            store=self.store,
+            document=prepared.document,
+            chunks=prepared.chunks,
+            plan=prepared.plan,
+            tokenizer=prepared.tokenizer,
+            observe=self.observe,
+            writer=Writer(pen, query=query),
+            reviser=Reviser(pen, query=query),
+            reviser_reads=fitting_document(prepared),
+            jury=await off_loop(self.jury, run.judging) if run.judging else None,
+        )
+
+    def jury(self, judging: Judging) -> Jury:
+        """The judges of the run, with what they judge by."""
+        encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+        panel = tuple(self._judge(model, turn) for model in self.staff.judges for turn in self._turns(judging))
+        return Jury(
+            self.store,
+            self.desk(encoder),
+            panel,
+            evaluators(judging, encoder, self.own),
+            judging,
+            self.observe,
+            validator=self._judge(self.staff.validator, self._turns(judging)[0]),
+            query=self.run.settings.query,
+        )
+
+    def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
+        """Where the run's judges look things up."""
+        prepared, window = self.prepared, self.run.settings.context_tokens
+        passages = Passages(prepared.document, prepared.tokenizer, encoder)
+        return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+
+    def referees(self, judging: Judging) -> list[Referee]:
+        """One for every judging. The extractive model has no window."""
+        settings, tokenizer = self.run.settings, self.prepared.tokenizer
+        names = judging.judges or (settings.model,)
+        return [
+            Referee(self._judge(model, turn), tokenizer, None if name == EXTRACTIVE else settings.context_tokens)
+            for name, model in zip(names, self.staff.judges, strict=True)
+            for turn in self._turns(judging)
+        ]
+
+    def _turns(self, judging: Judging) -> range:
+        """The draws of each judge: as many as it judges times, others for another sample."""
+        first = self.run.settings.sample * judging.repeat
+        return range(first, first + judging.repeat)
+
+    def _judge(self, model: Model, sample: int) -> Judge:
+        settings = self.run.settings
+        return Judge(
+            model,
+            self.prepared.book,
+            self.store.judgments,
+            sample=sample,
+            temperature=settings.temperature,
+            reply_tokens=reply_tokens(settings.context_tokens),
+        )
+
+    def _pen(self) -> Pen:
+        settings = self.run.settings
+        return Pen(self.staff.writer, self.prepared.plan.tokens_per_word, settings.temperature, settings.sample)
+
+
+def fitting_document(prepared: Prepared) -> str | None:
+    """The document's text where a prompt has room for it beside a summary, its revision and the findings.
+
+    The extractive model has no window, and puts sentences where the document has them.
+    """
+    summary = (prepared.settings.words or 0) * prepared.plan.tokens_per_word
+    needed = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * summary
+    fits = needed <= prepared.settings.context_tokens or prepared.settings.model == EXTRACTIVE
+    return prepared.document.text if fits else None

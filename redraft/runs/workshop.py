@@ -1,0 +1,369 @@
+"""The workshop: what an application holds, the verbs it calls, and the context of every graph."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal
+
+from langgraph.checkpoint.base import BaseCheckpointSaver
+from typing_extensions import Self, Unpack
+
+from redraft.domain import Document
+from redraft.errors import RunError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import scoring
+from redraft.events import Event, Observer, harmless, unobserved
+from redraft.graphs.job import Job
+from redraft.graphs.reviewing import ReviewQuestion
+from redraft.graphs.state import Options, Scope, Task
+from redraft.history.results import Result, read_result
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.runs.asking import Asked
+from redraft.runs.floor import Floor
+from redraft.runs.building import build
+from redraft.runs.comparing import check_summaries, compare
+from redraft.runs.driving import Driver, Reviewer
+from redraft.runs.jobs import Foreman
+from redraft.runs.opening import resolve
+from redraft.runs.people import GivenModel, people
+from redraft.runs.preparing import Order, check_judging, prepare, record
+from redraft.runs.reading import document_of, summary_of
+from redraft.runs.staff import hire
+from redraft.runs.streaming import streaming
+from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+Source = str | Path | Document
+"""A document by its path, by the id under which it is in the store, or as an object."""
+
+
+class Workshop:
+    """A store, and who works with it: `async with Workshop("book.db", model="openai:gpt-5-mini") as shop`.
+
+    Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
+    question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
+    event loop; several may share a database.
+    """
+
+    def __init__(
+        self,
+        store: Store | str | Path | None = None,
+        *,
+        model: GivenModel | None = None,
+        judges: Sequence[GivenModel] = (),
+        validator: GivenModel | None = None,
+        decider: GivenModel | None = None,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        limits: Limits | None = None,
+        prices: PriceTable | None = None,
+        reviewer: Reviewer | None = None,
+        observer: Observer = unobserved,
+        budget: Budget | None = None,
+    ) -> None:
+        """`store` is a database, or its path; without one it is the one of the command line.
+
+        Models are names, as on the command line, or objects: any LangChain chat model, or a `Model`. `metrics` are what
+        drafts are judged by where a run names none, and evaluators of one's own. `settings`, `judging` and `refinement`
+        are what every run begins from. `limits` hold for each run, and `budget` for all of them together. `reviewer`
+        answers where a run asks a person; without one it waits. `observer` is told what happens; what it raises is
+        logged and changes nothing.
+        """
+        self._owned = not isinstance(store, Store)
+        self.store = store if isinstance(store, Store) else Store(store)
+        self._people = people(model, judges, validator, decider)
+        asked = Asked(settings or Settings(), judging or Judging(), refinement)
+        self._asked = asked.with_metrics(metrics)
+        self._limits = limits
+        self._prices = prices
+        self._own: dict[str, Evaluator] = dict(self._asked.own)
+        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), budget)
+        self._driver = Driver(self.store, self, reviewer, self._floor.observe)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
+        await self._floor.aclose()
+        await self._driver.aclose()
+        if self._owned:
+            self.store.close()
+
+    # The verbs.
+
+    async def summarize(
+        self,
+        source: Source,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Draft a summary; judge it where there are `metrics`, and redraft it where there are `goals`.
+
+        Raises a `RedraftError` when the run fails; what it has done is kept, and `resume` goes on from there. Cancelling
+        stops the run in the same way. A used-up budget is no failure where there is a draft to return.
+        """
+        asked = self._with(settings, judging, refinement, metrics, options)
+        refined = refinement is not None or asked.refinement is not None
+        judged = judging is not None or bool(metrics)
+        return await self._made(source, asked, "refine" if refined else "evaluate" if judged else "summarize")
+
+    async def evaluate(
+        self,
+        source: Source,
+        summary: str,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Judge the text of a summary by every metric that is named, or by coverage and consistency."""
+        asked = self._with(settings, judging, None, metrics, options)
+        return await self._made(source, asked, "evaluate", given=summary)
+
+    async def refine(
+        self,
+        source: Source,
+        summary: str,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        refinement: Refinement | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length."""
+        asked = self._with(settings, judging, refinement, metrics, options)
+        return await self._made(source, asked, "refine", given=summary)
+
+    async def compare(
+        self,
+        source: Source,
+        first: str,
+        second: str,
+        *,
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Ask which of two summaries is better, in both orders; `redraft.compared` reads the answer."""
+        check_summaries(first, second)
+        asked = self._with(settings, judging, None, (), options)
+        settings = self._people.settings(asked.settings)
+        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        return await self.begin_order(source, settings, Order(Compare(judging=panel), given=first, other=second))
+
+    async def build(
+        self,
+        source: Source,
+        what: Literal["questions", "keyfacts"] = "questions",
+        *,
+        settings: Settings | None = None,
+        judging: Judging | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Build what a document's summaries are judged by, and judge none; what is known is kept."""
+        asked = self._with(settings, judging, None, (), options)
+        settings = self._people.settings(asked.settings)
+        panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
+        purpose = BuildQuestions(judging=panel) if what == "questions" else BuildKeyfacts(judging=panel)
+        return await self.begin_order(source, settings, Order(purpose))
+
+    async def fork(
+        self,
+        key: str,
+        number: int,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        refinement: Refinement | None = None,
+        **options: Unpack[Options],
+    ) -> Result:
+        """Refine the draft of round `number` of a run anew, in a run of its own, judged as that run is.
+
+        What was judged is not asked again.
+        """
+        run = await off_loop(self.store.runs.get, key)
+        text = await off_loop(self._draft_of_round, run, number)
+        judging = run.judging or self._asked.judging
+        asked = self._with(run.settings, judging, refinement or run.refinement, metrics, options)
+        document = await off_loop(self.store.documents.get, run.document)
+        return await self._made(document, asked, "refine", given=text, parent=run.id)
+
+    async def resume(self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None) -> Result:
+        """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
+
+        `answer` is for a run that waits: see `question`. A run that is done stays as it is; but the chunks that it had
+        to leave out are tried again.
+        """
+        run = await off_loop(self.store.runs.get, key)
+        if isinstance(run.purpose, Part):
+            raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
+        if self._people.model is None:
+            resolve(run.settings)
+        elif self._people.model != run.settings.model:
+            raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
+        if run.status == "done" and not await off_loop(self.store.runs.gaps, run.id):
+            return await self.result(run.id)
+        if (chosen := limits or self._limits) is not None:
+            await off_loop(self.store.runs.set_limits, run.id, chosen)
+        return await self._worked(await off_loop(self.store.runs.get, run.id), answer)
+
+    def stream(
+        self,
+        source: Source,
+        summary: str | None = None,
+        *,
+        metrics: Sequence[str | Evaluator] = (),
+        **options: Unpack[Options],
+    ) -> AsyncIterator[Event]:
+        """What happens in a run of `summarize`, or of `refine` where there is a summary, as it happens.
+
+        The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
+        errors of the run are raised after its last event. Closing the iterator stops the run, which can be resumed.
+        """
+        work = (
+            self.summarize(source, metrics=metrics, **options)
+            if summary is None
+            else self.refine(source, summary, metrics=metrics, **options)
+        )
+        return streaming(work)
+
+    def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncIterator[Event]:
+        """What happens in a run that goes on, as `stream` has it."""
+        return streaming(self.resume(key, answer=answer))
+
+    # What there is to know.
+
+    async def result(self, key: str) -> Result:
+        """What the store knows of a run: its summary, scores, rounds, and what it took."""
+        return await off_loop(read_result, self.store, key)
+
+    async def question(self, key: str) -> ReviewQuestion | None:
+        """What a run that waits wants to know; None where it does not wait."""
+        return await self._driver.question(await off_loop(self.store.runs.get, key))
+
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics that give a score: redraft's, those of installed packages, and those that were handed over."""
+        return scoring(tuple(self._own.values()))
+
+    async def add(self, text: str | Document) -> str:
+        """Keep a document, or the text of a summary, in the store; the id that is returned stands for it in a graph."""
+        if isinstance(text, Document):
+            await off_loop(self.store.documents.add, text)
+            return text.id
+        return await off_loop(self.store.documents.add_text, text)
+
+    async def checkpointer(self) -> BaseCheckpointSaver[Any]:
+        """The saver on the store's second file, for graphs that are compiled by hand; open as long as the workshop."""
+        return await self._driver.saver()
+
+    # What graphs ask of it.
+
+    async def begin(self, task: Task, scope: Scope) -> str:
+        """Record a run of what a graph was started with; returns its id."""
+        options = {name: value for name, value in task.items() if name not in {"source", "summary", "run", "metrics"}}
+        strategy = str(options.pop("strategy"))
+        if "source" not in task:
+            raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
+        asked = self._asked.with_options(options).with_metrics(task.get("metrics", ()))
+        given: str | None = None
+        if strategy == "given":
+            if "summary" not in task:
+                raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
+            given = await off_loop(summary_of, self.store, task["summary"])
+        else:
+            asked = asked.with_options({"strategy": strategy})
+        settings, order = asked.order(scope, self._people, given=given)
+        return (await self._recorded(task["source"], settings, order)).id
+
+    def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
+        """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
+        return self._floor.at_work(run)
+
+    def working(self, run: str) -> AbstractAsyncContextManager[Foreman]:
+        """Work on a run with everybody who is there for it; see `redraft.tools`."""
+        return self._floor.working(run)
+
+    async def finish(self, run: str, draft: str, reason: str) -> str:
+        """Bring a run to its end; returns why it has ended."""
+        return await self._floor.finish(run, draft, reason)
+
+    # How they do it.
+
+    def _with(
+        self,
+        settings: Settings | None,
+        judging: Judging | None,
+        refinement: Refinement | None,
+        metrics: Sequence[str | Evaluator],
+        options: Mapping[str, Any],
+    ) -> Asked:
+        base = self._asked
+        began = Asked(
+            settings or base.settings, judging or base.judging, refinement or base.refinement, base.metrics, base.own
+        )
+        asked = began.with_options(options).with_metrics(metrics)
+        self._own.update(asked.own)
+        return asked
+
+    async def _made(self, source: Source, asked: Asked, scope: Scope, **given: Any) -> Result:
+        settings, order = asked.order(scope, self._people, **given)
+        return await self.begin_order(source, settings, order)
+
+    async def begin_order(self, source: Source, settings: Settings, order: Order) -> Result:
+        """Begin a run of an order that is complete, and work on it to its end."""
+        return await self._worked(await self._recorded(source, settings, order))
+
+    async def go_on(self, key: str) -> Result:
+        """Go on with a run that is known to be this workshop's."""
+        return await self._worked(await off_loop(self.store.runs.get, key))
+
+    async def _recorded(self, source: Source, settings: Settings, order: Order) -> Run:
+        limits, settings = self._limits or Limits(), order.settled(settings)
+        document = await off_loop(document_of, self.store, source)
+        writer = self._people.objects.get(self._people.model or "")
+        prepared = await off_loop(prepare, document, settings, writer, order.given)
+        if order.judging is not None:
+            # Whatever is amiss with how drafts are judged is said before the first one is paid for.
+            await off_loop(check_judging, order.judging, prepared, self.store)
+        hire(prepared.settings, order.judging, order.refinement, limits, self._prices, self._people.objects)
+        run = await off_loop(record, prepared, order, limits, self.store)
+        self._floor.prepared[run.id] = prepared
+        return run
+
+    async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
+        if run.kind == "compare":
+            await compare(self._floor, run)
+        elif run.kind in ("pack", "keyfacts"):
+            await build(self._floor, run)
+        else:
+            await self._driver.drive(run, answer)
+        return await self.result(run.id)
+
+    def _draft_of_round(self, run: Run, number: int) -> str:
+        rounds = self.store.judgments.rounds(run.id)
+        drafts = {made.number: made.draft for made in rounds}
+        if not rounds and run.draft is not None:
+            drafts[0] = run.draft
+        if number not in drafts:
+            there = ", ".join(str(one) for one in sorted(drafts))
+            raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
+        return self.store.runs.draft(drafts[number]).text
