@@ -16,7 +16,7 @@ from redraft.domain import Evaluation, Finding, Round
 from redraft.errors import JudgingError, RejectedRequest, ReplyError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, StageStarted
-from redraft.graphs.policy import CONTENT, POLICIES, aim, reason_to_stop, rule, scores_of
+from redraft.graphs.policy import POLICIES, Aims, aim, held_by, reason_to_stop, rule, scores_of
 from redraft.graphs.reviewing import REVIEW, ReviewAnswer, ReviewRequest, requests, reviewed
 from redraft.settings import Refinement
 from redraft.text.words import count_words
@@ -134,7 +134,7 @@ async def decide(state: RefiningState, runtime: Runtime[RefiningContext]) -> Upd
     settings = runtime.context.refinement
     judged = runtime.context.jury.judged(state["best"])
     policy = POLICIES[settings.policy]
-    chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]])
+    chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]], runtime.context.jury.aims)
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -180,7 +180,7 @@ async def revise(state: RefiningState, runtime: Runtime[RefiningContext]) -> Upd
     findings = _findings(judged, state["findings"])
     text, notes = base, ""
     try:
-        keep = _kept(judged, findings)
+        keep = _kept(judged, findings, jury.aims)
         label = f"revision {number}"
         written = await context.reviser.revise(base, findings, keep, context.document, context.words, label)
         # A text that is over the limit, or breaks off, is no revision.
@@ -249,11 +249,10 @@ def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[F
     return [known[key] for key in wanted if key in known]
 
 
-def _kept(judged: Mapping[str, Evaluation], findings: Sequence[Finding]) -> list[str]:
+def _kept(judged: Mapping[str, Evaluation], findings: Sequence[Finding], aims: Aims) -> list[str]:
     """The sentences that what is covered rests on, save those that are to be mended."""
     mended = {finding.sentence for finding in findings}
-    held = dict.fromkeys(sentence for metric in CONTENT if metric in judged for sentence in judged[metric].held)
-    return [sentence for sentence in held if sentence not in mended]
+    return [sentence for sentence in held_by(judged, aims) if sentence not in mended]
 
 
 def _unchanged(notes: Sequence[str]) -> str:

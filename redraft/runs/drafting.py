@@ -42,7 +42,7 @@ class Means:
         prepared = await asyncio.to_thread(prepare, source, settings, self.model, order.given)
         if order.judging is not None:
             # Whatever is amiss with how drafts are judged is said before the first one is paid for.
-            await asyncio.to_thread(check_judging, order.judging, prepared, self.store)
+            await asyncio.to_thread(check_judging, order, prepared, self.store)
         hired = hire(prepared.settings, order.judging, limits, self.prices, self.model, self.judges)
         run = record(prepared, order, limits, self.store)
         with self.store.claim(run.id):
