@@ -6,19 +6,16 @@ import hashlib
 import json
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
-from pydantic_core import PydanticCustomError
+from pydantic import BaseModel, ConfigDict, Field
 
 Strategy = Literal["hierarchical", "incremental", "direct", "given"]
 """`given`: the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine"]
-MetricName = Literal["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore", "statistics"]
-USUAL_METRICS: tuple[MetricName, ...] = ("coverage", "consistency")
+USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
 for by name."""
-STATISTICS: MetricName = "statistics"
+STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
-KEYFACT_METRICS: frozenset[MetricName] = frozenset({"keyfact_recall", "faithfulness"})
 BuildName = Literal["questions", "keyfacts", "marks", "annotations", "preference"]
 PerspectiveName = Literal["both", "analytical", "narrative"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
@@ -63,7 +60,7 @@ class Judging(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    metrics: tuple[MetricName, ...] = ()
+    metrics: tuple[str, ...] = ()
     """None named is the usual ones; with `build`, none."""
     build: BuildName | None = None
     """What to build instead of judging a draft: the document's questions, or its trees of key facts; marks for its
@@ -97,7 +94,7 @@ class Judging(BaseModel):
     """The model that validates key facts; without one, the first judge validates what it has found itself."""
 
     @property
-    def reported(self) -> tuple[MetricName, ...]:
+    def reported(self) -> tuple[str, ...]:
         """What is said of each draft: the metrics, and the statistics after them. Nothing where something is built."""
         if self.build:
             return self.metrics
@@ -109,20 +106,13 @@ class Refinement(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    goals: dict[MetricName, Annotated[float, Field(ge=0, le=1)]]
+    goals: dict[str, Annotated[float, Field(ge=0, le=1)]]
     policy: PolicyName = "consistency-first"
     rounds: int = Field(default=4, ge=1, le=100)
     tolerance: float = Field(default=0.02, ge=0, le=1)
     """How much a goal's metric may fall while another gains."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
-
-    @field_validator("goals")
-    @classmethod
-    def _have_scores(cls, goals: dict[MetricName, float]) -> dict[MetricName, float]:
-        if STATISTICS in goals:
-            raise PydanticCustomError("no_score", "statistics give no score, so they cannot be a goal")
-        return goals
 
 
 class Limits(BaseModel):

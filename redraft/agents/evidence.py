@@ -77,22 +77,22 @@ class EvidenceDesk:
         )
         return [passage.span for place in places if place for passage in self.passages.holding(place)]
 
-    def together(self, found: Sequence[Sequence[Span]]) -> list[Span]:
+    def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""
-        joined: list[Span] = []
+        whole: list[Span] = []
         for span in sorted({span for spans in found for span in spans}):
-            if joined and span.start <= joined[-1].end:
-                joined[-1] = Span(joined[-1].start, max(joined[-1].end, span.end))
+            if whole and span.start <= whole[-1].end:
+                whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
             else:
-                joined.append(span)
-        return joined
+                whole.append(span)
+        return whole
 
     def batches(self, found: Mapping[int, Sequence[Span]], most: int) -> list[list[int]]:
         """Questions grouped in their order so that the evidence of each group fits into one prompt."""
         batches: list[list[int]] = []
         for number in found:
             last = batches[-1] if batches else []
-            tokens = self._tokens(self.together([found[n] for n in [*last, number]]))
+            tokens = self._tokens(self.joined([found[n] for n in [*last, number]]))
             if last and len(last) < most and tokens <= self.room:
                 last.append(number)
             else:

@@ -111,7 +111,7 @@ class Examiner:
 
         return await account(self.judge.batches(range(len(questions)), ANSWER_TOKENS), ask)
 
-    async def compare(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
+    async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
 
         async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.Comparison]:

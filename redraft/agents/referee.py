@@ -39,7 +39,7 @@ class Referee:
     tokenizer: Tokenizer
     window: int | None
 
-    async def compare(self, document: Document, document_tokens: int, a: str, b: str) -> Heard:
+    async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> Heard:
         """Ask for the better one in both orders at once. The document is read where it fits beside the two."""
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)
         if not fits(needed, self.window):

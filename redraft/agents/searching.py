@@ -61,6 +61,6 @@ class Search(Generic[Verdict]):
         )
 
         async def ask(some: Sequence[int], again: bool) -> Entries[Verdict]:
-            return await self.ask(Reading(some, self.desk.together([found[n] for n in some]), wide, again))
+            return await self.ask(Reading(some, self.desk.joined([found[n] for n in some]), wide, again))
 
         return await account(self.desk.batches(found, self.far if wide else self.near), ask)

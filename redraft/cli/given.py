@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -44,8 +45,6 @@ _REFINEMENT = {
     "tolerance": "tolerance",
     "review": "review",
 }
-# The fields that name metrics.
-_OF_METRICS = {"metrics", "goals"}
 
 
 def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
@@ -72,12 +71,15 @@ def limits(given: Given, before: Limits | None = None) -> Limits:
 
 def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     """How drafts are judged: by the metrics given, else by those of the goals, else by the usual ones."""
+    from redraft.evaluators.catalog import metrics as known
     from redraft.evaluators.similarity import similarity
     from redraft.settings import USUAL_METRICS, Judging
 
     named = _named(given, _JUDGING)
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
     made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, _JUDGING)
+    with _said_of("--metric"):
+        known(made.metrics)
     if made.embeddings is None:
         # What cannot be had without a model of embeddings is refused before anything is spent.
         similarity(made.similarity, None)
@@ -91,12 +93,12 @@ def building(given: Given, what: BuildName) -> Judging:
 
 def check_query(given: Given, judging: Judging) -> None:
     """Refuse a query on the command line that no metric would look at."""
-    from redraft.settings import KEYFACT_METRICS
+    from redraft.evaluators.catalog import BUILT_IN, metrics
 
-    if typed(given, ("query",)) and KEYFACT_METRICS.isdisjoint(judging.metrics):
+    if typed(given, ("query",)) and not any(one.heeds_query for one in metrics(judging.metrics)):
+        heeding = (f"--metric {name}" for name, one in BUILT_IN.items() if one.heeds_query)
         raise UsageError(
-            f"--query makes no difference to {' and '.join(judging.metrics)}",
-            hint="add --metric keyfact_recall, or --metric faithfulness",
+            f"--query makes no difference to {' and '.join(judging.metrics)}", hint=f"add {', or '.join(heeding)}"
         )
 
 
@@ -112,11 +114,15 @@ def known_pack(judging: Judging, store: Store) -> Judging:
 
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     """What a draft is refined for: what was given, over what a run had before, over the defaults."""
+    from redraft.evaluators.catalog import check_goals, metrics, names
     from redraft.settings import Refinement
 
     known = before.model_dump() if before else {}
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
-    return _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
+    made = _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
+    with _said_of("--goal"):
+        check_goals(made.goals, metrics(names()))
+    return made
 
 
 def _goals(words: Collection[str]) -> dict[str, float]:
@@ -148,17 +154,17 @@ def _checked(model: type[M], values: Given, options: Mapping[str, str] | None = 
         names = {field: name for name, field in (options or {}).items()}
         field = str(first["loc"][0])
         option = f"--{names.get(field, field).replace('_', '-')}"
-        if first["type"] == "literal_error" and field in _OF_METRICS:
-            raise _no_metric(option, first["input"], goal=field == "goals") from error
         where = "".join(f" {part}" for part in first["loc"][1:] if part != "[key]")
         raise UsageError(f"{option}{where}: {first['msg']}") from error
 
 
-def _no_metric(option: str, name: object, *, goal: bool) -> UsageError:
-    from redraft.settings import STATISTICS, MetricName
-
-    *others, last = (metric for metric in get_args(MetricName) if not goal or metric != STATISTICS)
-    return UsageError(f"{option}: there is no metric {name!r}; there are {', '.join(others)} and {last}")
+@contextmanager
+def _said_of(option: str) -> Iterator[None]:
+    """What is refused within is what the option says."""
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{option}: {error.message}", hint=error.hint) from error
 
 
 def _readable(value: object) -> object:

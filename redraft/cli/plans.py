@@ -9,8 +9,9 @@ import click
 
 from redraft.cli.render import count, echo_json
 from redraft.domain import Usage
+from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
-from redraft.runs.forecast import Forecast, Role, forecast
+from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve, resolve
 from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.settings import Judging, Limits, Settings

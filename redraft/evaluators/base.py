@@ -1,22 +1,34 @@
-"""What every metric has in common: what it is given, and what it gives back."""
+"""What every metric has in common: what it is given, what it gives back, and the class that it is derived from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol, get_args
+from typing import Any, Literal, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
-from redraft.domain import Evaluation, KeyFacts, Pack, Perspective, Tree
+from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
 from redraft.evaluators.consensus import Ballot, agreement, spread
+from redraft.evaluators.forecasting import Ahead, Stage
 from redraft.packs.keyfacts import trees_for
+from redraft.prompts.book import PromptBook
+from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
-from redraft.settings import BuildName
+from redraft.settings import Judging
 from redraft.text.cleaning import one_line
+from redraft.text.embeddings import Encoder
 from redraft.text.references import points_back
 from redraft.text.sentences import sentences
+from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
+
+MetricAim = Literal["truth", "content", "form"]
+"""What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
+PackPart = Literal["questions", "keyfacts"]
+"""What a document's pack has: questions, and trees of key facts."""
 
 # How many sentences stand before one that points back.
 _BEFORE = 1
@@ -33,16 +45,30 @@ class Yardstick:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A draft before its judges. The first of the panel asks the questions, all of them answer."""
+    """A draft before its judges: all that a metric may look at."""
 
     statements: tuple[Statement, ...]
+    """Its sentences that have words: each with its `id` from 1, its `sentence`, and what stands `before` it where it
+    points back."""
     panel: tuple[Judge, ...]
+    """Who can be asked. The first asks the questions, all of them answer.
+
+    A prompt of one's own is put to a judge by `await judge.ask(prompt, given, room, label)`: what it is given, the
+    tokens of the reply at most, and a few words for the ledger. The reply's `value` is what the prompt returns.
+    """
     desk: EvidenceDesk
+    """Finds the places of the document that are nearest to a question, and their words."""
     yardstick: Yardstick = Yardstick()
+    """What the metric `needs` or `uses` of the document's pack."""
     query: str | None = None
     """The question that the summary answers, where it is not about the document as a whole."""
     text: str = ""
     """The summary as it stands, with its paragraphs."""
+
+    @property
+    def document(self) -> Document:
+        """What is summarized."""
+        return self.desk.document
 
     @property
     def trees(self) -> tuple[Tree, ...]:
@@ -51,28 +77,132 @@ class Case:
         return trees_for(known, self.query, self.yardstick.perspectives) if known else ()
 
 
-class Evaluator(Protocol):
-    """A metric: frozen settings, a name, a version to raise when scores change, and no memory."""
+class Evaluator(ABC):
+    """A metric. Derive from it, give it a name, and say in `evaluate` what there is to say of a draft.
 
-    @property
-    def name(self) -> str: ...
+    It has no memory: one object judges many drafts, several of them at once.
+    """
 
-    @property
-    def version(self) -> int: ...
+    name: str
+    """Under which it is asked for, reported and stored: letters, digits, hyphens and underscores."""
+    version: int = 1
+    """To be raised when it gives other scores than before. It is stored with every score."""
+    prompts: Sequence[Prompt[Any, Any]] = ()
+    """What its judges are asked. A run has their hashes on record, and is not resumed with others."""
+    aim: MetricAim | None = None
+    """What it is about, which decides when its turn comes in a refinement; None for figures, which are no goal."""
+    needs: PackPart | None = None
+    """What of the document's pack is built for it, if it is not there."""
+    uses: PackPart | None = None
+    """What of the pack it takes where it is there."""
+    heeds_query: bool = False
+    """Whether what it says depends on the question that the summary answers."""
 
-    @property
-    def needs(self) -> BuildName | None:
-        """What of the document's pack is built for it, if it is not there."""
-        ...
-
-    @property
-    def uses(self) -> BuildName | None:
-        """What of the pack it takes where it is there."""
-        ...
-
+    @abstractmethod
     async def evaluate(self, case: Case) -> Evaluation:
-        """Judge the draft. What cannot be judged is counted; it never becomes a score."""
-        ...
+        """Judge the draft. What cannot be judged is counted; it never becomes a score.
+
+        An exception makes a failed metric of it, with the exception as the reason, and the run goes on. What ends a run
+        is a budget that is used up, a database that cannot be written, and a provider that is not to be had.
+        """
+
+    def forecast(self, ahead: Ahead) -> Iterable[Stage]:  # noqa: ARG002  (nobody is asked)
+        """What it will ask at most, over all drafts that are judged; nothing where nobody is asked."""
+        return ()
+
+    def configured(self, judging: Judging, encoder: Encoder | None) -> Evaluator:  # noqa: ARG002  (as it is)
+        """The same metric as a run's settings want it."""
+        return self
+
+    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:  # noqa: B027  (may be left)
+        """Raise a `UsageError` for what cannot be done, before anything is paid for.
+
+        `window` is how many tokens a prompt and its reply may have; None for judges without such a limit.
+        """
+
+    def scored(
+        self,
+        score: float,
+        *,
+        judged: int = 1,
+        unjudged: int = 0,
+        findings: Iterable[Finding] = (),
+        held: Iterable[str] = (),
+        details: Mapping[str, object] | None = None,
+    ) -> Evaluation:
+        """A score from 0 to 1: from how many items, on how many there is no verdict, and what is wrong with the draft.
+
+        A finding is made by `Finding(self.name, kind, task, explanation, ...)`; `held` are the sentences without which
+        the score would fall. Raises `ValueError` for what is no score, or not this metric's.
+        """
+        return self.checked(
+            Evaluation(
+                self.name,
+                self.version,
+                "scored",
+                float(score),
+                judged=judged,
+                unjudged=unjudged,
+                findings=tuple(findings),
+                held=tuple(held),
+                details=details or {},
+            )
+        )
+
+    def measured(self, details: Mapping[str, object]) -> Evaluation:
+        """Figures that do not say how good the draft is."""
+        return self.checked(Evaluation(self.name, self.version, "measured", details=details))
+
+    def not_applicable(self, reason: str) -> Evaluation:
+        """The draft is none that the metric has anything to say of."""
+        return Evaluation(self.name, self.version, "not_applicable", reason=reason)
+
+    def failed(self, reason: str, unjudged: int = 0) -> Evaluation:
+        """The draft could not be judged."""
+        return Evaluation(self.name, self.version, "failed", reason=reason, unjudged=unjudged)
+
+    def checked(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation, if it is one that this metric may give; otherwise a `ValueError` says what is wrong."""
+        if problem := _problem(evaluation, self.name):
+            raise ValueError(f"the metric {self.name} {problem}")
+        return evaluation
+
+
+def _problem(given: object, name: str) -> str:
+    """Why this is no evaluation by the metric of this name; empty when it is one."""
+    if not isinstance(given, Evaluation):
+        return f"gave no Evaluation, but {given!r:.80}"
+    if given.metric != name:
+        return f"gave an evaluation in the name of {given.metric}"
+    if (given.outcome == "scored") != (given.score is not None):
+        return f"gave the score {given.score} with the outcome {given.outcome}"
+    if given.score is not None and not 0 <= given.score <= 1:
+        return f"gave a score of {given.score}, which is not from 0 to 1"
+    if given.judged < 0 or given.unjudged < 0:
+        return f"judged {given.judged} items and left out {given.unjudged}"
+    if problem := next((problem for one in given.findings if (problem := _flaw(one, name))), ""):
+        return problem
+    if not all(isinstance(sentence, str) for sentence in given.held):
+        return "holds on to something that is no sentence"
+    try:
+        json.dumps(dict(given.details), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        return f"gave details that are no JSON: {error}"
+    return ""
+
+
+def _flaw(given: object, name: str) -> str:
+    """Why this is no finding of the metric of this name."""
+    if not isinstance(given, Finding):
+        return f"gave a finding that is none: {given!r:.80}"
+    if given.metric != name:
+        return f"gave a finding in the name of {given.metric}"
+    if given.task not in get_args(Task):
+        return f"gave a finding with the task {given.task!r}; there are {', '.join(get_args(Task))}"
+    texts = (given.kind, given.explanation, given.sentence, given.question, given.found, given.expected)
+    if not all(isinstance(text, str) for text in texts) or not isinstance(given.evidence, Evidence | None):
+        return f"gave a finding with something else than texts and evidence in it: {given!r:.200}"
+    return ""
 
 
 def statements_of(summary: str) -> tuple[Statement, ...]:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import ceil
+
+from typing_extensions import override
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.judge import Judge
-from redraft.agents.proofreader import Confused, Proofreader
+from redraft.agents.judge import Judge, batch_size
+from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
-from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.errors import UsageError
+from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
-from redraft.prompts.coherence import ERROR_TYPES, ErrorType
+from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
+from redraft.prompts.book import PromptBook
+from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
 from redraft.prompts.judging import Statement
-from redraft.settings import BuildName
+from redraft.settings import Judging
+from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
+from redraft.text.tokens import Tokenizer
 
 CLEAR, CONFUSING = "clear", "confusing"
 UNTYPED = "untyped"
@@ -55,24 +62,47 @@ class _Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Booookscore:
+class Booookscore(Evaluator):
     """Judges every sentence beside the whole summary, and without the document, so many of them at once.
 
     Headings are no sentences. The document is looked at only for what would answer the readers' questions.
     """
 
-    name: ClassVar[str] = "booookscore"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = None
-    uses: ClassVar[BuildName | None] = None
-
     batch: int = 10
+    name = "booookscore"
+    prompts = (FIND_CONFUSION,)
+    aim = "form"
+
+    @override
+    def configured(self, judging: Judging, encoder: Encoder | None) -> Booookscore:
+        """With as many sentences at once as are wanted."""
+        return replace(self, batch=judging.batch)
+
+    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
+        """The prompt is long."""
+        least = least_window(book, tokenizer)
+        if window is not None and window < least:
+            raise UsageError(
+                f"the prompt of booookscore does not fit into a window of {window:,} tokens",
+                hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
+            )
+
+    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
+        """Every draft is another text, beside which each of its sentences is judged."""
+        if not ahead.sentences:
+            return
+        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, CONFUSION_TOKENS)))
+        prompt = calls * (ahead.overhead(FIND_CONFUSION) + ahead.summary + A_NUMBER)
+        prompt += ahead.summary + ahead.sentences * A_NUMBER
+        completion = ahead.sentences * CONFUSION_TOKENS
+        times = ahead.judgings
+        yield Stage(self.name, times * calls, times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each confusing sentence, with the questions and the place that may answer them."""
         statements = sentences_of(case.statements)
         if not statements:
-            return Evaluation(self.name, self.version, "not_applicable", reason="the summary has no sentence")
+            return self.not_applicable("the summary has no sentence")
         panel = await together(self._sit(judge, case, statements) for judge in case.panel)
         verdicts = majority([seat.sitting.ballot for seat in panel], range(len(statements)))
         said = {n: _said(n, verdict, panel) for n, verdict in verdicts.items()}

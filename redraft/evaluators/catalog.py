@@ -1,60 +1,151 @@
-"""Every metric of redraft, by name."""
+"""Every metric that there is, by name: redraft's own, those of installed packages, and those that are handed over."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from redraft.evaluators.base import Evaluator
+from redraft import plugins
+from redraft.errors import UsageError
+from redraft.evaluators.base import Evaluator, MetricAim
 from redraft.evaluators.booookscore import Booookscore
 from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.similarity import similarity
+from redraft.evaluators.preference import PREFERENCE
 from redraft.evaluators.statistics import Statistics
-from redraft.settings import Judging, MetricName
+from redraft.prompts.catalog import PROMPTS
+from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
 
+_BUILT_IN: tuple[Callable[[], Evaluator], ...] = (
+    Coverage,
+    Consistency,
+    KeyfactRecall,
+    Faithfulness,
+    Booookscore,
+    Statistics,
+)
 
-def _coverage(judging: Judging, _encoder: Encoder | None) -> Evaluator:
-    return Coverage(top_k=judging.top_k)
+BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (make() for make in _BUILT_IN)}
+"""redraft's own metrics, in the order in which they are listed."""
 
-
-def _consistency(judging: Judging, encoder: Encoder | None) -> Evaluator:
-    return Consistency(
-        similarity=similarity(judging.similarity, encoder),
-        threshold=judging.threshold,
-        claims=judging.claims,
-        top_k=judging.top_k,
-    )
-
-
-def _keyfact_recall(_judging: Judging, _encoder: Encoder | None) -> Evaluator:
-    return KeyfactRecall()
-
-
-def _faithfulness(_judging: Judging, _encoder: Encoder | None) -> Evaluator:
-    return Faithfulness()
+_KIND: plugins.Kind = "metrics"
+_NAME = re.compile(r"[^\W\d][\w-]*")
+# Under these names evaluations are stored that come from no metric: a person's requests stand under the first.
+TAKEN = ("review", PREFERENCE)
 
 
-def _booookscore(judging: Judging, _encoder: Encoder | None) -> Evaluator:
-    return Booookscore(batch=judging.batch)
+def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
+    """What can be asked for: redraft's own metrics, those of installed packages, and `own`."""
+    installed = plugins.names(_KIND)
+    for name in installed:
+        if name in BUILT_IN:
+            raise UsageError(
+                f"an installed package has a metric named {name}, which is one of redraft's own",
+                hint="remove the package that has it among its entry points redraft.metrics",
+            )
+    taken = [*BUILT_IN, *installed]
+    for one in own:
+        name = _named(one)
+        if name in taken:
+            raise UsageError(f"there are two metrics named {name}", hint="give yours another name")
+        taken.append(name)
+    return tuple(taken)
 
 
-def _statistics(_judging: Judging, _encoder: Encoder | None) -> Evaluator:
-    return Statistics()
+def metrics(wanted: Iterable[str], own: Sequence[Evaluator] = ()) -> tuple[Evaluator, ...]:
+    """The metrics of these names, in this order. Raises `UsageError` for a name that there is not, saying which are."""
+    there, given = names(own), {one.name: one for one in own}
+    found: list[Evaluator] = []
+    for name in wanted:
+        if name not in there:
+            raise UsageError(no_metric(name, there))
+        found.append(given.get(name) or BUILT_IN.get(name) or _installed(name))
+    _check_prompts(found)
+    return tuple(found)
 
 
-_METRICS: dict[MetricName, Callable[[Judging, Encoder | None], Evaluator]] = {
-    "coverage": _coverage,
-    "consistency": _consistency,
-    "keyfact_recall": _keyfact_recall,
-    "faithfulness": _faithfulness,
-    "booookscore": _booookscore,
-    "statistics": _statistics,
-}
+def evaluators(
+    judging: Judging, encoder: Encoder | None = None, own: Sequence[Evaluator] = ()
+) -> tuple[Evaluator, ...]:
+    """The metrics that a draft is to be judged by, and the statistics, which nobody has to be asked for.
+
+    `own` are metrics that are none of redraft's and not installed, for those of the judging's names that are theirs.
+    """
+    return tuple(one.configured(judging, encoder) for one in metrics(judging.reported, own))
 
 
-def evaluators(judging: Judging, encoder: Encoder | None) -> tuple[Evaluator, ...]:
-    """The metrics that a draft is to be judged by, and the statistics, which nobody has to be asked for."""
-    return tuple(_METRICS[name](judging, encoder) for name in judging.reported)
+def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
+    """Refuse a goal for what is no metric, or has no score that could reach it."""
+    known = {one.name: one for one in evaluators}
+    for goal in goals:
+        if goal not in known:
+            raise UsageError(no_metric(goal, [one.name for one in evaluators if one.aim]))
+        if known[goal].aim is None:
+            raise UsageError(f"the figures of {goal} give no score, so they cannot be a goal")
+
+
+def no_metric(name: str, there: Sequence[str]) -> str:
+    """The sentence for a name that means nothing."""
+    *others, last = there
+    return f"there is no metric {name!r}; there are {', '.join(others)} and {last}"
+
+
+def aim_of(name: str) -> MetricAim | None:
+    """What a metric is about, by a name that a stored run has; None too for one that is not installed any more."""
+    try:
+        (found,) = metrics([name])
+    except UsageError:
+        return None
+    return found.aim
+
+
+def _installed(name: str) -> Evaluator:
+    """The metric behind an entry point. What is wrong with it is somebody else's fault, and is named."""
+    make = plugins.load(_KIND, name)
+    try:
+        made = make()
+    except Exception as error:
+        raise UsageError(
+            f"the installed metric {name} cannot be made: {type(error).__name__}: {error}",
+            hint="its entry point is to be called without arguments; update its package, or remove it",
+        ) from error
+    if not isinstance(made, Evaluator) or _named(made) != name:
+        what = f"calls itself {made.name}" if isinstance(made, Evaluator) else f"is no Evaluator, but {made!r:.80}"
+        raise UsageError(
+            f"the installed metric {name} {what}",
+            hint="an entry point of redraft.metrics bears the name of its metric, and gives an Evaluator when called",
+        )
+    return made
+
+
+def _named(one: object) -> str:
+    """The name of a metric that is handed over, if it is one."""
+    if not isinstance(one, Evaluator):
+        raise UsageError(f"{one!r:.80} is no metric", hint="hand over an object of a class derived from Evaluator")
+    name = getattr(one, "name", None)
+    if not isinstance(name, str) or not _NAME.fullmatch(name) or name in TAKEN:
+        raise UsageError(
+            f"{name!r} is no name for a metric ({type(one).__name__})",
+            hint=f"take letters, digits, hyphens and underscores, and none of {', '.join(TAKEN)}",
+        )
+    return name
+
+
+def _check_prompts(found: Sequence[Evaluator]) -> None:
+    """What is on record of a prompt stands under its name, so no two may share one."""
+    known = dict(PROMPTS)
+    for one in found:
+        for prompt in one.prompts:
+            if known.setdefault(prompt.name, prompt) != prompt:
+                raise UsageError(
+                    f"the metric {one.name} has a prompt named {prompt.name}, and so has another",
+                    hint="give the prompt another name, such as that of the metric",
+                )
+            if prompt.name not in PROMPTS and not prompt.template:
+                raise UsageError(
+                    f"the prompt {prompt.name} of the metric {one.name} has no template",
+                    hint="bring it along: Prompt(..., template=...)",
+                )

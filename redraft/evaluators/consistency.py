@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
-from typing import ClassVar, Literal
+
+from typing_extensions import override
 
 from redraft.agents.accounting import Account
-from redraft.agents.examiner import Examiner, Remembered, is_answer
+from redraft.agents.examiner import (
+    ANSWER_TOKENS,
+    QUESTION_TOKENS,
+    QUESTIONS_NEAR,
+    Examiner,
+    Remembered,
+    is_answer,
+)
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
-from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
-from redraft.evaluators.similarity import Similarity
-from redraft.prompts.judging import SentenceQuestions, Statement, SummaryQuestion
-from redraft.settings import BuildName
+from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
+from redraft.evaluators.similarity import Similarity, similarity
+from redraft.prompts.book import PromptBook
+from redraft.prompts.judging import (
+    ANSWER_FROM_DOCUMENT,
+    ASK_SUMMARY,
+    SentenceQuestions,
+    Statement,
+    SummaryQuestion,
+)
+from redraft.settings import Judging, SimilarityName
+from redraft.text.embeddings import Encoder
+from redraft.text.tokens import Tokenizer
 
 CONSISTENT, INCONSISTENT, UNSUPPORTED = "consistent", "inconsistent", "unsupported"
 # The paper asks 4 to 10 questions about a summary. Three about a sentence come to that for the shortest summaries, and
@@ -46,23 +64,56 @@ class _Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Consistency:
+class Consistency(Evaluator):
     """Asks what the summary claims, and looks the answers up in the document."""
 
-    similarity: Similarity
+    likeness: SimilarityName = "rouge1"
+    """How alike an answer of the document's and the summary's are; `cosine` takes an `encoder`."""
     threshold: float = 0.6
     claims: int = 120
     """The most questions; a summary that would need more is examined by sentences spread over all of it."""
     top_k: int | None = None
-    name: ClassVar[str] = "consistency"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = None
-    uses: ClassVar[BuildName | None] = None
+    encoder: Encoder | None = None
+    name = "consistency"
+    prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT)
+    aim = "truth"
+
+    @override
+    def configured(self, judging: Judging, encoder: Encoder | None) -> Consistency:
+        """With the likeness, the threshold and the number of questions that are wanted."""
+        return replace(
+            self,
+            likeness=judging.similarity,
+            threshold=judging.threshold,
+            claims=judging.claims,
+            top_k=judging.top_k,
+            encoder=encoder,
+        )
+
+    @override
+    def check(self, book: PromptBook, tokenizer: Tokenizer, window: int | None) -> None:
+        """Refuse a likeness that takes a model of embeddings where there is none."""
+        similarity(self.likeness, self.encoder)
+
+    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
+        """Every draft may be new from end to end, and every answer have to be looked for twice."""
+        if not ahead.sentences:
+            return
+        asked = asked_each(ahead.sentences)
+        claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
+        asking = ahead.batches(ahead.sentences, asked * QUESTION_TOKENS)
+        reading, evidence = ahead.searching(claims, ANSWER_TOKENS, QUESTIONS_NEAR)
+        prompt = asking * ahead.overhead(ASK_SUMMARY) + ahead.summary
+        answered = min(claims, self.top_k or claims)
+        prompt += ahead.seats * (evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION)
+        completion = ahead.sentences * asked * QUESTION_TOKENS + ahead.seats * 2 * answered * ANSWER_TOKENS
+        drafts, calls = ahead.drafts, asking + ahead.seats * reading
+        yield Stage(self.name, drafts * calls, drafts * prompt, drafts * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each claim that the document contradicts or does not make."""
         if not case.statements:
-            return self._without("not_applicable", "the summary has no sentence")
+            return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(
             examined, asked_each(len(examined)), case.desk.document.id
@@ -70,9 +121,11 @@ class Consistency:
         claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
         passed_over = len(asked.open(range(len(examined))))
         if not claims:
-            reason = asked.trouble if passed_over else "no sentence of the summary claims anything"
-            return self._without("failed" if passed_over else "not_applicable", reason, passed_over)
-        panel = await together(self._check(judge, claims, case) for judge in case.panel)
+            if passed_over:
+                return self.failed(asked.trouble, passed_over)
+            return self.not_applicable("no sentence of the summary claims anything")
+        alike = similarity(self.likeness, self.encoder)
+        panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
         verdicts = majority([one.sitting.ballot for one in panel], range(len(claims)))
         evaluation = Evaluation(
             self.name,
@@ -89,10 +142,10 @@ class Consistency:
         )
         return concluded(evaluation, [one.sitting for one in panel])
 
-    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case) -> _Checked:
+    async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
         likeness = {
-            n: self.similarity(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
+            n: alike(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
             for n, answer in sorted(found.verdicts.items())
         }
         ballot = {n: self._verdict(like, found.verdicts[n]) for n, like in likeness.items()}
@@ -105,9 +158,6 @@ class Consistency:
         if likeness > self.threshold:
             return CONSISTENT
         return INCONSISTENT if is_answer(answer.answer) else UNSUPPORTED
-
-    def _without(self, outcome: Literal["not_applicable", "failed"], reason: str, unjudged: int = 0) -> Evaluation:
-        return Evaluation(self.name, self.version, outcome, reason=reason, unjudged=unjudged)
 
 
 def asked_each(sentences: int) -> int:

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import ClassVar
 
-from redraft.agents.examiner import Examiner
+from typing_extensions import override
+
+from redraft.agents.examiner import ANSWER_TOKENS, COMPARISON_TOKENS, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
+from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.packs.keyfacts import bin_of
-from redraft.prompts.judging import Pair, SummaryAnswer
-from redraft.settings import BuildName
+from redraft.prompts.judging import (
+    ANSWER_FROM_SUMMARY,
+    ASK_DOCUMENT,
+    COMPARE_ANSWERS,
+    RANK_QUESTIONS,
+    Pair,
+    SummaryAnswer,
+)
+from redraft.settings import Judging
+from redraft.text.embeddings import Encoder
 from redraft.text.words import same_words
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
@@ -34,20 +44,37 @@ class _Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class Coverage(Evaluator):
     """Asks a summary the questions of the document's pack, the `top_k` most important ones where that is set."""
 
     top_k: int | None = None
-    name: ClassVar[str] = "coverage"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = "questions"
-    uses: ClassVar[BuildName | None] = "questions"
+    name = "coverage"
+    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS)
+    aim = "content"
+    needs = uses = "questions"
+
+    @override
+    def configured(self, judging: Judging, encoder: Encoder | None) -> Coverage:
+        """With as many questions as are wanted."""
+        return replace(self, top_k=judging.top_k)
+
+    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
+        """Every draft is asked all questions, and every answer may differ from the document's."""
+        questions = min(ahead.questions, self.top_k or ahead.questions)
+        parts, part = ahead.parts()
+        answering = parts * ahead.batches(questions, ANSWER_TOKENS)
+        comparing = ahead.batches(questions, COMPARISON_TOKENS)
+        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION
+        prompt += comparing * ahead.overhead(COMPARE_ANSWERS) + questions * 2 * A_QUESTION
+        completion = questions * (parts * ANSWER_TOKENS + COMPARISON_TOKENS)
+        times = ahead.judgings
+        yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find what is not answered and what is answered otherwise than by the document."""
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
-            return Evaluation(self.name, self.version, "not_applicable", reason="the document's pack has no questions")
+            return self.not_applicable("the document's pack has no questions")
         panel = await together(_sit(judge, case, questions) for judge in case.panel)
         verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
         details = {
@@ -108,7 +135,7 @@ async def _refuted(
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in doubtful
     ]
-    compared = await Examiner(judge).compare(pairs)
+    compared = await Examiner(judge).compare_answers(pairs)
     refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
     undecided = {doubtful[at] for at in compared.open(range(len(doubtful)))}
     return refuted, undecided, compared.trouble

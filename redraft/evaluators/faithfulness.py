@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
-from redraft.agents.factfinder import SUPPORTED, Factfinder, Verified
+from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION_TOKENS, Factfinder, Verified
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.alignment import align
-from redraft.evaluators.base import Case, Sitting, concluded
+from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
+from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
+from redraft.prompts.catalog import FACTUAL
+from redraft.prompts.factual import VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
-from redraft.settings import BuildName
 
 NONE = "none"
 """The level of a sentence that states no key fact."""
@@ -38,22 +39,34 @@ class _Seat:
 
 
 @dataclass(frozen=True, slots=True)
-class Faithfulness:
+class Faithfulness(Evaluator):
     """Holds every sentence against the document, or against the chunk whose query the summary answers.
 
     Key facts are not grown for it; where there are some, the score is also given by the level of the facts that a
     sentence carries.
     """
 
-    name: ClassVar[str] = "faithfulness"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = None
-    uses: ClassVar[BuildName | None] = "keyfacts"
+    name = "faithfulness"
+    prompts = FACTUAL
+    aim = "truth"
+    uses = "keyfacts"
+    heeds_query = True
+
+    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
+        """Every draft may be new from end to end, and more have to be read for every sentence."""
+        if not ahead.sentences:
+            return
+        calls, evidence = ahead.searching(ahead.sentences, VERIFICATION_TOKENS, SENTENCES_NEAR, ahead.query)
+        sentences = 2 * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it, twice
+        prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
+        completion = 2 * ahead.sentences * VERIFICATION_TOKENS
+        times = ahead.judgings
+        yield Stage(self.name, times * calls, times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each sentence that is not borne out, with the evidence that comes closest."""
         if not case.statements:
-            return Evaluation(self.name, self.version, "not_applicable", reason="the summary has no sentence")
+            return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
         panel = await together(_sit(judge, case, within) for judge in case.panel)
         verdicts = majority([seat.sitting.ballot for seat in panel], range(len(case.statements)))

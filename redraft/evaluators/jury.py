@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
-from redraft.evaluators.base import Case, Evaluator, Yardstick, statements_of
-from redraft.events import Observer
+from redraft.errors import BudgetError, ProviderError, RateLimited, StoreError, TransientError
+from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
+from redraft.events import Noted, Observer
+from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
 from redraft.packs.questions import build_pack, pack_key
 from redraft.settings import Judging
 from redraft.store.store import Store
 
-Growing = asyncio.Task[KeyFacts]
+Building = Mapping[PackPart, asyncio.Task[Any]]
+"""What of the document's pack is being built for those metrics that cannot do without."""
+
+# What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
+_ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,16 +44,23 @@ class Jury:
 
     async def pack(self) -> Pack:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
-        document, packs = self.desk.document.id, self.store.packs
-        if self.judging.pack:
-            return packs.get(self.judging.pack)
-        key = pack_key(self.panel[0], self.desk, self.judging.questions)
-        known = packs.imported(document) or packs.find(document, key)
+        known = self._known_pack()
         if known is not None:
             return known
         built = await build_pack(self.panel[0], self.desk, self.judging.questions, self.observer)
-        packs.add(built, key)
-        return packs.find(document, key) or built
+        self.store.packs.add(built, self._pack_key)
+        return self.store.packs.find(self.desk.document.id, self._pack_key) or built
+
+    @property
+    def _pack_key(self) -> str:
+        return pack_key(self.panel[0], self.desk, self.judging.questions)
+
+    def _known_pack(self) -> Pack | None:
+        """The pack that need not be built first."""
+        document, packs = self.desk.document.id, self.store.packs
+        if self.judging.pack:
+            return packs.get(self.judging.pack)
+        return packs.imported(document) or packs.find(document, self._pack_key)
 
     async def keyfacts(self) -> KeyFacts:
         """The key facts that the drafts are judged by: those asked for, or imported, or built before, or new ones."""
@@ -82,32 +96,55 @@ class Jury:
         chosen = self.judging.perspective
         return get_args(Perspective) if chosen == "both" else (chosen,)
 
+    @property
+    def aims(self) -> dict[str, MetricAim | None]:
+        """What each of the metrics is about, by name."""
+        return {evaluator.name: evaluator.aim for evaluator in self.evaluators}
+
     async def judge(self, draft: str) -> dict[str, Evaluation]:
         """Judge a stored draft by every metric at once, and store what they say."""
         text = self.text(draft)
         case = Case(statements_of(text), self.panel, self.desk, query=self.query, text=text)
-        # Two metrics may want the key facts, which are grown once, or fail to, and nobody else waits for them.
-        # A query comes from trees that are there already: to grow some for it would be of no use.
-        needed = self.query is None and any(evaluator.needs == "keyfacts" for evaluator in self.evaluators)
-        growing = asyncio.create_task(self.keyfacts()) if needed else None
+        building = self._building()
         try:
-            await together(self._judge(evaluator, case, draft, growing) for evaluator in self.evaluators)
+            await together(self._judge(evaluator, case, draft, building) for evaluator in self.evaluators)
         finally:
-            if growing is not None:
-                growing.cancel()
+            for task in building.values():
+                task.cancel()
         return self.judged(draft)
 
-    async def _judge(self, evaluator: Evaluator, case: Case, draft: str, growing: Growing | None) -> None:
-        """Judge by one metric. Those that need nothing of the pack do not wait for it."""
-        case = replace(case, yardstick=await self._yardstick(evaluator, growing))
-        self.store.judgments.keep(draft, await evaluator.evaluate(case))
+    def _building(self) -> Building:
+        """Several metrics may want the same, which is built once, or fails to, and nobody else waits for it."""
+        needed = {evaluator.needs for evaluator in self.evaluators}
+        building: dict[PackPart, asyncio.Task[Any]] = {}
+        if "questions" in needed:
+            building["questions"] = asyncio.create_task(self.pack())
+        # A query comes from trees that are there already: to grow some for it would be of no use.
+        if "keyfacts" in needed and self.query is None:
+            building["keyfacts"] = asyncio.create_task(self.keyfacts())
+        return building
 
-    async def _yardstick(self, evaluator: Evaluator, growing: Growing | None) -> Yardstick:
-        if evaluator.needs == "questions":
-            return Yardstick(await self.pack())
-        if evaluator.uses != "keyfacts":
+    async def _judge(self, evaluator: Evaluator, case: Case, draft: str, building: Building) -> None:
+        """Judge by one metric. Those that need nothing of the pack do not wait for it."""
+        case = replace(case, yardstick=await self._yardstick(evaluator, building))
+        try:
+            evaluation = evaluator.checked(await evaluator.evaluate(case))
+        except _ENDS_THE_RUN:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
+            reason = f"{type(error).__name__}: {error}"
+            self.observer(Noted(f"{evaluator.name} failed: {reason}"))
+            evaluation = evaluator.failed(reason)
+        self.store.judgments.keep(draft, evaluation)
+
+    async def _yardstick(self, evaluator: Evaluator, building: Building) -> Yardstick:
+        part = evaluator.needs or evaluator.uses
+        if part is None:
             return Yardstick()
-        return Yardstick(None, await growing if growing else self._known_keyfacts(), self.perspectives)
+        built = building.get(part)
+        if part == "questions":
+            return Yardstick(await built if built else self._known_pack())
+        return Yardstick(None, await built if built else self._known_keyfacts(), self.perspectives)
 
     def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""

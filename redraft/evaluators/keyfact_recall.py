@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
+from redraft.agents.factfinder import ALIGNMENT_TOKENS
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.alignment import MISSING, STATED, Aligned, align
-from redraft.evaluators.base import Case, concluded
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.forecasting import A_FACT, Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
-from redraft.settings import BuildName
+from redraft.prompts.catalog import FACTUAL
+from redraft.prompts.factual import ALIGN_FACTS
 from redraft.text.words import words_key
 
 Shares = dict[str, dict[str, float | int | None]]
 
 
 @dataclass(frozen=True, slots=True)
-class KeyfactRecall:
+class KeyfactRecall(Evaluator):
     """Holds the key facts of the whole document against a summary, or those of the tree whose query it answers."""
 
-    name: ClassVar[str] = "keyfact_recall"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = "keyfacts"
-    uses: ClassVar[BuildName | None] = "keyfacts"
+    name = "keyfact_recall"
+    prompts = FACTUAL
+    aim = "content"
+    needs = uses = "keyfacts"
+    heeds_query = True
+
+    def forecast(self, ahead: Ahead) -> Iterator[Stage]:
+        """Every draft is held against all facts, or against those of the tree whose query it answers."""
+        if not ahead.sentences:
+            return
+        trees = 1 if ahead.query else len(ahead.chunks) * ahead.perspectives
+        facts, times = trees * ahead.facts_a_tree, ahead.judgings
+        parts, part = ahead.parts()
+        calls = parts * ahead.fact_batches(facts, ALIGNMENT_TOKENS)
+        prompt = calls * (part + ahead.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
+        completion = parts * facts * ALIGNMENT_TOKENS
+        yield Stage(self.name, times * calls, times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find the facts that are missing: roots first, then branches, then leaves."""
         items = items_of(case.trees)
         if not items:
-            return Evaluation(self.name, self.version, "not_applicable", reason=_nothing(case))
+            return self.not_applicable(_nothing(case))
         aligned = await align(case, items)
         evaluation = Evaluation(
             self.name,

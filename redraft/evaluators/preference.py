@@ -56,7 +56,7 @@ def winner_of(verdicts: Sequence[Verdict]) -> Winner | None:
 
 async def prefer(referees: Sequence[Referee], document: Document, document_tokens: int, a: str, b: str) -> Evaluation:
     """Ask every judge in both orders. A judging of which one order brought no verdict is unjudged, never a tie."""
-    panel = await together(referee.compare(document, document_tokens, a, b) for referee in referees)
+    panel = await together(referee.prefer(document, document_tokens, a, b) for referee in referees)
     verdicts = [_verdicts(heard) for heard in panel]
     judged = sum(bool(one) for one in verdicts)
     trouble = next((heard.trouble for heard in panel if heard.trouble), "")

@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 from redraft.domain import Evaluation
-from redraft.evaluators.base import Case
-from redraft.settings import BuildName
+from redraft.evaluators.base import Case, Evaluator
 from redraft.text.overlap import extractive, longest_matches, novel
 from redraft.text.repetition import redundancy, repeated
 from redraft.text.sentences import sentences
@@ -30,22 +28,19 @@ class _Source:
 
 
 @dataclass(frozen=True, slots=True)
-class Statistics:
+class Statistics(Evaluator):
     """Measures a summary beside its document. A figure that nothing can be divided by is None.
 
     None of the figures says how good the summary is, so there is no score.
     """
 
-    name: ClassVar[str] = "statistics"
-    version: ClassVar[int] = 1
-    needs: ClassVar[BuildName | None] = None
-    uses: ClassVar[BuildName | None] = None
+    name = "statistics"
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Measure, in time linear in the length of the document."""
         if not has_words(case.text):
-            return Evaluation(self.name, self.version, "not_applicable", reason="the summary has no word")
-        return Evaluation(self.name, self.version, "measured", details=await asyncio.to_thread(_measured, case))
+            return self.not_applicable("the summary has no word")
+        return self.measured(await asyncio.to_thread(_measured, case))
 
 
 def _measured(case: Case) -> dict[str, object]:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.domain import Evaluation, Finding
+from redraft.evaluators.base import MetricAim
 from redraft.graphs.reviewing import REVIEW
-from redraft.settings import MetricName, PolicyName
+from redraft.settings import PolicyName
 
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None where it could not be scored."""
-Goals = Mapping[MetricName, float]
+Goals = Mapping[str, float]
+Aims = Mapping[str, MetricAim | None]
+"""What each metric is about; one of which that is not known comes after all others."""
 
-# Metrics of whether what is said is so, and of whether what matters is said; other metrics come after both.
-TRUTH = ("consistency", "faithfulness")
-CONTENT = ("coverage", "keyfact_recall")
 # A person mends a page a few points at a time, and so does a model: with more, the last of them are passed over.
 FINDINGS_AT_ONCE = 6
 _STALLS = 2
@@ -37,27 +37,33 @@ class Ruling:
     reason: str
 
 
-def unmet(scores: Scores, goals: Goals) -> list[MetricName]:
+def unmet(scores: Scores, goals: Goals) -> list[str]:
     """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
 
 
-def _consistency_first(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
+def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
     """Mend what is said before more is said (the paper's conclusion, V-B)."""
-    return sorted(missed, key=lambda metric: (*TRUTH, *CONTENT, metric).index(metric))[:1]
+    return _by_aim(missed, aims, ("truth", "content", "form"))[:1]
 
 
-def _paper(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
+def _paper(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
     """Coverage, else consistency (Algorithm 2)."""
-    return sorted(missed, key=lambda metric: (*CONTENT, *TRUTH, metric).index(metric))[:1]
+    return _by_aim(missed, aims, ("content", "truth", "form"))[:1]
 
 
-def _weakest_first(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
+def _by_aim(missed: Sequence[str], aims: Aims, order: Sequence[MetricAim]) -> list[str]:
+    """The metrics in the order of what they are about, and of their names."""
+    places: dict[MetricAim | None, int] = {aim: place for place, aim in enumerate(order)}
+    return sorted(missed, key=lambda metric: (places.get(aims.get(metric), len(order)), metric))
+
+
+def _weakest_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
     """The metric that is furthest from its goal, in proportion to the goal."""
     return sorted(missed, key=lambda metric: (scores.get(metric) or 0.0) / max(goals[metric], 1e-9))[:1]
 
 
-def _all(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[MetricName]:
+def _all(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
     """Everything that is missed."""
     return list(missed)
 
@@ -66,7 +72,7 @@ def _all(missed: Sequence[MetricName], scores: Scores, goals: Goals) -> list[Met
 class Policy:
     """A way of going about it. A policy that follows takes every revision, and all findings at once."""
 
-    order: Callable[[Sequence[MetricName], Scores, Goals], list[MetricName]]
+    order: Callable[[Sequence[str], Scores, Goals, Aims], list[str]]
     follows: bool = False
 
 
@@ -78,7 +84,7 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: Sequence[str]) -> Aim | None:
+def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: Sequence[str], aims: Aims) -> Aim | None:
     """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
 
     A metric that offers nothing more to try gives its turn to the next that misses its goal; to the letter of the
@@ -87,7 +93,7 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
     scores = scores_of(judged)
     missed = unmet(scores, goals)
     while missed:
-        metrics = policy.order(missed, scores, goals)
+        metrics = policy.order(missed, scores, goals, aims)
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
         findings = [finding for of_one in offered for finding in of_one]
         if findings:
@@ -97,6 +103,12 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
             return None
         missed = [metric for metric in missed if metric not in metrics]
     return None
+
+
+def held_by(judged: Mapping[str, Evaluation], aims: Aims) -> list[str]:
+    """The sentences that what matters rests on: what a revision had better keep."""
+    about_content = sorted(metric for metric in judged if aims.get(metric) == "content")
+    return list(dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held))
 
 
 def _in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from redraft.domain import Finding
 from redraft.evaluators.base import statements_of
-from redraft.graphs.policy import CONTENT
+from redraft.evaluators.catalog import aim_of
 from redraft.graphs.reviewing import REVIEW
 from redraft.history.results import finding_json
 from redraft.history.tracing import Turn
@@ -107,7 +107,7 @@ def difference(before: Turn, after: Turn) -> Difference:
 
 def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
     """What it is about: a question of the document's, or a claim of a sentence, even if that was changed since."""
-    if finding.metric in CONTENT:
+    if aim_of(finding.metric) == "content":
         return finding.metric, finding.question or finding.expected or finding.explanation
     return finding.metric, sentence, finding.question, finding.explanation
 

@@ -51,9 +51,13 @@ class PromptBook:
             raise UsageError(f"there is no prompt named {name!r}", hint=f"the prompts are: {', '.join(PROMPTS)}")
         return self._sources[name]
 
+    def template(self, prompt: Prompt[Any, Any]) -> str:
+        """The template text of a prompt of redraft's own, or of one that brings its template along."""
+        return prompt.template or self.source(prompt.name)
+
     def hash(self, prompt: Prompt[Any, Any]) -> str:
         """Changes with the template, and with the shape of what goes in and comes out."""
-        material = json.dumps([prompt.name, self.source(prompt.name), _shape(prompt)], sort_keys=True)
+        material = json.dumps([prompt.name, self.template(prompt), _shape(prompt)], sort_keys=True)
         return hashlib.sha256(material.encode()).hexdigest()[:16]
 
     def hashes(self) -> dict[str, str]:
@@ -62,7 +66,8 @@ class PromptBook:
 
     def render(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
         """The text to send."""
-        template = self._templates.get(prompt.name) or _compile(prompt, self.source(prompt.name))
+        known = None if prompt.template else self._templates.get(prompt.name)
+        template = known or _compile(prompt, self.template(prompt))
         try:
             return template.render(_fenced(given)).strip()
         except _FAILURES as error:
@@ -149,41 +154,49 @@ def _spelled(tag: str) -> str:
     return f"[{_HIDDEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in tag)
 
 
-_ANY_TAG = re.compile(
-    rf"[<＜﹤](?=[{_HIDDEN}/／⁄∕\\]*+(?:{'|'.join(_spelled(tag) for tag in sorted(_tags()))})(?![^\W_]))", re.IGNORECASE
-)
+_OURS = _tags()
 
 
-def neutralize(text: str) -> str:
-    """Disarm whatever in `text` looks like one of our fences, so that no document can close its own."""
-    return _ANY_TAG.sub("‹", text)
+@cache
+def _any_tag(own: frozenset[str]) -> re.Pattern[str]:
+    """Whatever looks like a fence, or like one of the tags that a prompt of somebody else's has of its own."""
+    tags = "|".join(_spelled(tag) for tag in sorted(_OURS | own))
+    return re.compile(rf"[<＜﹤](?=[{_HIDDEN}/／⁄∕\\]*+(?:{tags})(?![^\W_]))", re.IGNORECASE)
+
+
+def neutralize(text: str, own: frozenset[str] = frozenset()) -> str:
+    """Disarm whatever in `text` looks like a fence, so that no document can close its own."""
+    return _any_tag(own).sub("‹", text)
 
 
 def _fenced(given: BaseModel) -> dict[str, object]:
     values: dict[str, object] = {name: getattr(given, name) for name in type(given).model_fields}
-    for name, tag in _fences(type(given)).items():
+    fences = _fences(type(given))
+    own = frozenset(fences.values()) - _OURS
+    for name, tag in fences.items():
         value = values[name]
-        values[name] = None if value == "" and not type(given).model_fields[name].is_required() else _fence(value, tag)
+        empty = value == "" and not type(given).model_fields[name].is_required()
+        values[name] = None if empty else _fence(value, tag, own)
     return values
 
 
-def _fence(value: object, tag: str) -> object:
+def _fence(value: object, tag: str, own: frozenset[str]) -> object:
     if value is None:
         return None
     if isinstance(value, str):
-        return f"<{tag}>\n{neutralize(value.strip())}\n</{tag}>"
+        return f"<{tag}>\n{neutralize(value.strip(), own)}\n</{tag}>"
     assert isinstance(value, list)
-    return "\n".join(_fenced_item(item, number, tag) for number, item in enumerate(value, 1))
+    return "\n".join(_fenced_item(item, number, tag, own) for number, item in enumerate(value, 1))
 
 
-def _fenced_item(item: object, number: int, tag: str) -> str:
+def _fenced_item(item: object, number: int, tag: str, own: frozenset[str]) -> str:
     """A text, or the named texts of an item; an item that has an id is numbered by it."""
     if isinstance(item, GivenModel):
         # Each on a line of its own, so that no text can pass for another field.
         fields = {name: " ".join(str(getattr(item, name)).split()) for name in type(item).model_fields}
         number = int(fields.pop("id", number))
         only = len(fields) == 1
-        body = "\n".join(neutralize(text if only else f"{name}: {text}") for name, text in fields.items() if text)
+        body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)
     else:
-        body = neutralize(str(item).strip())
+        body = neutralize(str(item).strip(), own)
     return f'<{tag} n="{number}">\n{body}\n</{tag}>'

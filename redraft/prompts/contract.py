@@ -70,3 +70,5 @@ class Prompt(Generic[Given_, Value_]):
     returns: type[Value_]
     purpose: str
     temperature: float = 0.5
+    template: str = ""
+    """The text of a prompt that is none of redraft's own, which stand in files; written as those are."""

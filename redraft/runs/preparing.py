@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
-from redraft.agents.proofreader import least_window
 from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
-from redraft.evaluators.similarity import similarity
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.prompts.book import PromptBook, prompt_choice
@@ -23,7 +23,7 @@ from redraft.prompts.drafting import STRATEGIES
 from redraft.prompts.factual import JUDGE_CHUNK
 from redraft.prompts.revising import REVISE
 from redraft.runs.opening import resolve, tokenizer_of
-from redraft.settings import EXTRACTIVE, KEYFACT_METRICS, Judging, Limits, Refinement, Settings
+from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -59,6 +59,8 @@ class Order:
     parent: str | None = None
     other: str | None = None
     """The second summary, where the one that is given is compared with it."""
+    own: tuple[Evaluator, ...] = ()
+    """The metrics that are handed over: the judging has their names among the others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def prepare(
 def identify(document: Document, settings: Settings, order: Order) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again."""
     settled = _settle(document, settings, None, order.given)
-    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement)
+    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement, order.own)
     return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
 
 
@@ -104,37 +106,30 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
 
 
-def check_judging(judging: Judging, prepared: Prepared, store: Store) -> None:
-    """Refuse a pack of another document, a window too small for a prompt, and embeddings that cannot be had."""
-    document = prepared.document
-    _check_window(judging, prepared)
+def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
+    """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
+    judging, document = order.judging, prepared.document
+    if judging is None:
+        return
+    encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+    known = evaluators(judging, encoder, order.own)
+    check_goals(order.refinement.goals if order.refinement else (), known)
+    # The extractive model has no window.
+    with_window = {*(judging.judges or (prepared.settings.model,))} != {EXTRACTIVE}
+    for one in known:
+        one.check(prepared.book, prepared.tokenizer, prepared.settings.context_tokens if with_window else None)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
         raise UsageError(
             f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
         )
-    if judging.embeddings:
-        load_encoder(judging.embeddings)
-    elif judging.similarity == "cosine" and "consistency" in judging.metrics:
-        similarity("cosine", None)
-
-
-def _check_window(judging: Judging, prepared: Prepared) -> None:
-    """The prompt of booookscore is long; the extractive model has no window."""
-    window, judges = prepared.settings.context_tokens, judging.judges or (prepared.settings.model,)
-    least = least_window(prepared.book, prepared.tokenizer)
-    if "booookscore" in judging.metrics and window < least and {*judges} != {EXTRACTIVE}:
-        raise UsageError(
-            f"the prompt of booookscore does not fit into a window of {window:,} tokens",
-            hint=f"use --context-tokens {least} or more, or --prompts simple, which has a short one",
-        )
 
 
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement)
+    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement, order.own)
     store.documents.add(document)
     store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(
@@ -172,12 +167,12 @@ def _identity(of_settings: str, order: Order) -> str:
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def recall(store: Store, run: Run) -> Prepared:
+def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
     document = store.documents.get(run.document)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement)
+    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement, own)
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -193,7 +188,11 @@ def recall(store: Store, run: Run) -> Prepared:
 
 
 def prompt_hashes(
-    book: PromptBook, settings: Settings, judging: Judging | None, refinement: Refinement | None
+    book: PromptBook,
+    settings: Settings,
+    judging: Judging | None,
+    refinement: Refinement | None,
+    own: Sequence[Evaluator] = (),
 ) -> dict[str, str]:
     """The hashes of the prompts that a run uses: others may come and go."""
     prompts: list[Prompt[Any, Any]] = [*STRATEGIES[settings.strategy]]
@@ -203,8 +202,10 @@ def prompt_hashes(
         return {FIND_CONFUSION.name: book.hash(FIND_CONFUSION)}
     if judging and judging.build == "preference":
         return {PREFER_SUMMARY.name: book.hash(PREFER_SUMMARY)}
-    prompts += JUDGING if judging else ()
-    prompts += FACTUAL if judging and (judging.build == "keyfacts" or {*judging.metrics} & KEYFACT_METRICS) else ()
-    prompts += (FIND_CONFUSION,) if judging and "booookscore" in judging.metrics else ()
+    if judging:
+        # Every run that judges has the first of these on record: what it is found by again depends on them.
+        prompts += JUDGING
+        prompts += FACTUAL if judging.build == "keyfacts" else ()
+        prompts += [prompt for one in evaluators(judging, own=own) for prompt in one.prompts]
     prompts += (REVISE,) if refinement else ()
     return {prompt.name: book.hash(prompt) for prompt in prompts}

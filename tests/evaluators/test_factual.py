@@ -16,7 +16,6 @@ from redraft.errors import BudgetError, UsageError
 from redraft.events import CallAnswered, Event
 from redraft.history.results import Result
 from redraft.models.base import Model
-from redraft.settings import MetricName
 from tests.judges import (
     KEY,
     Court,
@@ -32,7 +31,7 @@ from tests.judges import (
     told,
 )
 
-BOTH: tuple[MetricName, ...] = ("keyfact_recall", "faithfulness")
+BOTH: tuple[str, ...] = ("keyfact_recall", "faithfulness")
 BUILDING = ("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative")
 VETTING = ("facts_faithful", "facts_objective", "facts_significant")
 # Three chunks of some forty keepers each.
@@ -55,7 +54,7 @@ def long_court(tmp_path: Path) -> Iterator[Court]:
     made.store.close()
 
 
-async def judged(court: Court, summary: str, metric: MetricName, **options: Any) -> Evaluation:
+async def judged(court: Court, summary: str, metric: str, **options: Any) -> Evaluation:
     return (await court.evaluate(summary, metrics=(metric,), **options)).evaluations[metric]
 
 
@@ -209,7 +208,7 @@ async def test_trees_from_one_perspective(court: Court) -> None:
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_trees_from_both_perspectives_serve_whoever_wants_one(court: Court, metric: MetricName) -> None:
+async def test_trees_from_both_perspectives_serve_whoever_wants_one(court: Court, metric: str) -> None:
     both = await court.keyfacts()
     court.forget()
     await judged(court, told(1), metric, perspective="narrative")
@@ -231,7 +230,7 @@ async def test_key_facts_that_are_known_are_not_grown_again(court: Court) -> Non
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_those_that_were_imported_come_first(court: Court, metric: MetricName) -> None:
+async def test_those_that_were_imported_come_first(court: Court, metric: str) -> None:
     few = await court.keyfacts(perspective="narrative")
     court.store.keyfacts.prefer(few.id)
     evaluation = await judged(court, told(1), metric)
@@ -243,9 +242,7 @@ async def test_those_that_were_imported_come_first(court: Court, metric: MetricN
 
 
 @pytest.mark.parametrize("metric", BOTH)
-async def test_those_that_are_named_come_before_all_and_must_be_about_the_document(
-    court: Court, metric: MetricName
-) -> None:
+async def test_those_that_are_named_come_before_all_and_must_be_about_the_document(court: Court, metric: str) -> None:
     few = await court.keyfacts(perspective="narrative")
     court.store.keyfacts.prefer((await court.keyfacts(perspective="analytical")).id)
     court.forget()

@@ -222,7 +222,7 @@ async def test_which_order_is_asked_first_is_as_good_as_drawn_and_knows_no_a_and
     async def begun_with(judge: str, a: str, b: str) -> str:
         model = FunctionModel(lambda _: Preferred.model_validate(says(overall="tie")), judge)
         referee = Referee(Judge(model, PromptBook(), court.store.judgments), EstimatingTokenizer(), None)
-        await referee.compare(court.document, 0, a, b)
+        await referee.prefer(court.document, 0, a, b)
         return str(model.asked[0].given.first)
 
     begun = [await begun_with(f"judge {n}", A, B) for n in range(20)]

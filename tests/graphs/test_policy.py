@@ -10,11 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
+from redraft.evaluators.base import MetricAim
 from redraft.graphs.policy import POLICIES, Aim, aim, reason_to_stop, rule, unmet
 from redraft.graphs.reviewing import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
-GOALS: dict[Any, float] = {COVERAGE: 0.8, CONSISTENCY: 0.8}
+AIMS: dict[str, MetricAim | None] = {COVERAGE: "content", CONSISTENCY: "truth"}
+GOALS: dict[str, float] = {COVERAGE: 0.8, CONSISTENCY: 0.8}
 STRICT = [policy for policy in POLICIES.values() if not policy.follows]
 PAPER = POLICIES["paper"]
 
@@ -59,39 +61,39 @@ def test_what_has_no_score_misses_its_goal_and_what_just_reaches_it_does_not() -
     ],
 )
 def test_each_policy_chooses(policy: Any, coverage: float, consistency: float | None, metrics: tuple[str, ...]) -> None:
-    assert metrics_of(aim(POLICIES[policy], judged(coverage, consistency), GOALS, ())) == metrics
+    assert metrics_of(aim(POLICIES[policy], judged(coverage, consistency), GOALS, (), AIMS)) == metrics
 
 
 def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
-    goals: dict[Any, float] = {COVERAGE: 0.4, CONSISTENCY: 1.0}
+    goals: dict[str, float] = {COVERAGE: 0.4, CONSISTENCY: 1.0}
 
-    assert metrics_of(aim(POLICIES["weakest-first"], judged(0.3, 0.5), goals, ())) == (CONSISTENCY,)
+    assert metrics_of(aim(POLICIES["weakest-first"], judged(0.3, 0.5), goals, (), AIMS)) == (CONSISTENCY,)
 
 
 def test_a_goal_of_nothing_is_never_missed_by_a_score() -> None:
-    assert aim(POLICIES["weakest-first"], judged(0.0, 0.9), {COVERAGE: 0.0, CONSISTENCY: 0.5}, ()) is None
+    assert aim(POLICIES["weakest-first"], judged(0.0, 0.9), {COVERAGE: 0.0, CONSISTENCY: 0.5}, (), AIMS) is None
 
 
 @pytest.mark.parametrize("policy", STRICT)
 def test_six_findings_at_once_and_the_rest_after_them(policy: Any) -> None:
     draft = judged(0.5, 0.9, found=8)
-    first = aim(policy, draft, GOALS, ())
+    first = aim(policy, draft, GOALS, (), AIMS)
     assert first is not None
     assert first.findings == findings(COVERAGE, 6)
-    second = aim(policy, draft, GOALS, [finding.id for finding in first.findings])
+    second = aim(policy, draft, GOALS, [finding.id for finding in first.findings], AIMS)
     assert second is not None
     assert second.findings == findings(COVERAGE, 8)[6:]
 
 
 def test_all_metrics_take_turns_at_the_six() -> None:
-    chosen = aim(POLICIES["all"], judged(0.5, 0.5, found=8), GOALS, ())
+    chosen = aim(POLICIES["all"], judged(0.5, 0.5, found=8), GOALS, (), AIMS)
 
     assert chosen is not None
     assert [finding.metric for finding in chosen.findings] == [COVERAGE, CONSISTENCY] * 3
 
 
 def test_the_paper_takes_all_findings() -> None:
-    chosen = aim(PAPER, judged(0.5, 0.5, found=30), GOALS, ())
+    chosen = aim(PAPER, judged(0.5, 0.5, found=30), GOALS, (), AIMS)
 
     assert chosen is not None
     assert chosen.findings == findings(COVERAGE, 30)
@@ -101,8 +103,8 @@ def test_a_metric_without_anything_more_to_try_gives_its_turn_away_but_not_in_th
     draft = judged(0.5, 0.5)
     tried = {metric: [finding.id for finding in findings(metric, 3)] for metric in draft}
 
-    assert metrics_of(aim(POLICIES["consistency-first"], draft, GOALS, tried[CONSISTENCY])) == (COVERAGE,)
-    assert aim(PAPER, draft, GOALS, tried[COVERAGE]) is None
+    assert metrics_of(aim(POLICIES["consistency-first"], draft, GOALS, tried[CONSISTENCY], AIMS)) == (COVERAGE,)
+    assert aim(PAPER, draft, GOALS, tried[COVERAGE], AIMS) is None
 
 
 @given(name=NAMES, coverage=SCORES, consistency=SCORES, tried=st.sets(st.integers(0, 7)))
@@ -112,7 +114,7 @@ def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
     draft = judged(coverage, consistency, found=4)
     every = [finding.id for evaluation in draft.values() for finding in evaluation.findings]
     gone = [every[n] for n in tried]
-    chosen = aim(POLICIES[name], draft, GOALS, gone)
+    chosen = aim(POLICIES[name], draft, GOALS, gone, AIMS)
 
     missed = unmet({COVERAGE: coverage, CONSISTENCY: consistency}, GOALS)
     if chosen is None:
