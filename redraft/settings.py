@@ -18,7 +18,7 @@ STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
 BuildName = Literal["questions", "keyfacts", "marks", "annotations", "preference"]
 PerspectiveName = Literal["both", "analytical", "narrative"]
-PolicyName = Literal["consistency-first", "paper", "weakest-first", "all"]
+PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65

@@ -149,3 +149,8 @@ def _check_prompts(found: Sequence[Evaluator]) -> None:
                     f"the prompt {prompt.name} of the metric {one.name} has no template",
                     hint="bring it along: Prompt(..., template=...)",
                 )
+
+
+def scoring(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
+    """The names of those metrics that can be a goal."""
+    return tuple(one.name for one in metrics(names(own), own) if one.aim)

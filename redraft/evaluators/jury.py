@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, get_args
+from dataclasses import dataclass, field
+from typing import get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
-from redraft.agents.together import together
+from redraft.agents.together import Once
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, ProviderError, RateLimited, StoreError, TransientError
-from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
+from redraft.evaluators.base import Case, Evaluator, MetricAim, Yardstick, statements_of
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
 from redraft.packs.questions import build_pack, pack_key
 from redraft.settings import Judging
 from redraft.store.store import Store
-
-Building = Mapping[PackPart, asyncio.Task[Any]]
-"""What of the document's pack is being built for those metrics that cannot do without."""
+from redraft.store.threads import off_loop
 
 # What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
@@ -41,6 +37,7 @@ class Jury:
     """Who validates key facts; the first of the panel finds them."""
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
+    _once: Once = field(default_factory=Once)
 
     async def pack(self) -> Pack:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
@@ -101,32 +98,15 @@ class Jury:
         """What each of the metrics is about, by name."""
         return {evaluator.name: evaluator.aim for evaluator in self.evaluators}
 
-    async def judge(self, draft: str) -> dict[str, Evaluation]:
-        """Judge a stored draft by every metric at once, and store what they say."""
-        text = self.text(draft)
-        case = Case(statements_of(text), self.panel, self.desk, query=self.query, text=text)
-        building = self._building()
-        try:
-            await together(self._judge(evaluator, case, draft, building) for evaluator in self.evaluators)
-        finally:
-            for task in building.values():
-                task.cancel()
-        return self.judged(draft)
+    async def judge_by(self, metric: str, draft: str) -> Evaluation:
+        """Judge a stored draft by one metric, and store what it says. Those that need nothing of the pack wait for none.
 
-    def _building(self) -> Building:
-        """Several metrics may want the same, which is built once, or fails to, and nobody else waits for it."""
-        needed = {evaluator.needs for evaluator in self.evaluators}
-        building: dict[PackPart, asyncio.Task[Any]] = {}
-        if "questions" in needed:
-            building["questions"] = asyncio.create_task(self.pack())
-        # A query comes from trees that are there already: to grow some for it would be of no use.
-        if "keyfacts" in needed and self.query is None:
-            building["keyfacts"] = asyncio.create_task(self.keyfacts())
-        return building
-
-    async def _judge(self, evaluator: Evaluator, case: Case, draft: str, building: Building) -> None:
-        """Judge by one metric. Those that need nothing of the pack do not wait for it."""
-        case = replace(case, yardstick=await self._yardstick(evaluator, building))
+        An exception that ends the run goes on; any other makes the metric one that has failed.
+        """
+        evaluator = next(one for one in self.evaluators if one.name == metric)
+        text = (await off_loop(self.store.runs.draft, draft)).text
+        yardstick = await self._yardstick(evaluator)
+        case = Case(statements_of(text), self.panel, self.desk, yardstick, self.query, text)
         try:
             evaluation = evaluator.checked(await evaluator.evaluate(case))
         except _ENDS_THE_RUN:
@@ -135,21 +115,20 @@ class Jury:
             reason = f"{type(error).__name__}: {error}"
             self.observer(Noted(f"{evaluator.name} failed: {reason}"))
             evaluation = evaluator.failed(reason)
-        self.store.judgments.keep(draft, evaluation)
+        await off_loop(self.store.judgments.keep, draft, evaluation)
+        return evaluation
 
-    async def _yardstick(self, evaluator: Evaluator, building: Building) -> Yardstick:
-        part = evaluator.needs or evaluator.uses
-        if part is None:
-            return Yardstick()
-        built = building.get(part)
-        if part == "questions":
-            return Yardstick(await built if built else self._known_pack())
-        return Yardstick(None, await built if built else self._known_keyfacts(), self.perspectives)
+    async def _yardstick(self, evaluator: Evaluator) -> Yardstick:
+        """What a metric needs is built; what it uses is taken where it is there.
 
-    def judged(self, draft: str) -> dict[str, Evaluation]:
-        """What has been said of a draft, by metric."""
-        return self.store.judgments.of(draft)
-
-    def text(self, draft: str) -> str:
-        """The text of a stored draft."""
-        return self.store.runs.draft(draft).text
+        A query comes from trees that are there already: to grow some for it would be of no use.
+        """
+        match evaluator.needs or evaluator.uses:
+            case "questions":
+                known = off_loop(self._known_pack)
+                return Yardstick(await (self._once.made("questions", self.pack) if evaluator.needs else known))
+            case "keyfacts":
+                grown = evaluator.needs and self.query is None
+                facts = self._once.made("keyfacts", self.keyfacts) if grown else off_loop(self._known_keyfacts)
+                return Yardstick(None, await facts, self.perspectives)
+        return Yardstick()

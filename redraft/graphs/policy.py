@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.domain import Evaluation, Finding
+from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.base import MetricAim
-from redraft.graphs.reviewing import REVIEW
 from redraft.settings import PolicyName
 
 Scores = Mapping[str, float | None]
@@ -81,6 +80,8 @@ POLICIES: dict[PolicyName, Policy] = {
     "paper": Policy(_paper, follows=True),
     "weakest-first": Policy(_weakest_first),
     "all": Policy(_all),
+    # A model decides; this is what is done where it says nothing that can be done.
+    "agent": Policy(_weakest_first),
 }
 
 
@@ -97,7 +98,7 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
         offered = [[f for f in judged[metric].findings if f.id not in tried] for metric in metrics if metric in judged]
         findings = [finding for of_one in offered for finding in of_one]
         if findings:
-            chosen = findings if policy.follows else _in_turn(offered)[:FINDINGS_AT_ONCE]
+            chosen = findings if policy.follows else in_turn(offered)[:FINDINGS_AT_ONCE]
             return Aim(tuple(metrics), tuple(chosen))
         if policy.follows:
             return None
@@ -111,7 +112,7 @@ def held_by(judged: Mapping[str, Evaluation], aims: Aims) -> list[str]:
     return list(dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held))
 
 
-def _in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
+def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
     """One finding of each metric, then the next of each."""
     longest = max((len(of_one) for of_one in offered), default=0)
     return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]

@@ -13,7 +13,7 @@ from redraft.domain import REVIEW, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES, Aim, aim, in_turn, reason_to_stop, rule, scores_of
+from redraft.graphs.policy import POLICIES, Aim, Aims, aim, held_by, in_turn, reason_to_stop, rule, scores_of
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
@@ -51,7 +51,7 @@ async def decide(state: State, job: Job) -> Update:
     settings = job.refinement
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
-    chosen = aim(policy, judged, settings.goals, job.judges.aims, [*state["tried"], *state["dropped"]])
+    chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]], job.judges.aims)
     stop = reason_to_stop(
         policy,
         scores_of(judged),
@@ -188,12 +188,10 @@ def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[F
     return [known[key] for key in wanted if key in known]
 
 
-def _kept(judged: Mapping[str, Evaluation], aims: Mapping[str, str | None], findings: Sequence[Finding]) -> list[str]:
+def _kept(judged: Mapping[str, Evaluation], aims: Aims, findings: Sequence[Finding]) -> list[str]:
     """The sentences that what is covered rests on, save those that are to be mended."""
     mended = {finding.sentence for finding in findings}
-    content = [metric for metric, kind in aims.items() if kind == "content" and metric in judged]
-    held = dict.fromkeys(sentence for metric in content for sentence in judged[metric].held)
-    return [sentence for sentence in held if sentence not in mended]
+    return [sentence for sentence in held_by(judged, aims) if sentence not in mended]
 
 
 def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
