@@ -84,7 +84,8 @@ def check_goals(goals: Iterable[str], evaluators: Sequence[Evaluator]) -> None:
         if goal not in known:
             raise UsageError(no_metric(goal, [one.name for one in evaluators if one.aim]))
         if known[goal].aim is None:
-            raise UsageError(f"the figures of {goal} give no score, so they cannot be a goal")
+            nothing = "give no score, so they" if goal.endswith("s") else "gives no score, so it"
+            raise UsageError(f"{goal} {nothing} cannot be a goal")
 
 
 def no_metric(name: str, there: Sequence[str]) -> str:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
-from redraft import Judging, Refinement
+from redraft import Judging
 from redraft.domain import Document, Evaluation
+from redraft.errors import UsageError
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.statistics import Statistics
 from redraft.history.results import Result
@@ -125,9 +125,10 @@ async def test_every_draft_of_a_refinement_is_measured(tmp_path: Path) -> None:
     court.store.close()
 
 
-def test_they_cannot_be_a_goal() -> None:
-    with pytest.raises(ValidationError, match="statistics give no score, so they cannot be a goal"):
-        Refinement(goals={"coverage": 0.8, "statistics": 0.5})
+async def test_they_cannot_be_a_goal(court: Court) -> None:
+    with pytest.raises(UsageError, match="statistics give no score, so they cannot be a goal"):
+        await court.refine(SUMMARY, goals={"coverage": 0.8, "statistics": 0.5})
+    assert court.sheets == []
 
 
 def test_where_something_is_built_nothing_is_measured() -> None:

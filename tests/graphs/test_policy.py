@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import MetricAim
-from redraft.graphs.policy import POLICIES, Aim, aim, reason_to_stop, rule, unmet
+from redraft.graphs.policy import POLICIES, Aim, aim, held_by, reason_to_stop, rule, unmet
 from redraft.graphs.reviewing import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
@@ -62,6 +63,41 @@ def test_what_has_no_score_misses_its_goal_and_what_just_reaches_it_does_not() -
 )
 def test_each_policy_chooses(policy: Any, coverage: float, consistency: float | None, metrics: tuple[str, ...]) -> None:
     assert metrics_of(aim(POLICIES[policy], judged(coverage, consistency), GOALS, (), AIMS)) == metrics
+
+
+@pytest.mark.parametrize(
+    ("policy", "order"),
+    [
+        ("consistency-first", ["faithfulness", "names", COVERAGE, "keyfact_recall", "style", "luck"]),
+        ("paper", [COVERAGE, "keyfact_recall", "faithfulness", "names", "style", "luck"]),
+        ("weakest-first", ["style", COVERAGE, "luck", "names", "faithfulness", "keyfact_recall"]),
+    ],
+)
+def test_metrics_that_nobody_knew_of_have_their_turn_by_what_they_are_about(policy: Any, order: list[str]) -> None:
+    about: dict[str, MetricAim | None] = {
+        "style": "form",
+        COVERAGE: "content",
+        "names": "truth",
+        "faithfulness": "truth",
+        "keyfact_recall": "content",
+    }
+    scores = {"style": 0.1, COVERAGE: 0.2, "luck": 0.3, "names": 0.4, "faithfulness": 0.5, "keyfact_recall": 0.6}
+    draft = {name: Evaluation(name, 1, "scored", score, findings=findings(name, 1)) for name, score in scores.items()}
+    goals, tried, turns = dict.fromkeys(scores, 1.0), list[str](), list[str]()
+    while chosen := aim(replace(POLICIES[policy], follows=False), draft, goals, tried, about):
+        turns += chosen.metrics
+        tried += [finding.id for finding in chosen.findings]
+
+    assert turns == order
+    assert metrics_of(aim(POLICIES["all"], draft, goals, (), about)) == tuple(scores)
+
+
+def test_what_carries_the_content_is_to_be_kept_whichever_metric_says_so() -> None:
+    aims: dict[str, MetricAim | None] = {"events": "content", COVERAGE: "content", CONSISTENCY: "truth"}
+    held = {"gone": ("x",), "events": ("b", "a"), CONSISTENCY: ("c",), COVERAGE: ("a", "d")}
+    draft = {name: Evaluation(name, 1, "scored", 0.5, held=sentences) for name, sentences in held.items()}
+
+    assert held_by(draft, aims) == ["a", "d", "b"]
 
 
 def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
