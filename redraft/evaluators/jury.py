@@ -16,6 +16,7 @@ from redraft.packs.growing import Gardener
 from redraft.packs.questions import build_pack, pack_key
 from redraft.settings import Judging
 from redraft.store.store import Store
+from redraft.store.threads import off_loop
 
 Growing = asyncio.Task[KeyFacts]
 
@@ -39,30 +40,30 @@ class Jury:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
         document, packs = self.desk.document.id, self.store.packs
         if self.judging.pack:
-            return packs.get(self.judging.pack)
+            return await off_loop(packs.get, self.judging.pack)
         key = pack_key(self.panel[0], self.desk, self.judging.questions)
-        known = packs.imported(document) or packs.find(document, key)
+        known = await off_loop(packs.imported, document) or await off_loop(packs.find, document, key)
         if known is not None:
             return known
         built = await build_pack(self.panel[0], self.desk, self.judging.questions, self.observer)
-        packs.add(built, key)
-        return packs.find(document, key) or built
+        await off_loop(packs.add, built, key)
+        return await off_loop(packs.find, document, key) or built
 
     async def keyfacts(self) -> KeyFacts:
         """The key facts that the drafts are judged by: those asked for, or imported, or built before, or new ones."""
-        return self._known_keyfacts() or await self._grown()
+        return await off_loop(self._known_keyfacts) or await self._grown()
 
     async def completed(self) -> KeyFacts:
         """The key facts, with what they lack tried again; what the judges have said before is not asked again."""
-        known = self._known_keyfacts()
+        known = await off_loop(self._known_keyfacts)
         chosen = known is not None and (known.imported or self.judging.keyfacts or not known.missing)
         return known if known is not None and chosen else await self._grown()
 
     async def _grown(self) -> KeyFacts:
         gardener = self._gardener(self.perspectives)
         grown = await gardener.grow()
-        self.store.keyfacts.add(grown, gardener.key)
-        return self.store.keyfacts.find(self.desk.document.id, gardener.key) or grown
+        await off_loop(self.store.keyfacts.add, grown, gardener.key)
+        return await off_loop(self.store.keyfacts.find, self.desk.document.id, gardener.key) or grown
 
     def _known_keyfacts(self) -> KeyFacts | None:
         """Those that need not be built first. Trees from both perspectives serve whoever wants one of them."""
@@ -84,7 +85,7 @@ class Jury:
 
     async def judge(self, draft: str) -> dict[str, Evaluation]:
         """Judge a stored draft by every metric at once, and store what they say."""
-        text = self.text(draft)
+        text = await off_loop(self.text, draft)
         case = Case(statements_of(text), self.panel, self.desk, query=self.query, text=text)
         # Two metrics may want the key facts, which are grown once, or fail to, and nobody else waits for them.
         # A query comes from trees that are there already: to grow some for it would be of no use.
@@ -95,19 +96,20 @@ class Jury:
         finally:
             if growing is not None:
                 growing.cancel()
-        return self.judged(draft)
+        return await off_loop(self.judged, draft)
 
     async def _judge(self, evaluator: Evaluator, case: Case, draft: str, growing: Growing | None) -> None:
         """Judge by one metric. Those that need nothing of the pack do not wait for it."""
         case = replace(case, yardstick=await self._yardstick(evaluator, growing))
-        self.store.judgments.keep(draft, await evaluator.evaluate(case))
+        await off_loop(self.store.judgments.keep, draft, await evaluator.evaluate(case))
 
     async def _yardstick(self, evaluator: Evaluator, growing: Growing | None) -> Yardstick:
         if evaluator.needs == "questions":
             return Yardstick(await self.pack())
         if evaluator.uses != "keyfacts":
             return Yardstick()
-        return Yardstick(None, await growing if growing else self._known_keyfacts(), self.perspectives)
+        found = await growing if growing else await off_loop(self._known_keyfacts)
+        return Yardstick(None, found, self.perspectives)
 
     def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""

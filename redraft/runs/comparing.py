@@ -12,7 +12,7 @@ from redraft.models.base import Model
 from redraft.models.prices import PriceTable
 from redraft.runs.drafting import Means
 from redraft.runs.preparing import Order
-from redraft.settings import Judging, Limits, Settings
+from redraft.settings import Compare, Judging, Limits, Settings
 from redraft.store.store import Store
 from redraft.text.words import count_words
 
@@ -34,9 +34,9 @@ async def compare(
     """Ask which of two summaries of a document is better, in both orders; `compared` reads the answer."""
     check_summaries(first, second)
     means = Means(store, limits, prices, model, judges, None, observer)
-    settings = (settings or Settings()).model_copy(update={"strategy": "given"})
-    judging = (judging or Judging()).model_copy(update={"metrics": (), "build": "preference"})
-    order = Order(means.judging(judging, None, settings), given=first, other=second)
+    settings = settings or Settings()
+    judging = means.seated((judging or Judging()).model_copy(update={"metrics": ()}), settings)
+    order = Order(Compare(judging=judging), given=first, other=second)
     return await means.begin(source, settings, order)
 
 

@@ -17,8 +17,8 @@ from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order, Prepared, check_judging, prepare, recall, record
 from redraft.runs.session import Reviewer, Session
 from redraft.runs.staff import Hired, hire, located
-from redraft.settings import USUAL_METRICS, Judging, Limits, Refinement, Settings
-from redraft.store.runs import EXPERIMENTS, Run
+from redraft.settings import USUAL_METRICS, Judging, Limits, Part, Refinement, Settings, with_draft
+from redraft.store.runs import Run
 from redraft.store.store import Store
 
 
@@ -38,7 +38,7 @@ class Means:
 
     async def begin(self, source: str | Document, settings: Settings, order: Order) -> Result:
         """Begin a run of any kind, and work on it to its end."""
-        limits = self.limits or Limits()
+        limits, settings = self.limits or Limits(), order.settled(settings)
         prepared = await asyncio.to_thread(prepare, source, settings, self.model, order.given)
         if order.judging is not None:
             # Whatever is amiss with how drafts are judged is said before the first one is paid for.
@@ -52,7 +52,7 @@ class Means:
         """Go on with a run of any kind where it stopped."""
         store = self.store
         run = store.runs.get(key)
-        if run.kind in EXPERIMENTS:
+        if isinstance(run.purpose, Part):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
         if self.model is None:
             resolve(run.settings)
@@ -73,14 +73,15 @@ class Means:
 
     def judging(self, judging: Judging | None, refinement: Refinement | None, settings: Settings) -> Judging:
         """How drafts are judged: by the metrics of the goals too, and by the judges that were handed over."""
-        judging = judging or Judging()
-        if self.judges:
-            judging = judging.model_copy(update={"judges": tuple(judge.identity for judge in self.judges)})
-        else:
-            judging = located(judging, settings)
-        goals = refinement.goals if refinement else {}
-        metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or (() if judging.build else USUAL_METRICS)
+        judging = self.seated(judging or Judging(), settings)
+        metrics = tuple(dict.fromkeys([*judging.metrics, *(refinement.goals if refinement else ())])) or USUAL_METRICS
         return judging.model_copy(update={"metrics": metrics})
+
+    def seated(self, judging: Judging, settings: Settings) -> Judging:
+        """The judging by the judges that were handed over, or else with the address of those that it names."""
+        if self.judges:
+            return judging.model_copy(update={"judges": tuple(judge.identity for judge in self.judges)})
+        return located(judging, settings)
 
 
 async def summarize(
@@ -104,7 +105,7 @@ async def summarize(
     means = Means(store, limits, prices, model, judges, reviewer, observer)
     settings = settings or Settings()
     wanted = means.judging(judging, refinement, settings) if judging or refinement else None
-    return await means.begin(source, settings, Order(wanted, refinement))
+    return await means.begin(source, settings, Order(with_draft(wanted, refinement)))
 
 
 async def resume(

@@ -33,7 +33,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.revising import REVISE
 from redraft.runs.preparing import Order, Prepared
 from redraft.runs.session import fitting_document
-from redraft.settings import EXTRACTIVE, Judging
+from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
 from redraft.text.chunks import chunk
 from redraft.text.passages import WINDOW, Passages
 
@@ -116,11 +116,11 @@ class _Forecaster:
             questions = packs.questions_wanted(self._desk, self._how.questions)
             yield self._pack(questions)
             yield self._coverage(min(questions, self._how.top_k or questions))
-        elif self._how.build == "questions":
+        elif isinstance(self._order.purpose, BuildQuestions):
             yield self._pack(packs.questions_wanted(self._desk, self._how.questions))
         if "consistency" in self._how.metrics and self._sentences:
             yield self._consistency()
-        if "keyfact_recall" in self._how.metrics or self._how.build == "keyfacts":
+        if "keyfact_recall" in self._how.metrics or isinstance(self._order.purpose, BuildKeyfacts):
             yield from self._keyfacts()
         if "keyfact_recall" in self._how.metrics and self._sentences:
             yield self._recall()

@@ -20,10 +20,24 @@ from redraft.prompts.catalog import FACTUAL, JUDGING
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import STRATEGIES
-from redraft.prompts.factual import JUDGE_CHUNK
 from redraft.prompts.revising import REVISE
 from redraft.runs.opening import resolve, tokenizer_of
-from redraft.settings import EXTRACTIVE, KEYFACT_METRICS, Judging, Limits, Refinement, Settings
+from redraft.settings import (
+    EXTRACTIVE,
+    KEYFACT_METRICS,
+    SUMMARIZE,
+    BuildKeyfacts,
+    Compare,
+    Evaluate,
+    Judging,
+    Limits,
+    Part,
+    Purpose,
+    Refine,
+    Refinement,
+    Settings,
+    Summarize,
+)
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -51,14 +65,36 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is done with a draft: how it is judged, what it is refined for, and the draft itself where it is given."""
+    """What a run is for, and the draft itself where it is given."""
 
-    judging: Judging | None = None
-    refinement: Refinement | None = None
+    purpose: Purpose = SUMMARIZE
     given: str | None = None
     parent: str | None = None
     other: str | None = None
     """The second summary, where the one that is given is compared with it."""
+    prompts: tuple[Prompt[Any, Any], ...] = ()
+    """What a part of an experiment asks."""
+
+    @property
+    def judging(self) -> Judging | None:
+        """How drafts are judged, where they are."""
+        return self.purpose.judging
+
+    @property
+    def refinement(self) -> Refinement | None:
+        """What a draft is redrafted for, where it is."""
+        return self.purpose.refinement
+
+    def settled(self, settings: Settings) -> Settings:
+        """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
+        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
+            return settings.model_copy(update={"strategy": "given"})
+        if settings.strategy == "given":
+            raise UsageError(
+                "the strategy `given` makes no draft, and none was handed over",
+                hint="use hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+            )
+        return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +121,7 @@ def prepare(
 def identify(document: Document, settings: Settings, order: Order) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again."""
     settled = _settle(document, settings, None, order.given)
-    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement)
+    hashes = prompt_hashes(settled.book, settled.settings, order.purpose, order.prompts)
     return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
 
 
@@ -134,7 +170,7 @@ def _check_window(judging: Judging, prepared: Prepared) -> None:
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement)
+    hashes = prompt_hashes(prepared.book, settings, order.purpose, order.prompts)
     store.documents.add(document)
     store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(
@@ -146,8 +182,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         prompt_hashes=hashes,
         tokenizer=tokenizer,
         version=version("redraft"),
-        judging=order.judging,
-        refinement=order.refinement,
+        purpose=order.purpose,
         parent=order.parent,
     )
     store.runs.add(run)
@@ -162,9 +197,11 @@ def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
         return of_settings
+    # Runs with a draft were identified before there were kinds, and they and their like shall be found again.
+    kind = None if isinstance(order.purpose, Evaluate | Refine) else order.purpose.kind
     material = [
         of_settings,
-        order.judging.model_dump(mode="json"),
+        {**order.judging.model_dump(mode="json"), "build": kind},
         order.refinement.model_dump(mode="json") if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
@@ -177,7 +214,7 @@ def recall(store: Store, run: Run) -> Prepared:
     document = store.documents.get(run.document)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement)
+    hashes = prompt_hashes(book, run.settings, run.purpose)
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -193,18 +230,19 @@ def recall(store: Store, run: Run) -> Prepared:
 
 
 def prompt_hashes(
-    book: PromptBook, settings: Settings, judging: Judging | None, refinement: Refinement | None
+    book: PromptBook, settings: Settings, purpose: Purpose, of_part: Sequence[Prompt[Any, Any]] = ()
 ) -> dict[str, str]:
-    """The hashes of the prompts that a run uses: others may come and go."""
+    """The hashes of the prompts that a run uses, those `of_part` if it is part of an experiment."""
+    judging = purpose.judging
     prompts: list[Prompt[Any, Any]] = [*STRATEGIES[settings.strategy]]
-    if judging and judging.build == "marks":
-        return {JUDGE_CHUNK.name: book.hash(JUDGE_CHUNK)}
-    if judging and judging.build == "annotations":
-        return {FIND_CONFUSION.name: book.hash(FIND_CONFUSION)}
-    if judging and judging.build == "preference":
-        return {PREFER_SUMMARY.name: book.hash(PREFER_SUMMARY)}
-    prompts += JUDGING if judging else ()
-    prompts += FACTUAL if judging and (judging.build == "keyfacts" or {*judging.metrics} & KEYFACT_METRICS) else ()
-    prompts += (FIND_CONFUSION,) if judging and "booookscore" in judging.metrics else ()
-    prompts += (REVISE,) if refinement else ()
+    if isinstance(purpose, Part):
+        prompts = [*of_part]
+    elif isinstance(purpose, Compare):
+        prompts = [PREFER_SUMMARY]
+    elif judging is not None:
+        factual = isinstance(purpose, BuildKeyfacts) or {*judging.metrics} & KEYFACT_METRICS
+        prompts += JUDGING
+        prompts += FACTUAL if factual else ()
+        prompts += (FIND_CONFUSION,) if "booookscore" in judging.metrics else ()
+        prompts += (REVISE,) if isinstance(purpose, Refine) else ()
     return {prompt.name: book.hash(prompt) for prompt in prompts}

@@ -13,7 +13,17 @@ from redraft.models.prices import PriceTable
 from redraft.runs.drafting import Means
 from redraft.runs.preparing import Order
 from redraft.runs.session import Reviewer
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.settings import (
+    BuildKeyfacts,
+    BuildName,
+    BuildQuestions,
+    Evaluate,
+    Judging,
+    Limits,
+    Refine,
+    Refinement,
+    Settings,
+)
 from redraft.store.store import Store
 
 
@@ -32,8 +42,9 @@ async def evaluate(
 ) -> Result:
     """Judge a summary of a document by every metric that the judging names, or by all of them."""
     means = Means(store, limits, prices, model, judges, None, observer)
-    settings = _given(settings)
-    return await means.begin(source, settings, Order(means.judging(judging, None, settings), given=summary))
+    settings = settings or Settings()
+    order = Order(Evaluate(judging=means.judging(judging, None, settings)), given=summary)
+    return await means.begin(source, settings, order)
 
 
 async def refine(
@@ -53,8 +64,9 @@ async def refine(
 ) -> Result:
     """Refine a summary until it meets its goals, or as far as it goes. Its limit is `words`, or else its own length."""
     means = Means(store, limits, prices, model, judges, reviewer, observer)
-    settings = _given(settings)
-    order = Order(means.judging(judging, refinement, settings), refinement, given=summary)
+    settings = settings or Settings()
+    purpose = Refine(judging=means.judging(judging, refinement, settings), refinement=refinement)
+    order = Order(purpose, given=summary)
     return await means.begin(source, settings, order)
 
 
@@ -63,6 +75,7 @@ async def build_pack(
     settings: Settings | None = None,
     *,
     store: Store,
+    what: BuildName = "questions",
     judging: Judging | None = None,
     limits: Limits | None = None,
     prices: PriceTable | None = None,
@@ -70,15 +83,12 @@ async def build_pack(
     judges: Sequence[Model] = (),
     observer: Observer = unobserved,
 ) -> Result:
-    """Build what a document's summaries are judged by, in a run that judges none; what is known is kept.
-
-    That is what `judging.build` names: the questions, or else the key facts.
-    """
+    """Build what a document's summaries are judged by, in a run that judges none; what is known is kept."""
     means = Means(store, limits, prices, model, judges, None, observer)
-    settings = _given(settings)
-    judging = (judging or Judging()).model_copy(update={"metrics": ()})
-    judging = judging.model_copy(update={"build": judging.build or "questions"})
-    return await means.begin(source, settings, Order(means.judging(judging, None, settings)))
+    settings = settings or Settings()
+    judging = means.seated((judging or Judging()).model_copy(update={"metrics": ()}), settings)
+    purpose = BuildQuestions(judging=judging) if what == "questions" else BuildKeyfacts(judging=judging)
+    return await means.begin(source, settings, Order(purpose))
 
 
 async def fork(
@@ -105,11 +115,7 @@ async def fork(
         there = ", ".join(str(one) for one in sorted(drafts))
         raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
     means = Means(store, limits, prices, model, judges, reviewer, observer)
-    judging = run.judging.model_copy(update={"metrics": (), "build": None}) if run.judging else None
-    settings = _given(run.settings)
-    order = Order(means.judging(judging, refinement, settings), refinement, store.runs.draft(draft).text, run.id)
-    return await means.begin(store.documents.get(run.document), settings, order)
-
-
-def _given(settings: Settings | None) -> Settings:
-    return (settings or Settings()).model_copy(update={"strategy": "given"})
+    judging = run.judging.model_copy(update={"metrics": ()}) if run.judging else None
+    purpose = Refine(judging=means.judging(judging, refinement, run.settings), refinement=refinement)
+    order = Order(purpose, given=store.runs.draft(draft).text, parent=run.id)
+    return await means.begin(store.documents.get(run.document), run.settings, order)

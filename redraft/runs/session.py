@@ -285,6 +285,7 @@ class Session:
             sample=sample,
             temperature=settings.temperature,
             reply_tokens=reply_tokens(settings.context_tokens),
+            document=self.prepared.document.id,
         )
 
     def _pen(self, staff: Staff) -> Pen:
@@ -324,12 +325,12 @@ def _config(thread: str, steps: int) -> RunnableConfig:
 async def checkpointer(store: Store) -> AsyncIterator[AsyncSqliteSaver]:
     """LangGraph's saver on the store's second file."""
     try:
-        async with aiosqlite.connect(store.checkpoints_path, timeout=BUSY_SECONDS) as connection:
+        async with aiosqlite.connect(store.checkpoints.address(), timeout=BUSY_SECONDS, uri=True) as connection:
             saver = AsyncSqliteSaver(connection)
             await saver.setup()
             yield saver
     except sqlite3.Error as error:
-        raise store_error(error, store.checkpoints_path) from error
+        raise store_error(error, store.checkpoints.path) from error
 
 
 def _described(error: RedraftError) -> dict[str, str]:

@@ -130,8 +130,7 @@ def test_they_cannot_be_a_goal() -> None:
         Refinement(goals={"coverage": 0.8, "statistics": 0.5})
 
 
-def test_where_something_is_built_nothing_is_measured() -> None:
-    assert evaluators(Judging(build="questions"), None) == ()
+def test_they_are_measured_beside_every_metric() -> None:
     assert [one.name for one in evaluators(Judging(metrics=("coverage",)), None)] == ["coverage", "statistics"]
     assert (Statistics.needs, Statistics.uses) == (None, None)
 
