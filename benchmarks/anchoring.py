@@ -47,7 +47,7 @@ def against_all_facts(facts: Sequence[str], summary: str) -> int:
 
 async def costs(characters: int, words: int, store: Store) -> None:
     document = parse(prose(characters).encode(), name="book.txt")
-    run = (await build_pack(document, store=store, judging=Judging(build="keyfacts"))).run
+    run = (await build_pack(document, store=store, what="keyfacts")).run
     trees = store.keyfacts.get(run.judging.keyfacts or "").trees if run.judging else ()
     asked = [tree for tree in trees if tree.query]
     tree = asked[len(asked) // 2]

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Strategy = Literal["hierarchical", "incremental", "direct", "given"]
-"""`given`: the first draft comes from the user."""
+from redraft.errors import UsageError
+
+GIVEN_STRATEGY = "given"
+"""In place of a strategy where the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine"]
 USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
 for by name."""
+DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
+"""What a draft is redrafted for where no goal is named."""
 STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
-BuildName = Literal["questions", "keyfacts", "marks", "annotations", "preference"]
+PackPart = Literal["questions", "keyfacts"]
+"""What is built of a document for its drafts to be judged by."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 
@@ -30,7 +35,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
-    strategy: Strategy = "hierarchical"
+    strategy: str = "hierarchical"
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
     query: str | None = None
@@ -61,10 +66,7 @@ class Judging(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     metrics: tuple[str, ...] = ()
-    """None named is the usual ones; with `build`, none."""
-    build: BuildName | None = None
-    """What to build instead of judging a draft: the document's questions, or its trees of key facts; marks for its
-    chunks, by which their size is chosen; annotations of many summaries; or a preference between two of them."""
+    """None named is the usual ones, where a draft is judged."""
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
     base_url: str | None = None
@@ -95,9 +97,7 @@ class Judging(BaseModel):
 
     @property
     def reported(self) -> tuple[str, ...]:
-        """What is said of each draft: the metrics, and the statistics after them. Nothing where something is built."""
-        if self.build:
-            return self.metrics
+        """What is said of each draft: the metrics, and the statistics after them."""
         return (*(metric for metric in self.metrics if metric != STATISTICS), STATISTICS)
 
 
@@ -127,3 +127,91 @@ class Limits(BaseModel):
     max_calls: int | None = Field(default=None, ge=1)
     timeout: float = Field(default=300.0, gt=0)
     """Seconds one request may take."""
+
+
+class _Purpose(BaseModel):
+    """What a run is for. `kind` tells the purposes apart, in the store and in `--json`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Summarize(_Purpose):
+    """A summary is drafted, and that is all."""
+
+    kind: Literal["summarize"] = "summarize"
+    judging: None = None
+    refinement: None = None
+
+
+SUMMARIZE = Summarize()
+
+
+class Evaluate(_Purpose):
+    """A draft is judged, one that is made first or one that is handed over."""
+
+    kind: Literal["evaluate"] = "evaluate"
+    judging: Judging
+    refinement: None = None
+
+
+class Refine(_Purpose):
+    """A draft is judged and redrafted, one that is made first or one that is handed over."""
+
+    kind: Literal["refine"] = "refine"
+    judging: Judging
+    refinement: Refinement
+
+
+class Compare(_Purpose):
+    """Two summaries that are handed over are held against each other."""
+
+    kind: Literal["compare"] = "compare"
+    judging: Judging
+    refinement: None = None
+
+
+class BuildQuestions(_Purpose):
+    """The questions about a document are asked once and for all; no draft is judged. `judging.pack` names them."""
+
+    kind: Literal["pack"] = "pack"
+    judging: Judging
+    refinement: None = None
+
+
+class BuildKeyfacts(_Purpose):
+    """The key facts of a document are found; no draft is judged. `judging.keyfacts` names them."""
+
+    kind: Literal["keyfacts"] = "keyfacts"
+    judging: Judging
+    refinement: None = None
+
+
+class Part(_Purpose):
+    """A part of an experiment, which gives it its own name as its kind. Only the experiment can go on with it."""
+
+    kind: str = Field(min_length=1)
+    judging: Judging
+    refinement: None = None
+
+    @field_validator("kind")
+    @classmethod
+    def _is_no_other(cls, kind: str) -> str:
+        if kind in _PURPOSES:
+            raise UsageError(f"no experiment can be named {kind!r}: that is what other runs are for")
+        return kind
+
+
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Part
+_PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
+
+
+def purpose_of(kind: str, judging: Judging | None, refinement: Refinement | None) -> Purpose:
+    """The purpose of a run whose kind, judging and refinement these are."""
+    return _PURPOSES.get(kind, Part).model_validate({"kind": kind, "judging": judging, "refinement": refinement})
+
+
+def with_draft(judging: Judging | None, refinement: Refinement | None = None) -> Purpose:
+    """What is done with a draft: it is refined, or judged, or stays as it is."""
+    if refinement is not None:
+        return Refine(judging=judging or Judging(), refinement=refinement)
+    return SUMMARIZE if judging is None else Evaluate(judging=judging)

@@ -15,6 +15,7 @@ from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
 from redraft.store.judgments import Judgments
+from redraft.store.threads import off_loop
 
 Verdict = TypeVar("Verdict", bound=BaseModel)
 
@@ -34,6 +35,8 @@ class Judge:
     temperature: float | None = None
     reply_tokens: int = _REPLY_TOKENS
     """The room for a reply, which decides how much is asked at once."""
+    document: str = ""
+    """The id of the document that the verdicts are about, so that they are forgotten with it."""
 
     @property
     def name(self) -> str:
@@ -62,11 +65,12 @@ class Judge:
         """
         frame = [self.book.hash(prompt), self.model.identity, self.sample, self.temperature]
         keys = [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
-        known = self.judgments.verdicts(keys)
+        known = await off_loop(self.judgments.verdicts, keys)
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
         first = {key: n for n, key in reversed(list(enumerate(keys)))}
         fresh = await judge(sorted(n for key, n in first.items() if key not in known))
-        self.judgments.keep_verdicts({keys[n]: verdict.model_dump_json() for n, verdict in fresh.verdicts.items()})
+        said = {keys[n]: verdict.model_dump_json() for n, verdict in fresh.verdicts.items()}
+        await off_loop(self.judgments.keep_verdicts, said, self.document)
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)
 

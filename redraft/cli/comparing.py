@@ -63,16 +63,19 @@ def compare(
     from redraft.runs.comparing import check_summaries
     from redraft.runs.comparing import compare as run
     from redraft.runs.preparing import Order
+    from redraft.settings import Compare
     from redraft.store.store import Store
     from redraft.text.documents import read_text
 
     if [source, first, second].count(_STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
-    settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "preference")
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
     a, b, table = read_text(first), read_text(second), price_table(prices)
     check_summaries(a, b)
     if dry_run:
-        return show_plan(source, settings, Order(judging, given=a, other=b), table, limits, as_json=as_json)
+        return show_plan(
+            source, settings, Order(Compare(judging=judging), given=a, other=b), table, limits, as_json=as_json
+        )
     with Store(db) as store:
         result = work(
             lambda display: run(

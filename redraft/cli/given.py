@@ -14,7 +14,7 @@ from redraft.errors import UsageError
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.settings import BuildName, Judging, Limits, Refinement, Settings
+    from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
 
 M = TypeVar("M", bound="BaseModel")
@@ -86,9 +86,9 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     return made
 
 
-def building(given: Given, what: BuildName) -> Judging:
-    """How something is built that drafts are judged by."""
-    return judging(given).model_copy(update={"metrics": (), "build": what})
+def judging_no_draft(given: Given) -> Judging:
+    """Who judges, and how, where no draft is judged by metrics."""
+    return judging(given).model_copy(update={"metrics": ()})
 
 
 def check_query(given: Given, judging: Judging) -> None:

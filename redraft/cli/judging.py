@@ -80,13 +80,14 @@ def evaluate(
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import evaluate as run
+    from redraft.settings import with_draft
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     asked.check_query(given, judging)
     text, table = _draft(source, summary), price_table(prices)
     if dry_run:
-        return show_plan(source, settings, Order(judging, given=text), table, limits, as_json=as_json)
+        return show_plan(source, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
@@ -140,6 +141,7 @@ def refine(
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import refine as run
+    from redraft.settings import with_draft
     from redraft.store.store import Store
 
     check_output(output)
@@ -147,7 +149,7 @@ def refine(
     judging = asked.judging(given, refinement)
     text, table = _draft(source, summary, review=refinement.review and not dry_run), price_table(prices)
     if dry_run:
-        return show_plan(source, settings, Order(judging, refinement, text), table, limits, as_json=as_json)
+        return show_plan(source, settings, Order(with_draft(judging, refinement), text), table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(

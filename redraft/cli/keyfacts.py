@@ -55,18 +55,20 @@ def keyfacts(
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import build_pack as run
+    from redraft.settings import BuildKeyfacts
     from redraft.store.store import Store
 
-    settings, limits, judging = asked.settings(given), asked.limits(given), asked.building(given, "keyfacts")
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
     table = price_table(prices)
     if dry_run:
-        return show_plan(source, settings, Order(judging), table, limits, as_json=as_json)
+        return show_plan(source, settings, Order(BuildKeyfacts(judging=judging)), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
             lambda display: run(
                 source,
                 settings,
                 store=store,
+                what="keyfacts",
                 judging=judging,
                 limits=limits,
                 prices=table,

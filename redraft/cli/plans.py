@@ -67,9 +67,7 @@ def show_plan(
     source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
 ) -> int:
     """Print to stdout what a command would do."""
-    if order.given is not None or (order.judging and order.judging.build):
-        settings = settings.model_copy(update={"strategy": "given"})
-    prepared = prepare(source, settings, given=order.given)
+    prepared = prepare(source, order.settled(settings), given=order.given)
     staff = _staff(prepared.settings, order.judging or Judging())
     spending = _Spending(prepared, forecast(prepared, order), staff, prices)
     if as_json:

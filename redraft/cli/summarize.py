@@ -61,6 +61,7 @@ def summarize(
     from redraft.models.prices import price_table
     from redraft.runs.drafting import summarize as run
     from redraft.runs.preparing import Order
+    from redraft.settings import with_draft
     from redraft.store.store import Store
 
     check_output(output)
@@ -73,7 +74,7 @@ def summarize(
     if refinement and refinement.review and source == "-" and not dry_run:
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE as a file")
     if dry_run:
-        return show_plan(source, settings, Order(judging, refinement), table, limits, as_json=as_json)
+        return show_plan(source, settings, Order(with_draft(judging, refinement)), table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store) if judging else None
         result = work(

@@ -41,12 +41,12 @@ class Jury:
 
     async def pack(self) -> Pack:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
-        known = self._known_pack()
+        known = await off_loop(self._known_pack)
         if known is not None:
             return known
         built = await build_pack(self.panel[0], self.desk, self.judging.questions, self.observer)
-        self.store.packs.add(built, self._pack_key)
-        return self.store.packs.find(self.desk.document.id, self._pack_key) or built
+        await off_loop(self.store.packs.add, built, self._pack_key)
+        return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 
     @property
     def _pack_key(self) -> str:
@@ -61,19 +61,19 @@ class Jury:
 
     async def keyfacts(self) -> KeyFacts:
         """The key facts that the drafts are judged by: those asked for, or imported, or built before, or new ones."""
-        return self._known_keyfacts() or await self._grown()
+        return await off_loop(self._known_keyfacts) or await self._grown()
 
     async def completed(self) -> KeyFacts:
         """The key facts, with what they lack tried again; what the judges have said before is not asked again."""
-        known = self._known_keyfacts()
+        known = await off_loop(self._known_keyfacts)
         chosen = known is not None and (known.imported or self.judging.keyfacts or not known.missing)
         return known if known is not None and chosen else await self._grown()
 
     async def _grown(self) -> KeyFacts:
         gardener = self._gardener(self.perspectives)
         grown = await gardener.grow()
-        self.store.keyfacts.add(grown, gardener.key)
-        return self.store.keyfacts.find(self.desk.document.id, gardener.key) or grown
+        await off_loop(self.store.keyfacts.add, grown, gardener.key)
+        return await off_loop(self.store.keyfacts.find, self.desk.document.id, gardener.key) or grown
 
     def _known_keyfacts(self) -> KeyFacts | None:
         """Those that need not be built first. Trees from both perspectives serve whoever wants one of them."""

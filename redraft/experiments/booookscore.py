@@ -20,11 +20,12 @@ from redraft.experiments.bench import Bench
 from redraft.experiments.placing import place
 from redraft.experiments.records import JUDGING, Failure, failure
 from redraft.models.base import Model
+from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.session import on_record
 from redraft.runs.staff import at_work, hire, located
-from redraft.settings import EXTRACTIVE, Judging, Settings
+from redraft.settings import EXTRACTIVE, Judging, Part, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -33,6 +34,8 @@ from redraft.text.words import count_words
 
 VOCABULARY = "cl100k_base"
 """By which the paper counts tokens."""
+BOOOOKSCORE = "booookscore"
+"""What its runs are for, and the command that repeats them."""
 _TRIGRAM = 3
 _WINDOW, _WIDEST = 8192, 131_072
 _SHOWN = 60
@@ -115,8 +118,8 @@ class CoherenceDesign:
 
     def order(self, judge: str, bench: Bench) -> Order:
         """The order to annotate."""
-        judging = Judging(build="annotations", judges=(judge,), batch=self.batch)
-        return Order(bench.means.judging(judging, None, self.settings(judge)))
+        judging = bench.means.seated(Judging(judges=(judge,), batch=self.batch), self.settings(judge))
+        return Order(Part(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,6 +297,7 @@ def _proofreader(seat: _Seat, model: Model, bench: Bench) -> Proofreader:
         bench.store.judgments,
         temperature=prepared.settings.temperature,
         reply_tokens=reply_tokens(window),
+        document=prepared.document.id,
     )
     return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)
 

@@ -18,16 +18,18 @@ from redraft.events import PartDone, RunStarted, StageStarted
 from redraft.experiments.bench import Bench
 from redraft.experiments.records import Failure, failure
 from redraft.models.base import Model
-from redraft.prompts.factual import ChunkMarks
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.session import on_record
 from redraft.runs.staff import at_work, hire
-from redraft.settings import Judging, Settings
+from redraft.settings import Judging, Part, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
 """The paper's."""
 MARKING = "marking"
+CHUNK_SIZE = "chunk-size"
+"""What its runs are for, and the command that repeats them."""
 # What the prompt says beside the chunk, the schema of the reply, and the reply.
 _BESIDE = 1536
 
@@ -65,8 +67,8 @@ class SizeDesign:
 
     def order(self, bench: Bench) -> Order:
         """The order to mark chunks."""
-        judging = Judging(build="marks", judges=self.judges)
-        return Order(bench.means.judging(judging, None, self.settings(self.sizes[0])))
+        judging = bench.means.seated(Judging(judges=self.judges), self.settings(self.sizes[0]))
+        return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
 @dataclass(frozen=True, slots=True)

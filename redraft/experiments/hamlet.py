@@ -18,7 +18,7 @@ from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subje
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
 from redraft.runs.staff import hire
-from redraft.settings import Judging, PerspectiveName, Settings
+from redraft.settings import BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
 
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
 """As long as the queries of trees are, and in their place where there are none yet."""
@@ -60,14 +60,14 @@ class Design:
 
     def building(self, bench: Bench) -> Order:
         """The order to find a document's key facts."""
-        judging = Judging(build="keyfacts", perspective=self.perspective, validator=self.validator)
-        return Order(bench.means.judging(judging, None, self.judging()))
+        judging = Judging(perspective=self.perspective, validator=self.validator)
+        return Order(BuildKeyfacts(judging=bench.means.seated(judging, self.judging())))
 
     def verdict(self, bench: Bench, keyfacts: str, summary: str) -> Order:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
         judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
-        return Order(bench.means.judging(judging, None, self.judging()), given=summary)
+        return Order(Evaluate(judging=bench.means.seated(judging, self.judging())), given=summary)
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""

@@ -13,7 +13,7 @@ from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve, resolve
 from redraft.runs.preparing import Order, prepare
-from redraft.settings import Judging, Settings
+from redraft.settings import BuildKeyfacts, Evaluate, Judging, Settings
 
 _TREES = "finding key facts"
 _VERDICTS = ("keyfact_recall", "faithfulness")
@@ -66,7 +66,7 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
 def _steps(document: Document, design: Design) -> Iterator[Step]:
     judge = resolve(design.judging())
     validator = judge.model_copy(update={"model": design.validator}) if design.validator else judge
-    building = Judging(build="keyfacts", perspective=design.perspective)
+    building = BuildKeyfacts(judging=Judging(perspective=design.perspective))
     grown = forecast(prepare(document, design.judging()), Order(building))
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
     for settings, by in ((judge, "judge"), (resolve(validator), "validator")):
@@ -74,7 +74,7 @@ def _steps(document: Document, design: Design) -> Iterator[Step]:
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield Step(document.title, name, settings, 1, found.calls, _usage(found))
     queries = min(design.queries or trees, trees)
-    verdict = Judging(metrics=_VERDICTS, perspective=design.perspective)
+    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective))
     for model in design.models:
         prepared = prepare(document, design.drafting(model, QUERY))
         it, times = prepared.plan, queries

@@ -39,6 +39,7 @@ from redraft.prompts.contract import Given_, Value_
 from redraft.store.calls import OK, TURNED_AWAY, Call
 from redraft.store.documents import now
 from redraft.store.store import Store
+from redraft.store.threads import off_loop
 
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
@@ -125,7 +126,7 @@ class RecordedModel:
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()
 
     async def _cached(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
-        answer = await asyncio.to_thread(self._store.calls.find, key, self._run)
+        answer = await off_loop(self._store.calls.find, key, self._run)
         if answer is None:
             return None
         shape = request.prompt.returns
@@ -204,12 +205,8 @@ class RecordedModel:
 
     async def _keep(self, call: Call) -> None:
         """Store a call. What has been paid for is stored even when the run is being stopped."""
-        writing = asyncio.ensure_future(asyncio.to_thread(self._store.calls.add, call))
         try:
-            await asyncio.shield(writing)
-        except asyncio.CancelledError:
-            await writing
-            raise
+            await off_loop(self._store.calls.add, call)
         except StoreError as error:
             self._hopeless = error
             raise

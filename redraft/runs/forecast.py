@@ -20,8 +20,8 @@ from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.revising import REVISE
 from redraft.runs.preparing import Order, Prepared
-from redraft.runs.session import fitting_document
-from redraft.settings import EXTRACTIVE, Judging
+from redraft.runs.jobs import fitting_document
+from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
 from redraft.text.passages import Passages
 
 # As a rule: a point with its evidence, and a sentence of a summary.
@@ -63,13 +63,13 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
     ahead = _ahead(prepared, order, how)
     listed = names(order.own)
     built = set[PackPart]()
-    for metric in sorted(evaluators(how, own=order.own), key=lambda one: listed.index(one.name)):
+    for metric in sorted(order.evaluators(), key=lambda one: listed.index(one.name)):
         if metric.needs and metric.needs not in built:
             yield from _BUILDING[metric.needs](ahead)
             built.add(metric.needs)
         yield from metric.forecast(ahead)
-    if how.build == "questions" or how.build == "keyfacts":
-        yield from _BUILDING[how.build](ahead)
+    if isinstance(order.purpose, BuildQuestions | BuildKeyfacts):
+        yield from _BUILDING["questions" if isinstance(order.purpose, BuildQuestions) else "keyfacts"](ahead)
     if order.given is not None and order.other is not None:
         yield _preference(prepared, how, order.given, order.other)
     if ahead.rounds:

@@ -13,17 +13,31 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.graphs.strategies import strategy_named
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.models.base import Model
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.catalog import FACTUAL, JUDGING
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
-from redraft.prompts.drafting import STRATEGIES
-from redraft.prompts.factual import JUDGE_CHUNK
+from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
 from redraft.runs.opening import resolve, tokenizer_of
-from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
+from redraft.settings import (
+    EXTRACTIVE,
+    GIVEN_STRATEGY,
+    BuildKeyfacts,
+    Compare,
+    Evaluate,
+    Judging,
+    Limits,
+    Part,
+    Purpose,
+    Refine,
+    Refinement,
+    Settings,
+    Summarize,
+)
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -51,16 +65,43 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is done with a draft: how it is judged, what it is refined for, and the draft itself where it is given."""
+    """What a run is for, and the draft itself where it is given."""
 
-    judging: Judging | None = None
-    refinement: Refinement | None = None
+    purpose: Purpose = SUMMARIZE
     given: str | None = None
     parent: str | None = None
     other: str | None = None
     """The second summary, where the one that is given is compared with it."""
     own: tuple[Evaluator, ...] = ()
     """The metrics that are handed over: the judging has their names among the others."""
+    prompts: tuple[Prompt[Any, Any], ...] = ()
+    """What a part of an experiment asks."""
+
+    @property
+    def judging(self) -> Judging | None:
+        """How drafts are judged, where they are."""
+        return self.purpose.judging
+
+    @property
+    def refinement(self) -> Refinement | None:
+        """What a draft is redrafted for, where it is."""
+        return self.purpose.refinement
+
+    def evaluators(self) -> tuple[Evaluator, ...]:
+        """The metrics that a draft is judged by; none where no draft is."""
+        drafted = isinstance(self.purpose, Evaluate | Refine)
+        return evaluators(self.purpose.judging, own=self.own) if drafted else ()
+
+    def settled(self, settings: Settings) -> Settings:
+        """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
+        if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY})
+        if settings.strategy == GIVEN_STRATEGY:
+            raise UsageError(
+                "the strategy `given` makes no draft, and none was handed over",
+                hint="use hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+            )
+        return settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +128,7 @@ def prepare(
 def identify(document: Document, settings: Settings, order: Order) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again."""
     settled = _settle(document, settings, None, order.given)
-    hashes = prompt_hashes(settled.book, settled.settings, order.judging, order.refinement, order.own)
+    hashes = prompt_hashes(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
 
 
@@ -129,7 +170,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    hashes = prompt_hashes(prepared.book, settings, order.judging, order.refinement, order.own)
+    hashes = prompt_hashes(prepared.book, settings, order.purpose, order.own, order.prompts)
     store.documents.add(document)
     store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(
@@ -141,8 +182,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         prompt_hashes=hashes,
         tokenizer=tokenizer,
         version=version("redraft"),
-        judging=order.judging,
-        refinement=order.refinement,
+        purpose=order.purpose,
         parent=order.parent,
     )
     store.runs.add(run)
@@ -157,9 +197,11 @@ def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
         return of_settings
+    # Runs with a draft were identified before there were kinds, and they and their like shall be found again.
+    kind = None if isinstance(order.purpose, Evaluate | Refine) else order.purpose.kind
     material = [
         of_settings,
-        order.judging.model_dump(mode="json"),
+        {**order.judging.model_dump(mode="json"), "build": kind},
         order.refinement.model_dump(mode="json") if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
@@ -172,7 +214,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     document = store.documents.get(run.document)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    hashes = prompt_hashes(book, run.settings, run.judging, run.refinement, own)
+    hashes = prompt_hashes(book, run.settings, run.purpose, own)
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -190,22 +232,23 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
 def prompt_hashes(
     book: PromptBook,
     settings: Settings,
-    judging: Judging | None,
-    refinement: Refinement | None,
+    purpose: Purpose,
     own: Sequence[Evaluator] = (),
+    of_part: Sequence[Prompt[Any, Any]] = (),
 ) -> dict[str, str]:
-    """The hashes of the prompts that a run uses: others may come and go."""
-    prompts: list[Prompt[Any, Any]] = [*STRATEGIES[settings.strategy]]
-    if judging and judging.build == "marks":
-        return {JUDGE_CHUNK.name: book.hash(JUDGE_CHUNK)}
-    if judging and judging.build == "annotations":
-        return {FIND_CONFUSION.name: book.hash(FIND_CONFUSION)}
-    if judging and judging.build == "preference":
-        return {PREFER_SUMMARY.name: book.hash(PREFER_SUMMARY)}
-    if judging:
+    """The hashes of the prompts that a run uses, those `of_part` if it is part of an experiment."""
+    judging = purpose.judging
+    drafted = settings.strategy != GIVEN_STRATEGY
+    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.strategy).prompts] if drafted else []
+    if isinstance(purpose, Part):
+        prompts = [*of_part]
+    elif isinstance(purpose, Compare):
+        prompts = [PREFER_SUMMARY]
+    elif judging is not None:
         # Every run that judges has the first of these on record: what it is found by again depends on them.
         prompts += JUDGING
-        prompts += FACTUAL if judging.build == "keyfacts" else ()
-        prompts += [prompt for one in evaluators(judging, own=own) for prompt in one.prompts]
-    prompts += (REVISE,) if refinement else ()
+        prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
+        prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
+        prompts += (REVISE,) if isinstance(purpose, Refine) else ()
+        prompts += (DECIDE,) if purpose.refinement and purpose.refinement.policy == "agent" else ()
     return {prompt.name: book.hash(prompt) for prompt in prompts}

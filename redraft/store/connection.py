@@ -14,6 +14,9 @@ from sqlite_utils import Database
 from redraft.errors import StoreError
 
 BUSY_SECONDS = 60.0
+IN_MEMORY = Path(":memory:")
+PRIVATE = 0o600
+"""Books and summaries are nobody else's business."""
 
 
 class Connection:
@@ -27,9 +30,9 @@ class Connection:
         self.path = path
         self._lock = threading.RLock()
         with self.explained():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            # Books and summaries are private.
-            path.touch(mode=0o600)
+            if path != IN_MEMORY:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=PRIVATE)
             self.raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
                 self.raw.row_factory = sqlite3.Row
@@ -67,6 +70,16 @@ class Connection:
                 raise
 
     @contextmanager
+    def rehearsing(self) -> Iterator[sqlite3.Connection]:
+        """A write transaction that is taken back at its end, to see what would come of it."""
+        with self._lock, self.explained():
+            try:
+                self.raw.execute("BEGIN IMMEDIATE")
+                yield self.raw
+            finally:
+                self._roll_back()
+
+    @contextmanager
     def reading(self) -> Iterator[None]:
         """All that is read within is as it was at one moment, whatever others write meanwhile."""
         with self._lock, self.explained():
@@ -100,10 +113,38 @@ class Connection:
         except (sqlite3.Error, OSError) as error:
             raise store_error(error, self.path) from error
 
+    def compact(self) -> None:
+        """Give back to the disk what deleted rows took up; nothing of them is left in the file."""
+        with self._lock, self.explained():
+            compact(self.raw)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the database, with those of its write-ahead log; none in memory."""
+        with self.explained():
+            return size_of(self.path)
+
     def close(self) -> None:
         """Close for good; harmless when repeated."""
         with self._lock:
             self.raw.close()
+
+
+def compact(raw: sqlite3.Connection) -> None:
+    """Write a database anew without its free pages, and empty its write-ahead log."""
+    raw.execute("VACUUM")
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def size_of(path: Path) -> int:
+    """The bytes that a database takes up on the disk."""
+    return sum(file.stat().st_size for file in files_of(path))
+
+
+def files_of(path: Path) -> list[Path]:
+    """Those of a database that there are: itself, and its write-ahead log."""
+    beside = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
+    return [file for file in beside if file.exists()]
 
 
 def store_error(error: Exception, path: Path) -> StoreError:

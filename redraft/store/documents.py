@@ -69,6 +69,16 @@ class Documents:
         sections = tuple(Section(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"]))
         return Document(key, row["title"], self.text(key), sections, row["source"], row["encoding"])
 
+    def whole_id(self, key: str) -> str:
+        """The id that is this, or the only one that begins so."""
+        rows = self._connection.rows(
+            "SELECT id FROM documents WHERE substr(id, 1, ?) = ? LIMIT 2", (len(key), storable(key))
+        )
+        if len(rows) != 1 or not key:
+            what = "no document has an id that begins" if not rows else "more than one document has an id that begins"
+            raise StoreError(f"{what} with {key!r}", hint="`redraft show RUN --json` names that of a run")
+        return str(rows[0]["id"])
+
     def has(self, key: str) -> bool:
         """Whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None

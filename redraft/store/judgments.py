@@ -113,12 +113,15 @@ class Judgments:
             known |= {row["key"]: row["verdict"] for row in rows}
         return known
 
-    def keep_verdicts(self, verdicts: Mapping[str, str]) -> None:
-        """Store verdicts on items, all of them or none. The first verdict on an item stands."""
+    def keep_verdicts(self, verdicts: Mapping[str, str], document: str = "") -> None:
+        """Store verdicts on items, all of them or none. The first verdict on an item stands.
+
+        They are forgotten with their document, where it is named.
+        """
         with self._connection.writing() as raw:
             raw.executemany(
-                "INSERT OR IGNORE INTO verdicts VALUES (?, ?, ?)",
-                [(key, storable(verdict), now()) for key, verdict in verdicts.items()],
+                "INSERT OR IGNORE INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?)",
+                [(key, storable(verdict), now(), document) for key, verdict in verdicts.items()],
             )
 
 

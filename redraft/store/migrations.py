@@ -32,6 +32,13 @@ def m003_keyfacts(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m004_kinds(db: Database) -> None:
+    """What each run is for, whose verdicts are whose, and indexes for all that `forget` follows."""
+    for statement in _KINDS:
+        db.execute(statement)
+
+
 def migrate(connection: Connection) -> None:
     """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
     with connection.explained():
@@ -61,7 +68,7 @@ def _require_ours(connection: Connection) -> None:
         )
 
 
-STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts")
+STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts", "m004_kinds")
 
 _FOUNDATION = (
     """
@@ -320,4 +327,35 @@ _KEYFACTS = (
         FOREIGN KEY (keyfacts, tree) REFERENCES trees(keyfacts, idx)
     ) STRICT, WITHOUT ROWID
     """,
+)
+
+_KINDS = (
+    "ALTER TABLE runs ADD COLUMN kind TEXT NOT NULL DEFAULT ''",
+    # Until now it followed from how the run judges.
+    """
+    UPDATE runs SET kind = CASE
+        WHEN refinement IS NOT NULL THEN 'refine'
+        WHEN judging IS NULL THEN 'summarize'
+        WHEN json_array_length(judging, '$.metrics') > 0 THEN 'evaluate'
+        ELSE CASE json_extract(judging, '$.build')
+            WHEN 'keyfacts' THEN 'keyfacts'
+            WHEN 'marks' THEN 'chunk-size'
+            WHEN 'annotations' THEN 'booookscore'
+            WHEN 'preference' THEN 'compare'
+            ELSE 'pack'
+        END
+    END
+    """,
+    "UPDATE runs SET judging = json_remove(judging, '$.build') WHERE judging IS NOT NULL",
+    "ALTER TABLE verdicts ADD COLUMN document TEXT NOT NULL DEFAULT ''",
+    "CREATE INDEX verdicts_document ON verdicts(document)",
+    "CREATE INDEX runs_document ON runs(document)",
+    "CREATE INDEX runs_draft ON runs(draft)",
+    "CREATE INDEX drafts_run ON drafts(run)",
+    "CREATE INDEX drafts_text ON drafts(text)",
+    "CREATE INDEX pieces_text ON pieces(text)",
+    "CREATE INDEX calls_reply ON calls(reply)",
+    "CREATE INDEX uses_call ON uses(call)",
+    "CREATE INDEX rounds_draft ON rounds(draft)",
+    "CREATE INDEX rounds_base ON rounds(base)",
 )

@@ -11,21 +11,12 @@ from typing import Literal
 
 from redraft.domain import Draft, Gap, Piece, content_id
 from redraft.errors import RunError
-from redraft.settings import BuildName, Judging, Limits, Refinement, Settings
+from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now, put_text
 
-Status = Literal["running", "done", "stopped", "failed", "interrupted"]
-"""`stopped` runs used up their budget; every status but `done` can be resumed."""
-# What a run is for that makes something else than a draft or a judgment of one.
-_KINDS: dict[BuildName, str] = {
-    "keyfacts": "keyfacts",
-    "marks": "chunk-size",
-    "annotations": "booookscore",
-    "preference": "compare",
-}
-EXPERIMENTS = frozenset({"chunk-size", "booookscore"})
-"""The kinds of runs that are parts of experiments of these names."""
+Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
+"""`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +31,9 @@ class Run:
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
-    judging: Judging | None = None
-    refinement: Refinement | None = None
+    purpose: Purpose = SUMMARIZE
     parent: str | None = None
-    """The run that this one was forked from."""
+    """The run that this one was forked from; that one may have been forgotten since."""
     status: Status = "running"
     stop_reason: str | None = None
     error: dict[str, str] | None = field(default=None)
@@ -55,13 +45,17 @@ class Run:
     @property
     def kind(self) -> str:
         """What the run was started for."""
-        if self.refinement is not None:
-            return "refine"
-        if self.judging is None:
-            return "summarize"
-        if self.judging.metrics:
-            return "evaluate"
-        return _KINDS.get(self.judging.build or "questions", "pack")
+        return self.purpose.kind
+
+    @property
+    def judging(self) -> Judging | None:
+        """How drafts are judged, where they are."""
+        return self.purpose.judging
+
+    @property
+    def refinement(self) -> Refinement | None:
+        """What a draft is redrafted for, where it is."""
+        return self.purpose.refinement
 
 
 def new_run_id() -> str:
@@ -80,7 +74,8 @@ class Runs:
         with self._connection.writing() as raw:
             raw.execute(
                 "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
-                " judging, refinement, parent, created, updated) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " kind, judging, refinement, parent, created, updated)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run.id,
                     run.identity,
@@ -91,6 +86,7 @@ class Runs:
                     run.tokenizer,
                     run.version,
                     run.status,
+                    run.kind,
                     run.judging.model_dump_json() if run.judging else None,
                     run.refinement.model_dump_json() if run.refinement else None,
                     run.parent,
@@ -116,6 +112,13 @@ class Runs:
     def latest(self, limit: int) -> list[Run]:
         """The latest runs, newest first."""
         rows = self._connection.rows("SELECT * FROM runs ORDER BY created DESC, rowid DESC LIMIT ?", (limit,))
+        return [_run(dict(row)) for row in rows]
+
+    def unchanged_since(self, moment: str) -> list[Run]:
+        """The runs that nothing was added to since a moment, newest first."""
+        rows = self._connection.rows(
+            "SELECT * FROM runs WHERE updated < ? ORDER BY created DESC, rowid DESC", (moment,)
+        )
         return [_run(dict(row)) for row in rows]
 
     def set_status(
@@ -258,8 +261,12 @@ def _json(value: object) -> str:
 
 def _run(row: dict[str, object]) -> Run:
     values = dict(row)
-    values["judging"] = Judging.model_validate_json(str(row["judging"])) if row["judging"] else None
-    values["refinement"] = Refinement.model_validate_json(str(row["refinement"])) if row["refinement"] else None
+    judging, refinement = values.pop("judging"), values.pop("refinement")
+    values["purpose"] = purpose_of(
+        str(values.pop("kind")),
+        Judging.model_validate_json(str(judging)) if judging else None,
+        Refinement.model_validate_json(str(refinement)) if refinement else None,
+    )
     values["settings"] = Settings.model_validate_json(str(row["settings"]))
     values["limits"] = Limits.model_validate_json(str(row["limits"]))
     values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))

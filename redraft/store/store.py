@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
@@ -10,10 +10,12 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
-from redraft.errors import RunError
+from redraft.errors import RunError, StoreError
 from redraft.store.calls import Calls
-from redraft.store.connection import Connection
+from redraft.store.checkpoints import Checkpoints
+from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
 from redraft.store.documents import Documents
+from redraft.store.forgetting import Forgetting, Freed
 from redraft.store.judgments import Judgments
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
@@ -33,13 +35,25 @@ def default_path() -> Path:
 class Store:
     """One database. Texts, runs and the ledger are here; LangGraph's checkpoints are in the file beside it."""
 
-    def __init__(self, path: Path | str | None = None) -> None:
+    def __init__(self, path: Path | str | None = None, *, must_exist: bool = False) -> None:
+        """Open a database, or make one. With `must_exist` one that is named and not there is a `StoreError`.
+
+        `:memory:` is a database that nobody else sees, and that is gone when it is closed.
+        """
         self.path = Path(path).expanduser() if path else default_path()
+        if must_exist and path and not self.path.exists():
+            raise StoreError(
+                "there is no database there",
+                place=str(self.path),
+                hint="name the one that your runs are in with --db, or leave --db out for the usual one",
+            )
+        self._claimed: set[str] | None = set() if self.path == IN_MEMORY else None
+        self.checkpoints = Checkpoints(self.path)
         self._connection = Connection(self.path)
         try:
             migrate(self._connection)
         except BaseException:
-            self._connection.close()
+            self.close()
             raise
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
@@ -48,30 +62,39 @@ class Store:
         self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
 
-    @property
-    def checkpoints_path(self) -> Path:
-        """The file of LangGraph's saver: apart, because a busy writer in one file starves the other."""
-        return self.path.with_suffix(f".checkpoints{self.path.suffix or '.db'}")
-
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
         """Work on a run, and keep other processes from doing so. The claim ends with the process that holds it."""
+        if self._claimed is not None:
+            with self._claim_in_memory(run, self._claimed):
+                yield
+            return
         lock = self._lock(run)
         with self._connection.explained():
             try:
                 lock.acquire(timeout=_CLAIM_SECONDS)
             except Timeout:
-                raise RunError(
-                    f"run {run} is being worked on by another process", hint="wait for it, or stop it first"
-                ) from None
+                raise _taken(run) from None
         try:
             yield
         finally:
             Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
+    @contextmanager
+    def _claim_in_memory(self, run: str, claimed: set[str]) -> Iterator[None]:
+        if run in claimed:
+            raise _taken(run)
+        claimed.add(run)
+        try:
+            yield
+        finally:
+            claimed.remove(run)
+
     def is_claimed(self, run: str) -> bool:
         """Whether a living process is working on the run."""
+        if self._claimed is not None:
+            return run in self._claimed
         if not self._lock_path(run).exists():
             return False
         lock = self._lock(run)
@@ -83,19 +106,32 @@ class Store:
         return False
 
     def status(self, run: Run) -> str:
-        """How a run stands; one that is marked as running, while no process works on it, was killed."""
+        """How a run stands; one that is marked as running, while no process works on it, was killed.
+
+        One that waits for a person waits whoever lives: the answer may come to another process.
+        """
         if run.status != "running":
             return run.status
         return "running" if self.is_claimed(run.id) else "killed"
+
+    def forget(self, runs: Sequence[str] = (), *, documents: Sequence[str] = (), dry_run: bool = False) -> Freed:
+        """Remove runs with all that only they needed, and documents with all their runs; or say what would go.
+
+        The ids are whole ones. A run that a process works on is a `RunError`, and then nothing is removed. The files
+        become smaller by what went. A run that was forked from one that goes keeps all that it has, and its name.
+        """
+        forgetting = Forgetting(self._connection, self.checkpoints, self.claim, self.is_claimed)
+        return (forgetting.foresee if dry_run else forgetting.forget)(runs, documents)
 
     def _lock_path(self, run: str) -> Path:
         return self.path.with_name(f"{self.path.name}.{run}.lock")
 
     def _lock(self, run: str) -> FileLock:
-        return FileLock(self._lock_path(run))
+        return FileLock(self._lock_path(run), mode=PRIVATE)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""
+        self.checkpoints.close()
         self._connection.close()
 
     def __enter__(self) -> Store:
@@ -103,3 +139,7 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _taken(run: str) -> RunError:
+    return RunError(f"run {run} is being worked on by another process", hint="wait for it, or stop it first")

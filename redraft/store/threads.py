@@ -1,4 +1,4 @@
-"""Where the store is used from an event loop: in a thread, so that a file that another program holds stalls nobody."""
+"""The store's work away from the event loop, which must not stand still while another program holds the database."""
 
 from __future__ import annotations
 
@@ -10,6 +10,13 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-async def off_loop(work: Callable[P, T], *given: P.args, **named: P.kwargs) -> T:
-    """What `work` returns, done in a thread. Whoever is cancelled meanwhile leaves it to end by itself."""
-    return await asyncio.to_thread(work, *given, **named)
+async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Do it in a thread. Whoever is cancelled meanwhile waits for its end: nothing is half done behind their back."""
+    doing = asyncio.ensure_future(asyncio.to_thread(work, *args, **kwargs))
+    try:
+        return await asyncio.shield(doing)
+    except asyncio.CancelledError:
+        await asyncio.wait([doing])
+        # Looked at, so that asyncio does not complain of a failure that nobody has taken note of.
+        doing.exception()
+        raise

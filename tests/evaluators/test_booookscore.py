@@ -16,7 +16,7 @@ from redraft.history.results import Result
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.runs.forecast import forecast
 from redraft.runs.preparing import Order, prepare
-from redraft.settings import Judging
+from redraft.settings import Evaluate, Judging
 from redraft.text.documents import parse
 from tests.agents.test_holes import FREE, Holey, spoiled
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, told
@@ -312,7 +312,7 @@ async def test_no_more_is_asked_than_was_foreseen(tmp_path: Path, batch: int) ->
     court = Court(tmp_path, Reader())
     judging = Judging(metrics=METRICS, batch=batch)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, summary)
-    (stage,) = forecast(prepared, Order(judging, given=summary)).stages
+    (stage,) = forecast(prepared, Order(Evaluate(judging=judging), given=summary)).stages
     await court.evaluate(summary, **judging.model_dump())
 
     assert stage.name == "booookscore"

@@ -131,8 +131,7 @@ async def test_they_cannot_be_a_goal(court: Court) -> None:
     assert court.sheets == []
 
 
-def test_where_something_is_built_nothing_is_measured() -> None:
-    assert evaluators(Judging(build="questions"), None) == ()
+def test_they_are_measured_beside_every_metric() -> None:
     assert [one.name for one in evaluators(Judging(metrics=("coverage",)), None)] == ["coverage", "statistics"]
     assert (Statistics.needs, Statistics.uses) == (None, None)
 

@@ -35,7 +35,7 @@ class Grown:
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
     document = load(str(SAMPLE))
     with Store(tmp_path_factory.mktemp("own") / "redraft.db") as store:
-        result = asyncio.run(build_pack(document, Settings(), store=store, judging=Judging(build="keyfacts")))
+        result = asyncio.run(build_pack(document, Settings(), store=store, what="keyfacts"))
         assert result.run.judging is not None
         yield Grown(store, document, store.keyfacts.get(result.run.judging.keyfacts or ""))
 

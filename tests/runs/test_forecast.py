@@ -10,7 +10,7 @@ import pytest
 
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.preparing import Order, prepare
-from redraft.settings import Judging, Settings
+from redraft.settings import BuildKeyfacts, BuildQuestions, Evaluate, Judging, Purpose, Settings
 from tests.judges import Court, Keepers, Said, Sheet, island, keepers_in, told, tree_of
 
 PROMPTS = {
@@ -50,16 +50,20 @@ def narrow(court: Court, **settings: Any) -> Settings:
 
 
 def forecast_of(court: Court, settings: Settings, **judging: Any) -> Forecast:
+    return foreseen(court, settings, Evaluate(judging=Judging(**judging)))
+
+
+def foreseen(court: Court, settings: Settings, purpose: Purpose) -> Forecast:
     prepared = prepare(court.document, settings, court.model, SUMMARY)
-    return forecast(prepared, Order(Judging(**judging), given=SUMMARY))
+    return forecast(prepared, Order(purpose, given=SUMMARY))
 
 
 async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
     settings = narrow(court)
-    foreseen = forecast_of(court, settings, metrics=METRICS)
+    most = forecast_of(court, settings, metrics=METRICS)
     await court.evaluate(SUMMARY, settings=settings.model_dump(), metrics=METRICS)
 
-    stages = {stage.name: stage for stage in foreseen.stages}
+    stages = {stage.name: stage for stage in most.stages}
     assert list(stages) == list(PROMPTS)
     for name, prompts in PROMPTS.items():
         asked = court.asked(*prompts)
@@ -79,12 +83,11 @@ def test_a_query_is_held_against_one_tree_and_its_chunk(court: Court) -> None:
 
 
 def test_who_does_what_is_told(court: Court) -> None:
-    built = forecast_of(court, court.settings(), build="keyfacts")
+    built = foreseen(court, court.settings(), BuildKeyfacts(judging=Judging()))
     assert {stage.name: stage.by for stage in built.stages} == {
         "finding key facts": "judge",
         "validating key facts": "validator",
         "asking what the trees answer": "judge",
     }
-    assert [stage.name for stage in forecast_of(court, court.settings(), build="questions").stages] == [
-        "asking about the document"
-    ]
+    asked = foreseen(court, court.settings(), BuildQuestions(judging=Judging()))
+    assert [stage.name for stage in asked.stages] == ["asking about the document"]

@@ -520,7 +520,7 @@ async def test_the_checkpoints_hold_no_text(tmp_path: Path) -> None:
     result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
     opened.store.close()
 
-    path = opened.store.checkpoints_path
+    path = opened.store.checkpoints.path
     with sqlite3.connect(path) as database:
         steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -32,7 +32,7 @@ from redraft.domain import (
     Usage,
     content_id,
 )
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.settings import Judging, Limits, Refine, Refinement, Settings
 from redraft.store.calls import Call
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -170,14 +170,14 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
-    store.runs.add(run(fork, PRINTABLE, judging=JUDGING, refinement=REFINEMENT, parent=parent))
+    store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))
     for one in (evaluation(), FAILED):
         store.judgments.keep(first, one)
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
-    store.judgments.keep_verdicts(VERDICTS)
+    store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.runs.choose_draft(fork, second)
     return fork
 

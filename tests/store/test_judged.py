@@ -16,9 +16,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Evidence, Finding, Outcome, Pack, PackQuestion, Round, Span, Task
-from redraft.errors import RunError, StoreError
+from redraft.errors import RunError, StoreError, UsageError
 from redraft.prompts.judging import Kind
-from redraft.settings import Judging, Refinement
+from redraft.settings import (
+    BuildKeyfacts,
+    BuildQuestions,
+    Compare,
+    Evaluate,
+    Judging,
+    Part,
+    Purpose,
+    Refine,
+    Summarize,
+    with_draft,
+)
 from redraft.store.store import Store
 from tests.store.support import (
     FAILED,
@@ -467,27 +478,40 @@ def test_verdicts_are_kept_all_or_none(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("judging", "refinement", "kind"),
+    ("purpose", "kind"),
     [
-        (None, None, "summarize"),
-        (JUDGING, None, "evaluate"),
-        (Judging(), None, "pack"),
-        (JUDGING, REFINEMENT, "refine"),
+        (Summarize(), "summarize"),
+        (Evaluate(judging=JUDGING), "evaluate"),
+        (Refine(judging=JUDGING, refinement=REFINEMENT), "refine"),
+        (Compare(judging=JUDGING), "compare"),
+        (BuildQuestions(judging=JUDGING), "pack"),
+        (BuildKeyfacts(judging=JUDGING), "keyfacts"),
+        (Part(kind="a trial of lamps", judging=JUDGING), "a trial of lamps"),
     ],
 )
-def test_a_run_remembers_what_it_was_started_for(
-    store: Store, judging: Judging | None, refinement: Refinement | None, kind: str
-) -> None:
-    one = run("fork", judging=judging, refinement=refinement, parent=RUN)
+def test_a_run_remembers_what_it_was_started_for(store: Store, purpose: Purpose, kind: str) -> None:
+    one = run("fork", purpose=purpose, parent=RUN)
     store.runs.add(one)
     found = store.runs.get("fork")
     assert replace(found, created="", updated="") == one
-    assert found.kind == kind
+    assert (found.kind, found.judging, found.refinement) == (kind, purpose.judging, purpose.refinement)
+
+
+def test_an_experiment_takes_no_name_of_another_kind_of_run() -> None:
+    with pytest.raises(UsageError, match="no experiment can be named 'evaluate'"):
+        Part(kind="evaluate", judging=JUDGING)
+
+
+def test_what_is_done_with_a_draft_follows_from_what_is_asked_for() -> None:
+    assert with_draft(None) == Summarize()
+    assert with_draft(JUDGING).kind == "evaluate"
+    assert with_draft(None, REFINEMENT) == Refine(judging=Judging(), refinement=REFINEMENT)
 
 
 def test_a_run_remembers_its_pack(store: Store) -> None:
-    store.runs.set_judging(RUN, JUDGING)
-    assert store.runs.get(RUN).judging == JUDGING
+    store.runs.add(run("building", purpose=BuildQuestions(judging=Judging())))
+    store.runs.set_judging("building", JUDGING)
+    assert store.runs.get("building").purpose == BuildQuestions(judging=JUDGING)
 
 
 def test_half_a_surrogate_pair_in_an_error_becomes_a_question_mark(store: Store) -> None:

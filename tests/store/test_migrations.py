@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlite_utils import Database
 
 from redraft.domain import Gap, Round, Usage
 from redraft.errors import StoreError
+from redraft.settings import Judging, Refinement
 from redraft.store.calls import Answer
 from redraft.store.migrations import STEPS, migrations
 from redraft.store.store import Store
@@ -112,6 +115,57 @@ def test_a_database_since_key_facts_keeps_them(tmp_path: Path, schema: Path) -> 
         assert store.keyfacts.latest(document(PRINTABLE).id) == keyfacts(text=PRINTABLE)
 
 
+_OF_KIND = """
+    INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status, judging,
+    refinement, created, updated) SELECT :id, identity, document, settings, limits, prompt_hashes, tokenizer, version,
+    status, :judging, :refinement, created, updated FROM runs WHERE id = 'abc123'
+"""
+# What a run judged by and for, as it was stored, and the kind that followed from it.
+_BEFORE_KINDS: list[tuple[dict[str, Any] | None, dict[str, Any] | None, str]] = [
+    (None, None, "summarize"),
+    ({"metrics": ["coverage"], "build": None}, None, "evaluate"),
+    ({"metrics": ["coverage"]}, None, "evaluate"),
+    ({"metrics": ["coverage"], "build": None}, {"goals": {"coverage": 0.8}}, "refine"),
+    ({"metrics": [], "build": "questions", "pack": "p"}, None, "pack"),
+    ({"metrics": []}, None, "pack"),
+    ({}, None, "pack"),
+    ({"metrics": [], "build": "keyfacts"}, None, "keyfacts"),
+    ({"metrics": [], "build": "marks"}, None, "chunk-size"),
+    ({"metrics": [], "build": "annotations", "threshold": 0.1}, None, "booookscore"),
+    ({"metrics": [], "build": "preference", "judges": ["j 😀"]}, None, "compare"),
+]
+
+
+def _stored(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(value, ensure_ascii=False)
+
+
+@pytest.mark.parametrize("schema", [one for one in SINCE_JUDGING if one.stem < "m004"], ids=lambda path: path.stem)
+def test_a_run_from_before_kinds_keeps_its_kind(tmp_path: Path, schema: Path) -> None:
+    path = tmp_path / "redraft.db"
+    restored(path, schema)
+    with plain(path) as database:
+        for n, (judging, refinement, _) in enumerate(_BEFORE_KINDS):
+            stored = {"judging": _stored(judging), "refinement": _stored(refinement)}
+            database.execute(_OF_KIND, {"id": f"run {n}", **stored})
+    with Store(path) as store:
+        for n, (judging, refinement, kind) in enumerate(_BEFORE_KINDS):
+            (found,) = [run for run in store.runs.latest(99) if run.id == f"run {n}"]
+            assert found.kind == kind
+            plainly = {name: value for name, value in (judging or {}).items() if name != "build"}
+            assert found.judging == (None if judging is None else Judging.model_validate(plainly))
+            assert found.refinement == (refinement and Refinement.model_validate(refinement))
+        assert (store.runs.get("abc123").kind, store.runs.get("fork-of-abc123").kind) == ("summarize", "refine")
+
+
+def test_a_given_draft_of_a_database_of_any_age_is_still_given(tmp_path: Path) -> None:
+    restored(tmp_path / "redraft.db", SCHEMAS / "m003.sql")
+    with plain(tmp_path / "redraft.db") as database:
+        database.execute("UPDATE runs SET settings = json_set(settings, '$.strategy', 'given')")
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.runs.get("abc123").settings.strategy == "given"
+
+
 @EVERY_AGE
 def test_a_database_of_every_age_takes_new_records_beside_the_old(tmp_path: Path, schema: Path) -> None:
     path = tmp_path / "redraft.db"
@@ -133,10 +187,8 @@ def test_a_draft_of_every_age_can_be_judged(tmp_path: Path, schema: Path) -> Non
         assert draft is not None
         store.judgments.keep(draft, evaluation())
         store.judgments.keep_round("abc123", Round(0, draft))
-        store.runs.set_judging("abc123", JUDGING)
         assert store.judgments.of(draft) == {"coverage": evaluation()}
         assert store.judgments.rounds("abc123") == [Round(0, draft)]
-        assert store.runs.get("abc123").judging == JUDGING
 
 
 def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
@@ -145,7 +197,7 @@ def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
         with Store(path) as store:
             pass
     assert len(dump(path)["_sqlite_migrations"]) == len(STEPS)
-    assert store.checkpoints_path == path.with_name("redraft.checkpoints.db")
+    assert store.checkpoints.path == path.with_name("redraft.checkpoints.db")
     (tmp_path / "empty.db").touch()
     with Store(tmp_path / "empty.db") as store:
         fill(store)

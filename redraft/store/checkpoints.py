@@ -1,0 +1,107 @@
+"""LangGraph's checkpoints: apart from the database, because a busy writer in one file starves the other."""
+
+from __future__ import annotations
+
+import re
+import secrets
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+
+from redraft.store.connection import BUSY_SECONDS, IN_MEMORY, compact, files_of, size_of, store_error
+
+_TEXT_ID = re.compile(rb"[0-9a-f]{64}")
+_TABLES = (("checkpoints", "checkpoint"), ("writes", "value"))
+_OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
+    " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
+)
+
+
+class Checkpoints:
+    """The checkpoints that belong to one database. The tables are LangGraph's own; here they are only cut down."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self.path = database.with_suffix(f".checkpoints{database.suffix or '.db'}")
+        self._memory = f"file:/redraft-{secrets.token_hex(8)}?vfs=memdb" if database == IN_MEMORY else None
+        # What is in memory lasts as long as somebody has it open.
+        self._keeper = sqlite3.connect(self._memory, uri=True, check_same_thread=False) if self._memory else None
+
+    def address(self) -> str:
+        """The SQLite URI for LangGraph's saver. A file is made here, as private as the database."""
+        if self._memory:
+            return self._memory
+        allowed = self._database.stat().st_mode & 0o777
+        self.path.touch(mode=allowed)
+        for file in files_of(self.path):
+            mode = file.stat().st_mode & 0o777
+            if mode & ~allowed:
+                # Whoever may write to somebody else's file cannot change who may read it.
+                with suppress(PermissionError):
+                    file.chmod(mode & allowed)
+        return self.path.absolute().as_uri()
+
+    def forget(self, runs: Sequence[str]) -> None:
+        """Remove the threads of runs."""
+        with self._opened() as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            for run in runs:
+                for table, _ in self._tables(raw):
+                    raw.execute(f"DELETE FROM {table} WHERE {_OF_RUN}", {"run": run})  # noqa: S608
+            raw.execute("COMMIT")
+
+    def bytes_of(self, runs: Sequence[str]) -> int:
+        """What the threads of runs take up, about."""
+        total = 0
+        with self._opened() as raw:
+            for run in runs:
+                for table, column in self._tables(raw):
+                    query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE {_OF_RUN}"  # noqa: S608
+                    total += raw.execute(query, {"run": run}).fetchone()[0]
+        return total
+
+    def texts(self, without: Sequence[str]) -> set[str]:
+        """The ids of all texts that any thread names, but for those of some runs."""
+        found: set[bytes] = set()
+        with self._opened() as raw:
+            for table, column in self._tables(raw):
+                for thread, value in raw.execute(f"SELECT thread_id, {column} FROM {table}"):  # noqa: S608
+                    if not any(_belongs(thread, run) for run in without):
+                        found.update(_TEXT_ID.findall(value or b""))
+        return {text.decode() for text in found}
+
+    def compact(self) -> None:
+        """Give back to the disk what forgotten threads took up."""
+        with self._opened() as raw:
+            compact(raw)
+
+    @property
+    def size(self) -> int:
+        """The bytes of the file; none in memory."""
+        return 0 if self._memory else size_of(self.path)
+
+    @contextmanager
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """The file, where there is one: what is not there has nothing to forget."""
+        there = self._memory or (self.address() if self.path.exists() else ":memory:")
+        try:
+            with closing(sqlite3.connect(there, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as raw:
+                yield raw
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
+
+    def _tables(self, raw: sqlite3.Connection) -> list[tuple[str, str]]:
+        """Those that there are: a saver makes them when it is first used."""
+        there = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        return [table for table in _TABLES if table[0] in there]
+
+    def close(self) -> None:
+        """Let go of what is in memory; harmless when repeated."""
+        if self._keeper is not None:
+            self._keeper.close()
+
+
+def _belongs(thread: str, run: str) -> bool:
+    """Whether a thread is a run's, as the statements above have it."""
+    return thread in (run, f"run-{run}") or thread.startswith((f"{run}-", f"run-{run}-"))
