@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.domain import Document
-from redraft.errors import RunError
+from redraft.errors import RunError, UsageError
 from redraft.events import Observer, unobserved
 from redraft.history.results import Result, read_result
 from redraft.models.base import Model
@@ -16,7 +16,7 @@ from redraft.models.prices import PriceTable
 from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order, Prepared, check_judging, prepare, recall, record
 from redraft.runs.session import Reviewer, Session
-from redraft.runs.staff import Hired, hire, located
+from redraft.runs.staff import Hired, by_identity, hire, located
 from redraft.settings import USUAL_METRICS, Judging, Limits, Refinement, Settings
 from redraft.store.runs import EXPERIMENTS, Run
 from redraft.store.store import Store
@@ -43,7 +43,7 @@ class Means:
         if order.judging is not None:
             # Whatever is amiss with how drafts are judged is said before the first one is paid for.
             await asyncio.to_thread(check_judging, order.judging, prepared, self.store)
-        hired = hire(prepared.settings, order.judging, limits, self.prices, self.model, self.judges)
+        hired = self._hired(prepared.settings, order.judging, order.refinement, limits)
         run = record(prepared, order, limits, self.store)
         with self.store.claim(run.id):
             return await self._session(run, prepared, hired).go()
@@ -65,8 +65,18 @@ class Means:
                 store.runs.set_limits(run.id, self.limits)
             prepared = await asyncio.to_thread(recall, store, run)
             run = store.runs.get(run.id)
-            hired = hire(run.settings, run.judging, run.limits, self.prices, self.model, self.judges)
+            hired = self._hired(run.settings, run.judging, run.refinement, run.limits)
             return await self._session(run, prepared, hired).go()
+
+    def _hired(
+        self, settings: Settings, judging: Judging | None, refinement: Refinement | None, limits: Limits
+    ) -> list[Hired]:
+        if judging and self.judges and tuple(judge.identity for judge in self.judges) != judging.judges:
+            raise UsageError(f"the run's judges are {', '.join(judging.judges)}, and others were given")
+        return hire(settings, judging, limits, self.prices, refinement=refinement, objects=self._objects())
+
+    def _objects(self) -> dict[str, Model]:
+        return by_identity([*([self.model] if self.model else []), *self.judges])
 
     def _session(self, run: Run, prepared: Prepared, hired: Sequence[Hired]) -> Session:
         return Session(self.store, run, prepared, hired, self.observer, self.reviewer, self.budget)
@@ -76,8 +86,9 @@ class Means:
         judging = judging or Judging()
         if self.judges:
             judging = judging.model_copy(update={"judges": tuple(judge.identity for judge in self.judges)})
-        else:
-            judging = located(judging, settings)
+        if self.model:
+            settings = settings.model_copy(update={"model": self.model.identity})
+        judging = located(judging, settings, refinement, self._objects())
         goals = refinement.goals if refinement else {}
         metrics = tuple(dict.fromkeys([*judging.metrics, *goals])) or (() if judging.build else USUAL_METRICS)
         return judging.model_copy(update={"metrics": metrics})
