@@ -70,7 +70,7 @@ class Judging(BaseModel):
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
     base_url: str | None = None
-    """Where the judges are; without one, where the writer is."""
+    """Where the judges are; without one, those of the writer's provider are where the writer is."""
     repeat: int = Field(default=1, ge=1, le=50)
     """How often each judge answers."""
     questions: int = Field(default=40, ge=1, le=1000)
@@ -113,6 +113,8 @@ class Refinement(BaseModel):
     """How much a goal's metric may fall while another gains."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+    decider: str | None = None
+    """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 
 
 class Limits(BaseModel):

@@ -37,6 +37,8 @@ class Request(Generic[Given_, Value_]):
     sampling: Sampling = Sampling()
     label: str = ""
     complaint: Complaint | None = None
+    text: str = ""
+    """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,16 +14,26 @@ from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel
 
 from redraft.domain import Usage
-from redraft.errors import CapabilityError, EmptyReply, RefusedReply, TransientError, UnreadableReply
-from redraft.models.base import Reply, Request, Sampling
+from redraft.errors import (
+    CapabilityError,
+    EmptyReply,
+    ModelError,
+    RefusedReply,
+    TransientError,
+    UnreadableReply,
+    UsageError,
+)
+from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import translate
 from redraft.models.reading import NoValueError, read_value, without_thoughts
-from redraft.prompts.book import PromptBook
+from redraft.models.traits import traits_of
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
 
 Mode = Literal["json_schema", "tools", "plain"]
 
+_MODES: tuple[Mode, ...] = ("tools", "plain")
+_OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
 # What a reply without a limit is taken to cost at most.
 _UNLIMITED = 16_384
 # How other providers put what OpenAI calls a finish reason.
@@ -37,6 +47,18 @@ _FINISHES = {
 }
 
 
+def wrapped(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
+    """A model as it is, and a LangChain chat model as one of ours, which may take `seconds` for an answer."""
+    if isinstance(given, BaseChatModel):
+        return ChatModel(given, seconds=seconds)
+    if all(hasattr(given, name) for name in ("identity", "most_tokens", "ask")):
+        return given
+    raise UsageError(
+        f"a {type(given).__name__} is neither a LangChain chat model nor a redraft.Model",
+        hint="hand over the chat model itself, before anything is bound to it or piped into it",
+    )
+
+
 class ChatModel:
     """Asks a LangChain chat model.
 
@@ -47,31 +69,35 @@ class ChatModel:
     def __init__(
         self,
         chat: BaseChatModel,
-        book: PromptBook,
         *,
-        identity: str,
-        modes: Sequence[Mode] = ("tools", "plain"),
-        reasoning_reserve: int = 0,
-        takes_temperature: bool = True,
+        identity: str | None = None,
+        modes: Sequence[Mode] | None = None,
+        reasoning_reserve: int | None = None,
+        takes_temperature: bool | None = None,
         seconds: float | None = None,
-        secrets: Sequence[str] = (),
     ) -> None:
-        """`seconds` is how long one answer may take from start to end; `secrets` are kept out of error messages."""
-        self.identity = identity
+        """What is not given is worked out from what the class of `chat` declares.
+
+        `identity` tells its replies from another's, in the cache too: two models that differ in anything but
+        provider, name and address need one each. `seconds` is how long one answer may take from start to end.
+        """
+        self._traits = traits = traits_of(chat)
+        self.identity = identity or traits.identity
         self._chat = chat
-        self._book = book
-        self._modes = list(modes)
+        self._modes = list(modes or (_OPENAI_MODES if traits.speaks_openai else _MODES))
         self._settled = len(self._modes) == 1
         self._probing = asyncio.Lock()
-        self._reasoning_reserve = reasoning_reserve
-        self._takes_temperature = takes_temperature
+        self._reasoning_reserve = traits.reserve if reasoning_reserve is None else reasoning_reserve
+        self._takes_temperature = traits.temperature is not None and (
+            not self._reasoning_reserve if takes_temperature is None else takes_temperature
+        )
         self._old_limit_name = False
         self._seconds = seconds
-        self._secrets = tuple(secrets)
 
     def most_tokens(self, sampling: Sampling) -> int:
         """The limit that goes out with the request."""
-        return (sampling.max_tokens or _UNLIMITED) + self._reasoning_reserve
+        limit = sampling.max_tokens if self._traits.limit else None
+        return (limit or _UNLIMITED) + self._reasoning_reserve
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
@@ -85,25 +111,28 @@ class ChatModel:
     async def _attempt(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         structured = request.prompt.returns is not str
         mode: Mode | None = self._modes[0] if structured else None
-        runnable, options = self._options(request, mode)
         # What is learned while this request is under way is not what it was made with.
         used = self._used(mode)
+        messages = self._messages(request, mode)
         try:
             async with asyncio.timeout(self._seconds):
-                message = await runnable.ainvoke(self._messages(request, mode), **options)
+                message = await self._bound(request, mode).ainvoke(messages)
         except TimeoutError:
             raise TransientError("the model did not answer in time") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            raise self._learn(translate(error, used, self._secrets)) from None
+            failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
+            raise self._learn(failure) from None
         if structured:
             self._settled = True
         return _read(request, cast(AIMessage, message))
 
     def _used(self, mode: Mode | None) -> frozenset[str]:
-        used: set[str] = {"max_completion_tokens"} if not self._old_limit_name else set()
-        used |= {"temperature"} if self._takes_temperature else set()
-        used |= {mode} if mode and len(self._modes) > 1 else set()
+        used: set[str] = {mode} if mode and len(self._modes) > 1 else set()
+        if self._takes_temperature:
+            used.add("temperature")
+        if self._traits.speaks_openai and not self._old_limit_name:
+            used.add("max_completion_tokens")
         return frozenset(used)
 
     def _learn(self, error: Exception) -> Exception:
@@ -114,12 +143,17 @@ class ChatModel:
                 self._takes_temperature = False
             elif feature == "max_completion_tokens":
                 self._old_limit_name = True
-            elif self._modes[0] == feature:
+            elif self._modes[0] == feature and len(self._modes) > 1:
                 del self._modes[0]
         return error
 
     def _messages(self, request: Request[Given_, Value_], mode: Mode | None) -> list[BaseMessage]:
-        text = self._book.render(request.prompt, request.given)
+        text = request.text
+        if not text:
+            raise ModelError(
+                f"the prompt {request.prompt.name} was not filled in",
+                hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
+            )
         form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{_schema(request)}"
         if mode == "plain":
             text += f"\n\n{form}"
@@ -131,39 +165,38 @@ class ChatModel:
             messages.append(HumanMessage(f"That reply cannot be used: {request.complaint.reason}. {again}"))
         return messages
 
-    def _options(
-        self, request: Request[Given_, Value_], mode: Mode | None
-    ) -> tuple[Runnable[Any, BaseMessage], dict[str, Any]]:
-        sampling = request.sampling
-        options: dict[str, Any] = {}
+    def _bound(self, request: Request[Any, Any], mode: Mode | None) -> Runnable[Any, BaseMessage]:
+        """The chat model with the parameters of a request, in its own fields: no call keyword is foreign to it."""
+        fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
-        runnable: Runnable[Any, BaseMessage] = cast(Runnable[Any, BaseMessage], self._chat)
-        if self._takes_temperature:
-            options["temperature"] = sampling.temperature
-        if sampling.max_tokens is not None:
+        traits, sampling = self._traits, request.sampling
+        if traits.temperature and self._takes_temperature:
+            fields[traits.temperature] = sampling.temperature
+        if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + self._reasoning_reserve
-            if self._old_limit_name:
-                extra["max_tokens"] = limit
-            else:
-                options["max_tokens"] = limit
-        if mode == "json_schema":
+            fields[traits.limit] = None if self._old_limit_name else limit
+            extra |= {"max_tokens": limit} if self._old_limit_name else {}
+        chat = self._chat.model_copy(update=fields) if fields else self._chat
+        runnable = cast(Runnable[Any, BaseMessage], chat)
+        if mode == "tools":
+            runnable = _with_tool(chat, _shape(request))
+        elif mode == "json_schema":
             tool = convert_to_openai_tool(_shape(request), strict=True)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
-        elif mode == "tools":
-            runnable = self._with_tool(_shape(request))
         if extra:
-            options["extra_body"] = extra
-        return runnable, options
+            # It takes the place of the chat model's own, which stays in force.
+            runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
+        return runnable
 
-    def _with_tool(self, shape: type[BaseModel]) -> Runnable[Any, BaseMessage]:
-        tool = convert_to_openai_tool(shape)
-        try:
-            bound = self._chat.bind_tools([tool], tool_choice=tool["function"]["name"])
-        except NotImplementedError:
-            self._modes.remove("tools")
-            raise CapabilityError("tools: this chat model takes none") from None
-        return cast(Runnable[Any, BaseMessage], bound)
+
+def _with_tool(chat: BaseChatModel, shape: type[BaseModel]) -> Runnable[Any, BaseMessage]:
+    tool = convert_to_openai_tool(shape)
+    try:
+        bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
+    except NotImplementedError:
+        raise CapabilityError("tools: this chat model takes none") from None
+    return cast(Runnable[Any, BaseMessage], bound)
 
 
 def _shape(request: Request[Any, Any]) -> type[BaseModel]:

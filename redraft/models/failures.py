@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Sequence
 from email.utils import parsedate_to_datetime
+from pathlib import Path
+from traceback import walk_tb
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -31,6 +34,9 @@ _FEATURES = {
 }
 _TOO_LONG = re.compile(r"context.{0,20}(length|window|size)|too many tokens|maximum.{0,20}tokens", re.IGNORECASE)
 _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|moderation", re.IGNORECASE)
+_ARGUMENTS = re.compile(r"\barguments?\b")
+# Whose code stands between us and an OpenAI-compatible server.
+_CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
@@ -42,8 +48,15 @@ def redact(message: str, secrets: Sequence[str] = ()) -> str:
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
-def translate(error: Exception, used: frozenset[str], secrets: Sequence[str] = ()) -> ModelError:
-    """Our error for a provider's. `used` names the features that the request relied on."""
+def translate(
+    error: Exception, used: frozenset[str], secrets: Sequence[str] = (), *, speaks_openai: bool = False
+) -> ModelError:
+    """Our error for whatever a chat model raises. `used` names the features that the request relied on.
+
+    An error of the program, ours or the chat model's, is none that passes: it is named, and not tried again.
+    """
+    if isinstance(error, ModelError):
+        return error
     message = redact(str(error) or type(error).__name__, secrets)
     status = _status(error)
     if status is not None and status >= 300:
@@ -51,10 +64,35 @@ def translate(error: Exception, used: frozenset[str], secrets: Sequence[str] = (
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         return TransientError(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
-    if status is not None or isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
-        # What LangChain and the SDK raise when a 200 holds no chat completion: no choices, or a proxy's HTML page.
+    if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
-    return ModelError(message, hint="see the message; the run can be resumed")
+    where = _where(error)
+    return ModelError(
+        f"{type(error).__name__}: {message}{f' ({where})' if where else ''}",
+        hint="this comes from the chat model's program, not from its server; the run can be resumed once it is mended",
+    )
+
+
+def _is_no_completion(error: Exception) -> bool:
+    """Whether LangChain's or OpenAI's own code could not read what a 200 held: no choices, a proxy's HTML page.
+
+    They say so by whatever Python raises at that point, as a program does that is wrong: what tells them apart is who
+    raised it, and that arguments which do not fit a function have not come from a server.
+    """
+    if not isinstance(error, (IndexError, KeyError, TypeError, AttributeError, ValueError)):
+        return False
+    if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
+        return False
+    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
+    packages = [name.partition(".")[0] for name in names]
+    raised_by = next((name for name in reversed(packages) if name not in sys.stdlib_module_names), "")
+    return raised_by in _CLIENTS
+
+
+def _where(error: Exception) -> str:
+    """The file and line that raised an error, where the error has been raised at all."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    return f"{Path(frames[-1][0]).name}, line {frames[-1][1]}" if frames else ""
 
 
 def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
@@ -132,7 +170,12 @@ def _is_connection_trouble(error: BaseException | None) -> bool:
     while error is not None:
         # The HTTP libraries under the various SDKs share these names, and no base class.
         names = {kind.__name__ for kind in type(error).__mro__}
-        if isinstance(error, OSError) or names & {"TransportError", "APIConnectionError", "ClientConnectionError"}:
+        # A file that is not there is no matter of a connection.
+        if (isinstance(error, OSError) and error.filename is None) or names & {
+            "TransportError",
+            "APIConnectionError",
+            "ClientConnectionError",
+        }:
             return True
         error = error.__cause__
     return False

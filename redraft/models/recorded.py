@@ -101,21 +101,21 @@ class RecordedModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """The cached reply, or one from the model that is stored before it is returned."""
-        messages = self._book.render(request.prompt, request.given)
-        key = self._key(request, messages)
+        request = replace(request, text=self._book.render(request.prompt, request.given))
+        key = self._key(request)
         # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
         alone = flights.get(key) or asyncio.Lock()
         flights[key] = alone
         async with alone:
-            return await self._cached(request, key) or await self._asked(request, key, _bytes(messages))
+            return await self._cached(request, key) or await self._asked(request, key, _bytes(request.text))
 
-    def _key(self, request: Request[Any, Any], messages: str) -> str:
+    def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
         material: list[object] = [
             self.identity,
             request.prompt.name,
-            messages,
+            request.text,
             _schema(request) or "text",
             sampling.temperature,
             sampling.max_tokens,

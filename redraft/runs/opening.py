@@ -2,69 +2,103 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from redraft import plugins
 from redraft.builtin.model import ExtractiveModel
 from redraft.errors import UsageError
+from redraft.models.addresses import base_url, plain_address
 from redraft.models.base import Model
 from redraft.models.prices import FREE, Price, PriceTable
-from redraft.prompts.book import PromptBook
+from redraft.models.traits import reasoning_reserve as reserve
 from redraft.settings import EXTRACTIVE, Settings
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
-_OPENAI = "openai:"
+OPENAI = "openai"
+_ADDRESS = re.compile(r"@(?=https?://)")
+
+
+def provider_of(model: str) -> str:
+    """Who serves a model of this name; nothing for the built-in one, and for a name that says nothing of it."""
+    return model.partition(":")[0] if ":" in model else ""
+
+
+def address_in(model: str) -> str | None:
+    """The address in the identity of a model that was handed over: `provider:name@address`."""
+    parts = _ADDRESS.split(model, maxsplit=1)
+    return parts[1] if len(parts) > 1 else None
+
+
+def _name(model: str) -> str:
+    """The model's name without its provider, and without the address that an identity has."""
+    return _ADDRESS.split(model, maxsplit=1)[0].partition(":")[2]
 
 
 def resolve(settings: Settings) -> Settings:
     """The settings with the model's address filled in, so that it is on record; names that mean nothing are refused."""
-    if settings.model == EXTRACTIVE:
+    model, given = settings.model, settings.base_url
+    if model == EXTRACTIVE:
         return settings.model_copy(update={"base_url": None})
-    if settings.model.startswith(_OPENAI) and settings.model != _OPENAI:
-        from redraft.models.openai import base_url
+    if address_in(model):
+        raise UsageError(f"{model} is a model that was handed over", hint="hand it over again, from Python")
+    provider, named, name = model.partition(":")
+    if provider == OPENAI and name:
+        return settings.model_copy(update={"base_url": base_url(given)})
+    if not (named and provider in plugins.names("models")):
+        _check_provider(provider, model, name)
+    return settings.model_copy(update={"base_url": plain_address(given) if given else None})
 
-        return settings.model_copy(update={"base_url": base_url(settings.base_url)})
-    raise UsageError(
-        f"there is no model {settings.model!r}", hint="use extractive, or openai:NAME, such as openai:gpt-5-mini"
-    )
+
+def _check_provider(provider: str, model: str, name: str) -> None:
+    from redraft.models.providers import check_provider, providers
+
+    if not name or provider not in providers():
+        others = "".join(f"{plugin}:..., " for plugin in plugins.names("models"))
+        raise UsageError(
+            f"there is no model {model!r}",
+            hint=f"use extractive; openai:NAME, such as openai:gpt-5-mini; {others}or PROVIDER:NAME with one of"
+            f" {', '.join(providers())}",
+        )
+    check_provider(provider, model)
 
 
 def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
     """The model's tokenizer, and a warning where it is an approximation. The extractive model has no window to miss."""
     if settings.model == EXTRACTIVE:
         return EstimatingTokenizer(), ""
-    return tokenizer_for(settings.model.removeprefix(_OPENAI))
+    return tokenizer_for(_name(settings.model))
 
 
 def price_of(settings: Settings, table: PriceTable) -> Price | None:
     """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
     if settings.model == EXTRACTIVE:
         return FREE
-    return table.price(settings.model.removeprefix(_OPENAI), at_openai=_at_openai(settings))
-
-
-def _at_openai(settings: Settings) -> bool:
-    return (settings.base_url or "").startswith("https://api.openai.com/")
+    address = address_in(settings.model) or settings.base_url or ""
+    at_openai = provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
+    return table.price(_name(settings.model) or settings.model, at_openai=at_openai)
 
 
 def reasoning_reserve(settings: Settings) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
-    if settings.model == EXTRACTIVE:
-        return 0
-    from redraft.models.openai import reasoning_reserve as reserve
-
-    return reserve(settings.model.removeprefix(_OPENAI))
+    return reserve(_name(settings.model)) if provider_of(settings.model) == OPENAI else 0
 
 
 @asynccontextmanager
-async def open_model(settings: Settings, book: PromptBook, *, seconds: float) -> AsyncIterator[Model]:
+async def open_model(settings: Settings, *, seconds: float) -> AsyncIterator[Model]:
     """The model that the settings name, open as long as the context lasts."""
+    provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield ExtractiveModel()
-        return
-    from redraft.models.openai import open_openai
+    elif provider == OPENAI:
+        from redraft.models.openai import open_openai
 
-    assert settings.base_url is not None
-    name = settings.model.removeprefix(_OPENAI)
-    async with open_openai(name, settings.base_url, book, seconds=seconds) as model:
-        yield model
+        assert settings.base_url is not None
+        async with open_openai(_name(settings.model), settings.base_url, seconds=seconds) as model:
+            yield model
+    else:
+        from redraft.models.providers import open_plugged, open_provided
+
+        known = provider in plugins.names("models")
+        yield (open_plugged if known else open_provided)(settings, seconds=seconds)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 from redraft.errors import UsageError
@@ -15,10 +16,13 @@ from redraft.models.limiter import shared_limiter
 from redraft.models.prices import Price, PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.runs.opening import open_model, price_of, resolve
-from redraft.settings import Judging, Limits, Settings
+from redraft.runs.opening import address_in, open_model, price_of, provider_of, resolve
+from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+
+Role = Literal["writer", "judge", "validator", "decider"]
+_NOBODY: Mapping[str, Model] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +33,43 @@ class Staff:
     judges: tuple[Model, ...]
     validator: Model
     """Who validates the key facts that the first judge finds."""
+    decider: Model
+    """Who decides what a revision shall mend, where the policy leaves that to a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hired:
     """A model under the settings that name it; `model` takes the place of opening it."""
 
-    role: Literal["writer", "judge", "validator"]
+    role: Role
     settings: Settings
     price: Price | None
     model: Model | None = None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """The same for all the roles of one model: its name and its address, or the identity of an object."""
+        return (self.settings.model, None if self.model else self.settings.base_url)
+
+
+def by_identity(models: Iterable[Model]) -> dict[str, Model]:
+    """The models that are handed over, by identity: under it they are named in settings and on record.
+
+    One object may have several roles. Two of one identity would answer for each other out of the cache, so they are
+    refused.
+    """
+    known: dict[str, Model] = {}
+    for model in models:
+        if known.setdefault(model.identity, model) is not model:
+            raise _confused(model.identity)
+    return known
+
+
+def _confused(identity: str) -> UsageError:
+    return UsageError(
+        f"two models have the identity {identity}, so nobody could tell their answers apart",
+        hint="give each its own, with ChatModel(chat, identity=...), or let one judge several times with repeat",
+    )
 
 
 def hire(
@@ -46,39 +77,62 @@ def hire(
     judging: Judging | None,
     limits: Limits,
     prices: PriceTable | None,
-    model: Model | None = None,
-    judges: Sequence[Model] = (),
+    *,
+    refinement: Refinement | None = None,
+    objects: Mapping[str, Model] = _NOBODY,
 ) -> list[Hired]:
-    """The writer, then those who judge, each at its price. A cost limit needs the price of every one of them."""
+    """The writer, then those who judge and decide, each at its price. A cost limit needs the price of every one.
+
+    A name that is the identity of one of the `objects` means that object; any other is opened.
+    """
     table = prices or builtin_prices()
-    hired = [Hired("writer", settings, _price(settings, limits, table), model)]
-    if judging is None:
-        return hired
-    if judges and tuple(judge.identity for judge in judges) != judging.judges:
-        raise UsageError(f"the run's judges are {', '.join(judging.judges)}, and others were given")
-    for at, name in enumerate(judging.judges):
-        given = judges[at] if judges else None
-        named = _named(name, judging, settings)
-        named = named if given else resolve(named)
-        hired.append(Hired("judge", named, _price(named, limits, table), given))
-    if judging.validator:
-        named = resolve(_named(judging.validator, judging, settings))
-        hired.append(Hired("validator", named, _price(named, limits, table)))
+    named: list[tuple[Role, str]] = []
+    if judging is not None:
+        named += [("judge", name) for name in judging.judges]
+        named += [("validator", judging.validator)] if judging.validator else []
+        named += [("decider", refinement.decider)] if refinement and refinement.decider else []
+    hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
+    for role, name in named:
+        model = objects.get(name)
+        under = settings.model_copy(update={"model": name, "base_url": _address(name, judging, settings, objects)})
+        under = under if model else resolve(under)
+        hired.append(Hired(role, under, _price(under, limits, table), model))
     return hired
 
 
-def _named(name: str, judging: Judging, settings: Settings) -> Settings:
-    return settings.model_copy(update={"model": name, "base_url": judging.base_url})
+def located(
+    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = _NOBODY
+) -> Judging:
+    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
 
-
-def located(judging: Judging, settings: Settings) -> Judging:
-    """The judging with the judges' address filled in, so that it is on record; names that mean nothing are refused."""
+    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
+    each provider's are where the writer's are, or where the provider is.
+    """
     if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
-    address = judging.base_url or settings.base_url
-    names = [*judging.judges, *([judging.validator] if judging.validator else [])]
-    resolved = [resolve(settings.model_copy(update={"model": name, "base_url": address})) for name in names]
-    return judging.model_copy(update={"base_url": next((one.base_url for one in resolved if one.base_url), None)})
+    names = {*judging.judges, judging.validator, refinement.decider if refinement else None} - {None, *objects}
+    addresses = {
+        resolve(
+            settings.model_copy(update={"model": name, "base_url": _address(name, judging, settings, objects)})
+        ).base_url
+        for name in names
+        if name and name != EXTRACTIVE
+    }
+    return judging.model_copy(update={"base_url": addresses.pop() if len(addresses) == 1 else judging.base_url})
+
+
+def _address(name: str, judging: Judging | None, settings: Settings, objects: Mapping[str, Model]) -> str | None:
+    """Where a model that judges or decides is: where the judging says, or else where the writer is.
+
+    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
+    where the document goes.
+    """
+    if judging is not None and judging.base_url:
+        return judging.base_url
+    writer = provider_of(settings.model)
+    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
+        return settings.base_url
+    return address_in(settings.model) if writer == provider_of(name) else None
 
 
 def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:
@@ -105,19 +159,20 @@ async def at_work(
     opened: dict[tuple[str, str | None], Model] = {}
     async with AsyncExitStack() as stack:
         for one in hired:
-            key = (one.settings.model, one.settings.base_url)
-            if key in opened:
+            if one.key in opened:
                 continue
             model = one.model
             if model is None:
-                model = await stack.enter_async_context(open_model(one.settings, book, seconds=limits.timeout))
+                model = await stack.enter_async_context(open_model(one.settings, seconds=limits.timeout))
+            if any(model.identity == other.identity for other in opened.values()):
+                raise _confused(model.identity)
             limiter = shared_limiter(
-                one.settings.base_url or one.settings.model,
+                one.settings.base_url or address_in(model.identity) or provider_of(model.identity) or model.identity,
                 limits.concurrency,
                 requests_per_minute=limits.requests_per_minute,
                 tokens_per_minute=limits.tokens_per_minute,
             )
-            opened[key] = RecordedModel(
+            opened[one.key] = RecordedModel(
                 model,
                 book=book,
                 store=store,
@@ -127,7 +182,15 @@ async def at_work(
                 price=one.price,
                 observer=observer,
             )
-        team = [(one.role, opened[one.settings.model, one.settings.base_url]) for one in hired]
-        writer = next(model for role, model in team if role == "writer")
-        judges = tuple(model for role, model in team if role == "judge") or (writer,)
-        yield Staff(writer, judges, next((model for role, model in team if role == "validator"), judges[0]))
+        yield _team([(one.role, opened[one.key]) for one in hired])
+
+
+def _team(models: Sequence[tuple[Role, Model]]) -> Staff:
+    """Everybody in the role that they have; one for whom nobody is named is filled by somebody else."""
+
+    def of(role: Role) -> list[Model]:
+        return [model for its, model in models if its == role]
+
+    writer = of("writer")[0]
+    judges = of("judge") or [writer]
+    return Staff(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [writer])[0])

@@ -14,10 +14,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from redraft.events import Event
+from redraft.models.addresses import base_url
 from redraft.models.base import Model, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.openai import base_url, open_openai
+from redraft.models.openai import open_openai
 from redraft.models.prices import FREE, Price
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
@@ -114,7 +115,7 @@ class Desk:
     ) -> AsyncIterator[RecordedModel]:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        async with open_openai(name, base_url(server.base_url), self.book, seconds=seconds) as model:
+        async with open_openai(name, base_url(server.base_url), seconds=seconds) as model:
             yield self.recorded(model, **options)
 
     def ledger(self) -> list[dict[str, Any]]:

@@ -185,7 +185,7 @@ async def test_any_langchain_model_will_do(desk: Desk) -> None:
         reply("", stop_reason="refusal"),
     ]
     chat = GenericFakeChatModel(messages=iter(lines))
-    model = desk.recorded(ChatModel(chat, desk.book, identity="fake"))
+    model = desk.recorded(ChatModel(chat, identity="fake"))
     assert (await model.ask(story())).value == "Once."
     assert (await model.ask(colour())).value == RED
     assert (await model.ask(story("b"))).finish_reason == "length"

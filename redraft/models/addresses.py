@@ -1,0 +1,29 @@
+"""Where a model is served, without any credentials: addresses become part of a run's record."""
+
+from __future__ import annotations
+
+import os
+from urllib.parse import urlsplit, urlunsplit
+
+from redraft.errors import UsageError
+
+DEFAULT_BASE_URL = "https://api.openai.com/v1"
+
+
+def base_url(given: str | None) -> str:
+    """The address of an OpenAI-compatible server: the one given, or the environment's, or OpenAI's own."""
+    return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+
+
+def plain_address(given: str) -> str:
+    """The address without user, password, query and fragment; anything but an http(s) address is refused."""
+    try:
+        parts = urlsplit(given.strip())
+        port = parts.port
+    except ValueError:
+        parts, port = urlsplit(""), None
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
+    host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
+    address = f"{host}:{port}" if port else host
+    return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))

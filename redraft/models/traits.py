@@ -1,0 +1,92 @@
+"""What the class of a chat model declares: who it is, where it is, and by which names it takes its parameters."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from pydantic import SecretStr
+
+from redraft.errors import UsageError
+from redraft.models.addresses import plain_address
+
+if TYPE_CHECKING:
+    from langchain_core.language_models import BaseChatModel
+
+# As the integrations of the various providers call the most tokens of a reply.
+_LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")
+_ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|host)$")
+_OPENAI_PACKAGE = "langchain_openai"
+# Servers without keys are given words such as "none", which error messages may well say.
+_LEAST_SECRET = 8
+
+# Models that think before they answer: the thinking is billed as completion, and counts against its limit.
+_REASONING = ("o1", "o3", "o4", "gpt-5")
+_REASONING_RESERVE = 8_192
+
+
+def reasoning_reserve(name: str) -> int:
+    """The tokens to allow an OpenAI model for thinking in each call; 0 for one that does not think first."""
+    return _REASONING_RESERVE if name.startswith(_REASONING) and not name.startswith("gpt-5-chat") else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Traits:
+    """A chat model as its class describes it. What it does not declare it is never given."""
+
+    provider: str
+    name: str
+    address: str | None
+    temperature: str | None
+    """The field of the temperature."""
+    limit: str | None
+    """The field of the most tokens of a reply."""
+    speaks_openai: bool
+    """Whether requests and answers have OpenAI's form, and take whatever else is put into `extra_body`."""
+    secrets: tuple[str, ...]
+    """What no message may show."""
+
+    @property
+    def identity(self) -> str:
+        """What tells the model from others: `provider:name@address`, as far as these are known."""
+        named = f"{self.provider}:{self.name}" if self.name else self.provider
+        return f"{named}@{self.address}" if self.address else named
+
+    @property
+    def reserve(self) -> int:
+        """The tokens to allow for thinking in each call."""
+        return reasoning_reserve(self.name) if self.speaks_openai else 0
+
+
+def traits_of(chat: BaseChatModel) -> Traits:
+    """What a chat model's fields say of it."""
+    told, fields = chat._get_ls_params(), type(chat).model_fields
+    values = [getattr(chat, field, None) for field in fields]
+    hidden = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    return Traits(
+        provider=told.get("ls_provider") or type(chat).__name__,
+        name=str(told.get("ls_model_name") or ""),
+        address=_address(chat),
+        temperature="temperature" if "temperature" in fields else None,
+        limit=next((field for field in _LIMITS if field in fields), None),
+        speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
+        secrets=tuple(secret for secret in hidden if len(secret) >= _LEAST_SECRET),
+    )
+
+
+def _address(chat: Any) -> str | None:
+    # LangChain's OpenAI models leave it to the client to know the address that the environment or nobody names.
+    client = getattr(chat, "root_async_client", None)
+    found = [getattr(client, "base_url", None), *(getattr(chat, field, None) for field in _address_fields(chat))]
+    for value in found:
+        if value is not None and "://" in str(value):
+            try:
+                return plain_address(str(value))
+            except UsageError:
+                continue
+    return None
+
+
+def _address_fields(chat: Any) -> list[str]:
+    return [field for field in type(chat).model_fields if _ADDRESSES.search(field)]

@@ -1,0 +1,202 @@
+"""Who is hired for a run: at which address, under which identity, and in which role."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
+from langchain_core.messages import AIMessage
+
+from redraft import Limits, Settings, Store, evaluate, summarize
+from redraft.errors import ModelError, UsageError
+from redraft.events import unobserved
+from redraft.models.base import Model
+from redraft.models.chat import ChatModel
+from redraft.models.prices import price_table
+from redraft.models.testing import FunctionModel
+from redraft.prompts.book import PromptBook
+from redraft.runs.drafting import Means
+from redraft.runs.preparing import Order, prepare, record
+from redraft.runs.staff import Staff, at_work, by_identity, hire, located
+from redraft.settings import Judging, Refinement
+from redraft.text.documents import parse
+
+LOCAL = "http://localhost:8000/v1"
+ELSEWHERE = "http://judges.example/v1"
+PUBLIC = "https://api.openai.com/v1"
+TEXT = b"The keeper lights the lamp. The ship comes home. " * 20
+
+
+def silent(identity: str) -> FunctionModel:
+    return FunctionModel(lambda request: ModelError("nobody asks"), identity=identity)
+
+
+def addresses(
+    judging: Judging,
+    settings: Settings,
+    refinement: Refinement | None = None,
+    objects: Mapping[str, Model] | None = None,
+) -> dict[str, str | None]:
+    """Where each of those who are opened is, after the judging has been on record."""
+    objects = objects or {}
+    judging = located(judging, settings, refinement, objects)
+    hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects)
+    return {one.role: one.settings.base_url for one in hired if one.model is None}
+
+
+def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
+    settings = Settings(model="openai:m", base_url=LOCAL)
+    judging = Judging(judges=("mine",), validator="openai:x")
+    assert addresses(judging, settings, objects={"mine": silent("mine")}) == {"writer": LOCAL, "validator": LOCAL}
+
+
+def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() -> None:
+    settings = Settings(model="openai:m", base_url=LOCAL)
+    means = Means(None, judges=[silent("mine")])  # type: ignore[arg-type]
+    judging = means.judging(Judging(validator="openai:x"), None, settings)
+    assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
+
+
+@pytest.mark.parametrize(
+    ("settings", "judges", "address"),
+    [
+        (Settings(model="openai:m", base_url=LOCAL), None, LOCAL),
+        (Settings(model="openai:m", base_url=LOCAL), ELSEWHERE, ELSEWHERE),
+        (Settings(base_url=LOCAL), None, LOCAL),  # the built-in writer is nowhere
+        (Settings(), ELSEWHERE, ELSEWHERE),
+        (Settings(), None, PUBLIC),
+        (Settings(model=f"openai:m@{LOCAL}"), None, LOCAL),  # handed over
+        (Settings(model="mine", base_url=LOCAL), None, LOCAL),
+    ],
+)
+def test_everybody_who_is_named_is_at_one_address(settings: Settings, judges: str | None, address: str) -> None:
+    judging = Judging(judges=("openai:a", "extractive"), validator="openai:b", base_url=judges)
+    refinement = Refinement(goals={"coverage": 1}, decider="openai:c")
+    objects = {settings.model: silent(settings.model)} if settings.model not in ("openai:m", "extractive") else {}
+    found = addresses(judging, settings, refinement, objects)
+    assert (found["validator"], found["decider"]) == (address, address)
+    filled = located(judging, settings, refinement, objects)
+    assert filled.base_url == address
+    hired = hire(settings, filled, Limits(), None, refinement=refinement, objects=objects)
+    assert [one.settings.base_url for one in hired if one.role == "judge"] == [address, None]
+
+
+def test_a_writers_address_is_none_for_models_of_another_provider() -> None:
+    settings = Settings(model="openai:m", base_url=LOCAL)
+    judging = Judging(judges=("openai:a",), validator="azure_openai:x")
+    assert located(judging, settings).base_url is None
+    assert addresses(judging, settings) == {"writer": LOCAL, "judge": LOCAL, "validator": None}
+
+
+def test_two_models_of_one_identity_are_refused() -> None:
+    one, two = silent("twin"), silent("twin")
+    assert by_identity([one, one]) == {"twin": one}
+    with pytest.raises(UsageError, match="two models have the identity twin") as caught:
+        by_identity([one, two])
+    assert "identity=" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("names", "words"),
+    [
+        (("writer", "twin", "twin'"), "two models have the identity twin"),
+        (("twin", "twin'"), "two models have the identity twin"),
+        (("writer", "twin", "twin"), "the judge twin is named twice"),
+    ],
+)
+async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
+    tmp_path: Path, names: tuple[str, ...], words: str
+) -> None:
+    models: dict[str, Model] = {name: silent(name.rstrip("'")) for name in names}
+    writer, *judges = (models[name] for name in names)
+    with Store(tmp_path / "redraft.db") as store:
+        with pytest.raises(UsageError, match=words):
+            await evaluate(parse(TEXT, name="a"), "A lamp is lit.", store=store, model=writer, judges=judges)
+        assert store.runs.latest(10) == []
+
+
+@asynccontextmanager
+async def team(
+    folder: Path,
+    settings: Settings,
+    judging: Judging,
+    refinement: Refinement | None = None,
+    objects: Mapping[str, Model] | None = None,
+) -> AsyncIterator[Staff]:
+    """A run's models at work."""
+    with Store(folder / "redraft.db") as store:
+        prepared = prepare(parse(TEXT, name="a"), Settings())
+        run = record(prepared, Order(judging, refinement), Limits(), store)
+        hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
+        async with at_work(hired, run, prepared.book, store, unobserved) as staff:
+            yield staff
+
+
+async def test_a_model_that_is_opened_is_no_twin_of_one_that_is_handed_over(tmp_path: Path) -> None:
+    settings, twin = Settings(model="openai:m", base_url=LOCAL), silent(f"openai:m@{LOCAL}")
+    with pytest.raises(UsageError, match="two models have the identity openai:m@http"):
+        async with team(tmp_path, settings, Judging(judges=(twin.identity,)), objects={twin.identity: twin}):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("judging", "decider", "expected"),
+    [
+        (Judging(), None, ("w", ("w",), "w", "w")),
+        (Judging(judges=("a", "w")), None, ("w", ("a", "w"), "a", "w")),
+        (Judging(judges=("a",), validator="w"), "a", ("w", ("a",), "w", "a")),
+        (Judging(validator="a"), "d", ("w", ("w",), "a", "d")),
+    ],
+)
+async def test_one_object_may_have_several_roles(
+    tmp_path: Path, judging: Judging, decider: str | None, expected: tuple[Any, ...]
+) -> None:
+    objects = {name: silent(name) for name in "wad"}
+    refinement = Refinement(goals={"coverage": 1}, decider=decider)
+    async with team(tmp_path, Settings(model="w"), judging, refinement, objects) as staff:
+        judges = tuple(judge.identity for judge in staff.judges)
+        assert (staff.writer.identity, judges, staff.validator.identity, staff.decider.identity) == expected
+
+
+def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None:
+    table = tmp_path / "prices.toml"
+    table.write_text('[prices]\n"m" = { prompt = 1, completion = 1 }\n', "utf-8")
+    settings, refinement = Settings(model="openai:m"), Refinement(goals={"coverage": 1}, decider="openai:dear")
+    with pytest.raises(UsageError, match="the price of openai:dear is not known"):
+        hire(settings, Judging(), Limits(max_cost=1), price_table(str(table)), refinement=refinement)
+
+
+def test_a_model_handed_over_costs_what_it_costs_by_name() -> None:
+    names = (f"openai:gpt-4o@{PUBLIC}", f"openai:gpt-4o@{LOCAL}")
+    here, there = (hire(Settings(model=name), None, Limits(), None, objects={name: silent(name)})[0] for name in names)
+    assert here.price == hire(Settings(model="openai:gpt-4o", base_url=PUBLIC), None, Limits(), None)[0].price
+    assert here.price is not None
+    assert there.price is None
+
+
+async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
+    folder = tmp_path / "prompts"
+    folder.mkdir()
+    standard = PromptBook().source("summarize_whole")
+    (folder / "summarize_whole.md").write_text(f"Ahoy! {standard}", "utf-8")
+    sent: list[str] = []
+
+    class Noting(GenericFakeChatModel):
+        def _generate(self, messages: Any, *args: Any, **kwargs: Any) -> Any:
+            sent.append(messages[-1].text)
+            return super()._generate(messages, *args, **kwargs)
+
+    model = ChatModel(Noting(messages=iter([AIMessage("A lamp is lit, and a ship comes home.")])), identity="fake")
+    settings = Settings(strategy="direct", prompts=str(folder), words=20)
+    with Store(tmp_path / "redraft.db") as store:
+        await summarize(parse(TEXT, name="a"), settings, store=store, model=model)
+        with sqlite3.connect(store.path) as database:
+            hashes = database.execute("SELECT prompt, prompt_hash FROM calls").fetchall()
+        database.close()
+    assert [text[:6] for text in sent] == ["Ahoy! "]
+    assert hashes == [("summarize_whole", PromptBook(str(folder)).hashes()["summarize_whole"])]
