@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import click
 
-from redraft.cli import findings as looks
-from redraft.cli import render
-from redraft.cli.progress import Display
+from redraft.cli.views import findings as looks
+from redraft.cli.views import render
+from redraft.cli.views.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
 from redraft.history.results import read_result

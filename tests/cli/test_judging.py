@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.findings import brief
-from redraft.cli.render import score_lines
+from redraft.cli.views.findings import brief
+from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer

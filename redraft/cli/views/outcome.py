@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from redraft.cli import findings, preferences, render, trees
 from redraft.cli.running import write
+from redraft.cli.views import findings, preferences, render, trees
 from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared

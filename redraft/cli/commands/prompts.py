@@ -7,11 +7,14 @@ from pathlib import Path
 import click
 
 from redraft.cli import options
+from redraft.cli.sections import Group
 
-_set = options.option("--prompts", "choice", metavar="SET|DIR", default="standard", help="The set to look at.")
+_set = options.option(
+    "--prompts", "choice", section="model", metavar="SET|DIR", default="standard", help="The set to look at."
+)
 
 
-@click.group()
+@click.group(cls=Group)
 def prompts() -> None:
     """List, show and export the prompts."""
 
@@ -21,7 +24,7 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
-    from redraft.cli import render
+    from redraft.cli.views import render
     from redraft.prompts.book import PromptBook
     from redraft.prompts.catalog import PROMPTS
 
@@ -59,7 +62,7 @@ def show_prompt(name: str, choice: str) -> int:
 @prompts.command("export")
 @click.argument("directory")
 @_set
-@click.option("--force", is_flag=True, help="Overwrite files that are there.")
+@options.typed_option("--force", section="output", is_flag=True, help="Overwrite files that are there.")
 def export_prompts(directory: str, choice: str, force: bool) -> int:
     """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
     from redraft.errors import UsageError

@@ -7,24 +7,29 @@ from typing import Any
 import click
 
 from redraft.cli import options
+from redraft.cli.sections import command
 
 _EPILOG = """\b
 Examples:
   redraft keyfacts book.txt
   redraft keyfacts book.txt --perspective narrative --pruned
-  redraft keyfacts book.txt --model openai:gpt-5-mini --validator openai:gpt-5 --dry-run
+  redraft keyfacts book.txt -m openai:a --validator openai:b --dry-run
   redraft keyfacts book.txt --json > trees.json
-\b
+
 `redraft evaluate --metric keyfact_recall` judges by them, and
 `redraft evaluate --query TEXT` by one tree, when TEXT is its query.
 `redraft pack export` hands them on.
 """
 
 
-@click.command(epilog=_EPILOG)
+@command(
+    short_help="Find the key facts of a document, as trees.",
+    epilog=_EPILOG,
+    first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
+)
 @click.argument("source")
 @options.keyfact_options
-@click.option("--pruned", is_flag=True, help="Show the facts that were pruned too, and why.")
+@options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
 @options.judge_options
 @options.model_options
 @options.limit_options
@@ -49,9 +54,9 @@ def keyfacts(
     prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
     """
     from redraft.cli import given as asked
-    from redraft.cli.outcome import finish
-    from redraft.cli.plans import show_plan
     from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import build_pack as run

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import delivery, options
+from redraft.cli.sections import command
 
 _EPILOG = """\b
 Examples:
@@ -16,7 +17,7 @@ Examples:
       --judge openai:b --max-cost 5 -o results
   redraft experiment booookscore --summaries summaries.json \\
       --annotations annotations.json --judge extractive
-\b
+
 summaries.json has texts by id. annotations.json has, by id, sentences with
 their questions and types: those that confuse, or every sentence, as the
 BooookScore project has released them.
@@ -25,11 +26,34 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 """
 
 
-@click.command(epilog=_EPILOG)
-@click.option("--summaries", required=True, metavar="FILE", help="JSON file of summaries, their texts by id.")
-@click.option("--annotations", metavar="FILE", help="JSON file that says which of their sentences confuse, and how.")
+@command(
+    short_help="How far do summaries confuse their readers?",
+    epilog=_EPILOG,
+    first=(
+        "summaries",
+        "annotations",
+        "judge",
+        "batch",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "output",
+        "json",
+        "quiet",
+    ),
+)
+@options.typed_option(
+    "--summaries", section="summary", required=True, metavar="FILE", help="JSON file of summaries, their texts by id."
+)
+@options.typed_option(
+    "--annotations",
+    section="summary",
+    metavar="FILE",
+    help="JSON file that says which of their sentences confuse, and how.",
+)
 @options.option(
     "--judge",
+    section="judging",
     multiple=True,
     metavar="NAME",
     help="Model that says so, in place of FILE or beside it: extractive, or openai:NAME. Beside FILE only where it is"
@@ -38,6 +62,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.judge_base_url
 @options.option(
     "--batch",
+    section="judging",
     type=click.IntRange(1, 100),
     metavar="N",
     default=10,
@@ -45,6 +70,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 )
 @options.option(
     "--context-tokens",
+    section="model",
     type=click.IntRange(min=64),
     metavar="N",
     help="Most tokens of a prompt with its reply.  [default: what the longest summary needs]",

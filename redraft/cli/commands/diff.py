@@ -1,4 +1,4 @@
-"""`redraft trace` and `redraft diff`: how a summary came to be what it is."""
+"""`redraft diff`: what changed from one draft of a run to another."""
 
 from __future__ import annotations
 
@@ -7,48 +7,20 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import options
+from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
     from redraft.history.tracing import Trace
 
-_TRACE_EPILOG = """\b
-Examples:
-  redraft trace 3fa2c1d0
-  redraft trace 3fa2 --all
-  redraft trace 3fa2 --json
-"""
-_DIFF_EPILOG = """\b
+_EPILOG = """\b
 Examples:
   redraft diff 3fa2c1d0
   redraft diff 3fa2 0 2
 """
 
 
-@click.command(epilog=_TRACE_EPILOG)
-@click.argument("run_id", metavar="RUN")
-@options.show_all
-@options.db
-@options.as_json
-def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
-    """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
-    from redraft.cli import histories
-    from redraft.cli.render import echo_json
-    from redraft.history.tracing import read_trace
-    from redraft.store.store import Store
-
-    with Store(db) as store:
-        read = read_trace(store, run_id)
-        document = store.documents.get(read.run.document)
-    if as_json:
-        echo_json(read.to_json())
-    else:
-        for line in histories.trace_lines(read, document, show_all=show_all):
-            click.echo(line)
-    return 0
-
-
-@click.command(epilog=_DIFF_EPILOG)
+@command(short_help="Show what changed from one draft of a run to another.", epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
 @options.db
@@ -58,8 +30,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
-    from redraft.cli import histories
-    from redraft.cli.render import echo_json
+    from redraft.cli.views import histories
+    from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
     from redraft.history.tracing import read_trace
     from redraft.store.store import Store

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import options
+from redraft.cli.sections import command
 from redraft.errors import UsageError
 
 _STDIN = "-"
@@ -14,10 +15,10 @@ _STDIN = "-"
 _EPILOG = """\b
 Examples:
   redraft compare book.txt one.md other.md
-  redraft compare book.txt one.md other.md --model openai:gpt-5-mini --repeat 3
-  redraft compare book.txt one.md other.md --judge openai:a --judge openai:b --judge openai:c
+  redraft compare book.txt one.md other.md -m openai:gpt-5-mini --repeat 3
+  redraft compare book.txt one.md other.md --judge openai:a --judge openai:b
   redraft summarize book.txt -q | redraft compare book.txt mine.md - --json
-\b
+
 A judge that prefers one summary in one order and sees a tie in the other leans
 to it; one that prefers whichever comes first, or last, has no preference: both
 count as a tie, and are shown. A judge reads the document where it fits beside
@@ -26,7 +27,11 @@ in both orders, or the budget is used up.
 """
 
 
-@click.command(epilog=_EPILOG)
+@command(
+    short_help="Ask which of two summaries is the better one.",
+    epilog=_EPILOG,
+    first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
+)
 @click.argument("source")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
@@ -56,9 +61,9 @@ def compare(
     twice, with A first and with B first, because judges prefer a place as well.
     """
     from redraft.cli import given as asked
-    from redraft.cli.outcome import finish
-    from redraft.cli.plans import show_plan
     from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.comparing import check_summaries
     from redraft.runs.comparing import compare as run

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from redraft.cli import render
+from redraft.cli.views import render
 from redraft.domain import Evaluation
 from redraft.evaluators.faithfulness import NONE
 from redraft.packs.keyfacts import ALL, LEVELS

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import options
+from redraft.cli.sections import Group
 from redraft.errors import UsageError
 from redraft.text.cleaning import one_line
 
@@ -18,13 +19,13 @@ if TYPE_CHECKING:
 
 _GROUP_EPILOG = """\b
 Examples:
-  redraft pack build book.txt --model openai:gpt-5-mini
+  redraft pack build book.txt -m openai:gpt-5-mini
   redraft pack export book.txt -o book.pack.json
   redraft pack import book.txt book.pack.json
 """
 
 
-@click.group(epilog=_GROUP_EPILOG)
+@click.group(cls=Group, short_help="Build, export, import and list what summaries are judged by.", epilog=_GROUP_EPILOG)
 def pack() -> None:
     """Questions about a document, and its key facts, by which all summaries of it are judged.
 
@@ -39,7 +40,12 @@ Examples:
 """
 
 
-@pack.command("build", epilog=_BUILD_EPILOG)
+@pack.command(
+    "build",
+    short_help="Build the questions about a document.",
+    epilog=_BUILD_EPILOG,
+    first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
+)
 @click.argument("source")
 @options.judge_options
 @options.questions
@@ -58,9 +64,9 @@ def build_pack(
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
     from redraft.cli import given as asked
-    from redraft.cli.outcome import finish
-    from redraft.cli.plans import show_plan
     from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import build_pack as run
@@ -93,11 +99,21 @@ Examples:
 """
 
 
-@pack.command("export", epilog=_EXPORT_EPILOG)
+@pack.command("export", short_help="Print the questions and key facts of a document as JSON.", epilog=_EXPORT_EPILOG)
 @click.argument("source")
-@click.option("--pack", "pack_id", metavar="ID", help="Which questions, where there are several: see `pack list`.")
-@click.option("--keyfacts", "keyfacts_id", metavar="ID", help="Which key facts, where there are several.")
-@click.option("--output", "-o", metavar="FILE", help="Write the pack to a file instead of stdout.")
+@options.typed_option(
+    "--pack",
+    "pack_id",
+    section="judging",
+    metavar="ID",
+    help="Which questions, where there are several: see `pack list`.",
+)
+@options.typed_option(
+    "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, where there are several."
+)
+@options.typed_option(
+    "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
+)
 @options.db
 @options.quiet
 def export_pack(
@@ -109,8 +125,8 @@ def export_pack(
     """
     from pathlib import Path
 
-    from redraft.cli.render import json_text, say
     from redraft.cli.running import check_output, write
+    from redraft.cli.views.render import json_text, say
     from redraft.packs.exchange import choose
     from redraft.store.store import Store
     from redraft.text.documents import load
@@ -139,7 +155,7 @@ Examples:
 """
 
 
-@pack.command("import", epilog=_IMPORT_EPILOG)
+@pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[SOURCE] PACK")
 @options.db
 @options.as_json
@@ -149,7 +165,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
-    from redraft.cli.render import echo_json, say
+    from redraft.cli.views.render import echo_json, say
     from redraft.packs.exchange import import_pack as store_pack
     from redraft.packs.file import read_pack_file
     from redraft.store.store import Store
@@ -174,7 +190,7 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _contents(packed: Packed) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
-    from redraft.cli import render, trees
+    from redraft.cli.views import render, trees
 
     if pack := packed.questions:
         yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
@@ -182,12 +198,12 @@ def _contents(packed: Packed) -> Iterator[str]:
         yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}"
 
 
-@pack.command("list")
+@pack.command("list", short_help="List all questions and key facts.")
 @options.db
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
-    from redraft.cli.render import echo_json, say, table
+    from redraft.cli.views.render import echo_json, say, table
     from redraft.store.store import Store
 
     with Store(db) as store:
@@ -219,7 +235,7 @@ def _entry(store: Store, one: Pack | KeyFacts, created: str, **what: object) -> 
 
 
 def _row(listed: dict[str, Any]) -> tuple[str, ...]:
-    from redraft.cli.render import count
+    from redraft.cli.views.render import count
 
     of_questions = listed["kind"] == "questions"
     return (

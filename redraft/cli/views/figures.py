@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from redraft.cli.render import count
+from redraft.cli.views.render import count
 from redraft.domain import Evaluation
 
 _LABEL = 14

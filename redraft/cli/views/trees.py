@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from redraft.cli import render
+from redraft.cli.views import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
 from redraft.history.tracing import percent_of, place_of
 from redraft.packs.keyfacts import ALL, LEVELS, pruning

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from redraft.cli.render import count, echo_json
+from redraft.cli.views.render import count, echo_json
 from redraft.domain import Usage
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, Role, forecast

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from redraft.cli import figures, findings, render
+from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding
 from redraft.history.changes import Change, Difference, compare
 from redraft.history.results import Result
