@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +28,7 @@ output = options.typed_option(
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
     """Say what is missing, and how to go on; returns the exit code."""
-    from redraft.cli.views.render import say
+    from redraft.cli.terminal import say
 
     if complete:
         return DONE
@@ -44,6 +43,8 @@ def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bo
 
 def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
     """Run to the end, or to a stop that tells how to go on."""
+    import asyncio
+
     from redraft.cli.running import StoppedError, until_stopped
     from redraft.cli.views.progress import open_progress
 
@@ -71,7 +72,8 @@ def folder(output: str | None) -> Any:
 def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Write the files, and print the report."""
     from redraft.cli.running import write
-    from redraft.cli.views.render import echo_json, say
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json
 
     files = report.files() if folder else {}
     for name, text in files.items():

@@ -26,6 +26,7 @@ from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
 from redraft.cli.config import read_config
 from redraft.cli.sections import Group
+from redraft.cli.terminal import say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
@@ -101,7 +102,8 @@ def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: i
     if _as_json(words):
         click.echo(json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False))
     elif not shown:
-        click.echo(f"redraft: {message}", err=True)
+        say(f"redraft: {message}")
         if hint:
-            click.echo(f"  {hint}", err=True)
+            for line in hint.splitlines():
+                say(f"  {line.strip()}")
     return exit_code

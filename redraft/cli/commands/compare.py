@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 _STDIN = "-"
@@ -60,6 +61,7 @@ def compare(
     Every judge says it four times over: overall, and by the level of detail, the structure and the logic. It is asked
     twice, with A first and with B first, because judges prefer a place as well.
     """
+    reading(source, first, second, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish

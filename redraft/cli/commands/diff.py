@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import options
+from redraft.cli import hints, options
 from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
@@ -56,5 +56,5 @@ def _ends(read: Trace) -> tuple[int, int]:
     if read.run.kind == "compare":
         raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
     if not read.turns:
-        raise RunError(f"run {read.run.id} has no draft yet", hint=f"redraft resume {read.run.id}")
+        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
     return 0, read.number(read.run.draft) or 0

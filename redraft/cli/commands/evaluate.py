@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
@@ -53,6 +54,7 @@ def evaluate(
     **given: Any,
 ) -> int:
     """Judge SUMMARY, a summary of SOURCE. Either may be - for stdin."""
+    reading(source, summary, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish

@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
@@ -55,6 +56,7 @@ def fork(
     The goals given here are added to those of RUN or replace them; everything else is as it was there, unless it is
     given on the command line. What was judged is not asked again.
     """
+    reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work

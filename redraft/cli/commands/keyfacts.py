@@ -8,12 +8,13 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
   redraft keyfacts book.txt
   redraft keyfacts book.txt --perspective narrative --pruned
-  redraft keyfacts book.txt -m openai:a --validator openai:b --dry-run
+  redraft keyfacts book.txt -m openai:gpt-5-mini --validator openai:gpt-5
   redraft keyfacts book.txt --json > trees.json
 
 `redraft evaluate --metric keyfact_recall` judges by them, and
@@ -53,6 +54,7 @@ def keyfacts(
     In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
     prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
     """
+    reading(source, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish

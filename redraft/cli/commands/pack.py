@@ -9,6 +9,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import Group
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 from redraft.text.cleaning import one_line
 
@@ -63,6 +64,7 @@ def build_pack(
 
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
+    reading(source, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
@@ -126,7 +128,8 @@ def export_pack(
     from pathlib import Path
 
     from redraft.cli.running import check_output, write
-    from redraft.cli.views.render import json_text, say
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import json_text
     from redraft.packs.exchange import choose
     from redraft.store.store import Store
     from redraft.text.documents import load
@@ -165,7 +168,8 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
-    from redraft.cli.views.render import echo_json, say
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json
     from redraft.packs.exchange import import_pack as store_pack
     from redraft.packs.file import read_pack_file
     from redraft.store.store import Store
@@ -203,13 +207,14 @@ def _contents(packed: Packed) -> Iterator[str]:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
-    from redraft.cli.views.render import echo_json, say, table
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json, table
     from redraft.store.store import Store
 
     with Store(db) as store:
         listed = _listed(store)
     if as_json:
-        echo_json(listed)
+        echo_json({"packs": listed})
     elif not listed:
         say("No packs yet. Make one: redraft pack build FILE")
     else:

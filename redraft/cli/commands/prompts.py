@@ -41,7 +41,7 @@ def list_prompts(choice: str, as_json: bool) -> int:
         for prompt in PROMPTS.values()
     ]
     if as_json:
-        render.echo_json(listed)
+        render.echo_json({"prompts": listed})
     else:
         rows = [(str(p["name"]), str(p["hash"]), "own" if p["overridden"] else "", str(p["purpose"])) for p in listed]
         render.table([("PROMPT", "HASH", "", "PURPOSE"), *rows])

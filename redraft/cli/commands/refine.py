@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
@@ -54,12 +55,14 @@ def refine(
     **given: Any,
 ) -> int:
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. Either may be - for stdin."""
+    reading(source, summary, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
+    from redraft.cli.terminal import say
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.plans import show_plan
-    from redraft.cli.views.render import count, say
+    from redraft.cli.views.render import count
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
     from redraft.runs.refining import refine as run

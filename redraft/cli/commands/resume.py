@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
@@ -37,6 +38,7 @@ def resume(
 
     The run keeps the settings that it began with. Limits given here replace its own.
     """
+    reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work

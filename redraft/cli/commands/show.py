@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from redraft.cli import options
+from redraft.cli import hints, options
 from redraft.cli.sections import command
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
     are shown, and of one that compared two summaries what came of it.
     """
+    from redraft.cli import terminal
     from redraft.cli.views import render
     from redraft.cli.views.outcome import finish
     from redraft.history.results import read_result
@@ -47,15 +48,15 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     for piece in parts:
         click.echo(render.piece_text(piece))
     if result.summary is not None and result.run.kind not in render.OTHERWISE:
-        click.echo(result.summary)
+        click.echo(terminal.prose(result.summary))
     if not quiet:
         if result.summary is None and result.run.kind not in render.OTHERWISE:
-            click.echo(f"run {result.run.id} ({result.status}) has no summary yet", err=True)
+            terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
         if result.run.error:
-            click.echo(f"it ended with: {result.run.error['message']}", err=True)
+            terminal.say(f"it ended with: {result.run.error['message']}")
         render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
         if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-            render.say(f"no {what} yet: redraft resume {result.run.id}")
+            terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
     return 0
 
 

@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 _EPILOG = """\b
@@ -55,6 +56,7 @@ def summarize(
     **given: Any,
 ) -> int:
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
+    reading(source, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from redraft.cli.terminal import width, wrapped
 from redraft.cli.views import render
 from redraft.domain import Evaluation
 from redraft.evaluators.faithfulness import NONE
@@ -35,7 +36,7 @@ def _recall(details: Mapping[str, Any]) -> Iterator[str]:
         rows.append(("gap", *(render.score(details["gap"][level]) for level in levels)))
     yield from _table(rows)
     for trouble in details.get("missing", ()):
-        yield from render.wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
+        yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
 
 
 def _faithfulness(details: Mapping[str, Any]) -> Iterator[str]:
@@ -67,6 +68,6 @@ def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: s
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """A table; where it is too wide for the terminal, without what the shares are of."""
     lines = render.aligned(rows)
-    if max(map(len, lines)) + len(_INDENT) > render.width():
+    if max(map(len, lines)) + len(_INDENT) > width():
         lines = render.aligned([[cell.partition(" ")[0] for cell in row] for row in rows])
     return (f"{_INDENT}{line}" for line in lines)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from redraft.cli.terminal import wrapped as _wrapped
 from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
-from redraft.cli.views.render import wrapped as _wrapped
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.consistency import UNSUPPORTED
 from redraft.history.tracing import place_of

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding
 from redraft.history.changes import Change, Difference, compare
@@ -73,7 +74,7 @@ def _found(turn: Turn) -> Iterator[str]:
     """What was wrong, in numbers, and the figures that a revision may change."""
     for name, one in turn.evaluations.items():
         if one.outcome == "measured":
-            yield from render.wrapped(figures.brief(one), "  ", "    ")
+            yield from terminal.wrapped(figures.brief(one), "  ", "    ")
             continue
         kinds = Counter(finding.kind for finding in one.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
@@ -121,20 +122,20 @@ def _text(change: Change) -> str:
 def _end(trace: Trace) -> Iterator[str]:
     result, run = trace.result, trace.run
     if run.kind in render.BUILDS:
-        yield f"this run built the {render.BUILDS[run.kind]} of a document: redraft show {run.id}"
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
     elif run.kind == "compare":
-        yield f"this run compared two summaries: redraft show {run.id}"
+        yield f"this run compared two summaries: {hints.about('show', run.id)}"
     elif run.judging is None:
         yield "this run was made without judging, so there is no more to tell"
         if trace.turns:
-            yield f"refine its summary: redraft fork {run.id} --round 0"
+            yield f"refine its summary: {hints.about('fork', run.id, '--round', '0')}"
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
     elif result.status != "done":
         yield render.why_stopped(result)
     if len(trace.turns) > 1:
-        yield f"sentence by sentence: redraft diff {run.id}"
+        yield f"sentence by sentence: {hints.about('diff', run.id)}"
 
 
 def diff_lines(found: Difference, before: Turn, after: Turn, document: Document) -> Iterator[str]:

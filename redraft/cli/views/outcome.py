@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
+from redraft.cli import hints
 from redraft.cli.running import write
+from redraft.cli.terminal import prose, say
 from redraft.cli.views import findings, preferences, render, trees
 from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
@@ -51,7 +53,7 @@ def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) 
     if as_json:
         render.echo_json(result.to_json())
     elif not output:
-        click.echo(result.summary or "")
+        click.echo(prose(result.summary or ""))
     if not quiet:
         render.closing(result, output)
 
@@ -62,7 +64,7 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     else:
         document = store.documents.get(result.run.document)
         shown = None if show_all else findings.SHOWN
-        rest = f"--all shows them, and so does redraft trace {result.run.id} --all"
+        rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
         for number, one in enumerate(result.evaluations.values()):
             click.echo("\n" * bool(number), nl=False)
             for line in findings.evaluation(one, document, shown=shown, rest=rest):
@@ -91,7 +93,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> N
             click.echo(line)
     if not quiet:
         render.closing(result, None)
-        render.say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+        say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
 
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
@@ -103,7 +105,7 @@ def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, prune
             click.echo(line)
     if not quiet:
         render.closing(result, None)
-        render.say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")
+        say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")
     return _SHORT if keyfacts.missing else _DONE
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
+from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json
 from redraft.domain import Usage
 from redraft.models.prices import PriceTable
@@ -75,7 +76,7 @@ def show_plan(
         echo_json(_plan_json(spending, order))
         return _DONE
     for warning in prepared.warnings:
-        click.echo(f"note: {warning}", err=True)
+        say(f"note: {warning}")
     rows = [*_what(spending, order), *_how_much(spending, limits.concurrency)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:

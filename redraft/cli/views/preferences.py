@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from redraft.cli.views.render import aligned, count, wrapped
+from redraft.cli.terminal import wrapped
+from redraft.cli.views.render import aligned, count
 from redraft.history.comparison import Comparison
 from redraft.prompts.coherence import ASPECTS
 from redraft.text.cleaning import one_line

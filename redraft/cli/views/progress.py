@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
+from redraft.cli import terminal
 from redraft.domain import Usage
 from redraft.events import (
     CallAnswered,
@@ -110,7 +109,7 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
     """The display that suits where stderr goes."""
     if quiet:
         yield Display(unobserved)
-    elif sys.stderr.isatty():
+    elif terminal.is_lively():
         with _live() as display:
             yield display
     else:
@@ -159,13 +158,13 @@ def _plain() -> Observer:
         if isinstance(event, StageStarted):
             calls = "1 call" if event.planned == 1 else f"{event.planned:,} calls"
             planned = f": {calls} planned" if event.planned else ""
-            click.echo(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}", err=True)
+            terminal.say(f"{event.name}{planned}{f' (run {tally.run})' if tally.run else ''}")
         elif isinstance(event, PartDone):
-            click.echo(f"{event.number}/{event.of} {event.name}", err=True)
+            terminal.say(f"{event.number}/{event.of} {event.name}")
         elif isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
-            click.echo(f"note: {event.message}", err=True)
+            terminal.say(f"note: {event.message}")
         elif isinstance(event, (CallAnswered, CallFailed)) and time.monotonic() - last >= _PLAIN_SECONDS:
             last = time.monotonic()
-            click.echo(f"{tally.where()} · {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}", err=True)
+            terminal.say(f"{tally.where()} · {tally.line()}{f' ({tally.waiting})' if tally.waiting else ''}")
 
     return observe

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import json
-import shutil
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from redraft.cli import hints
+from redraft.cli.terminal import prose, say
 from redraft.domain import Pack, Piece, Totals
-from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import one_line
 
+if TYPE_CHECKING:
+    from redraft.history.results import Result
+
 _TITLE = 60
-_WIDEST, _NARROWEST = 100, 40
 # Runs that make no draft, and what they build instead.
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
@@ -28,6 +30,7 @@ _STOPS = {
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
 }
+_GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
 
 
 def count(number: int, what: str) -> str:
@@ -40,21 +43,6 @@ def count(number: int, what: str) -> str:
 def spaced(name: str) -> str:
     """A name for programs as people read it: out of article."""
     return one_line(name).replace("_", " ")
-
-
-def width() -> int:
-    """How wide lines may be: as the terminal is, within reason."""
-    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
-
-
-def wrapped(text: str, first: str, later: str) -> list[str]:
-    """A text in lines, the first of them behind one mark, the others behind another."""
-    return textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
-
-
-def say(line: str) -> None:
-    """Narration goes to stderr."""
-    click.echo(line, err=True)
 
 
 def json_text(content: object) -> str:
@@ -98,7 +86,7 @@ def _outcome(result: Result) -> Iterator[str]:
     elif result.rounds:
         yield why_stopped(result)
     if result.run.judging and result.draft:
-        yield f"more about it: redraft trace {result.run.id}"
+        yield f"more about it: {hints.about('trace', result.run.id)}"
 
 
 def _missing(result: Result) -> Iterator[str]:
@@ -106,12 +94,12 @@ def _missing(result: Result) -> Iterator[str]:
         yield f"note: level {piece.level}, summary {piece.index + 1} is not valid and was kept: {piece.flaw}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"left out: chunk {chunks} of {result.chunks}; `redraft resume {result.run.id}` tries again"
+        yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"
         hint = (result.run.error or {}).get("hint", "")
-        yield f"{hint}: redraft resume {result.run.id}"
+        yield f"{hint}: {hints.about('resume', result.run.id)}"
 
 
 def score_lines(
@@ -147,11 +135,11 @@ def scores(values: Mapping[str, float | None]) -> str:
 def why_stopped(result: Result) -> str:
     """Why a run goes no further, or how it stands."""
     run = result.run
-    if result.status in {"running", "killed"}:
-        return "it is at work" if result.status == "running" else f"it was killed: redraft resume {run.id}"
+    if result.status == "running":
+        return "it is at work"
+    if result.status in _GO_ON:
+        return f"{_GO_ON[result.status]}: {hints.about('resume', run.id)}"
     reason = _STOPS.get(run.stop_reason or "", "")
-    if result.status == "interrupted":
-        return f"it was interrupted: redraft resume {run.id}"
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
     return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"
@@ -192,4 +180,4 @@ def piece_text(piece: Piece) -> str:
     chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
     flaw = f", not valid: {piece.flaw}" if piece.flaw else ""
     head = f"[level {piece.level}, {chunks}: {piece.words} of at most {piece.limit} words{flaw}]"
-    return f"{head}\n{piece.text}\n"
+    return f"{head}\n{prose(piece.text)}\n"

@@ -6,21 +6,23 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from redraft.cli import terminal
 from redraft.cli.views import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
-from redraft.history.tracing import percent_of, place_of
+from redraft.history.tracing import chapter_of, percent_of
 from redraft.packs.keyfacts import ALL, LEVELS, pruning
 from redraft.text.cleaning import one_line
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
 _LONGEST = 400
+_TITLE = 60
 
 
 def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> Iterator[str]:
     """All trees chunk by chunk, then how much was pruned and what is missing; `pruned` shows what was pruned too."""
     for chunk, trees in groupby(keyfacts.trees, key=lambda tree: tree.chunk):
         of_chunk = list(trees)
-        yield from render.wrapped(f"chunk {chunk + 1}: {_stretch(of_chunk[0].span, document)}", "", "  ")
+        yield from terminal.wrapped(f"chunk {chunk + 1}: {_stretch(of_chunk[0].span, document)}", "", "  ")
         for tree in of_chunk:
             yield from _tree(tree, document, pruned=pruned)
         yield ""
@@ -28,18 +30,21 @@ def keyfacts_lines(keyfacts: KeyFacts, document: Document, *, pruned: bool) -> I
     if not pruned and any(not fact.kept for tree in keyfacts.trees for fact in tree.facts):
         yield "--pruned shows what was pruned, and why"
     for trouble in keyfacts.missing:
-        yield from render.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
+        yield from terminal.wrapped(f"missing: {one_line(trouble, _LONGEST)}", "", "  ")
 
 
 def _stretch(span: Span, document: Document) -> str:
     """From where to where in the document."""
     last = Span(max(span.start, span.end - 1), span.end)
-    return f"{one_line(place_of(document, span))} to {one_line(place_of(document, last))}"
+    ends = [one_line(chapter_of(document, one), _TITLE) for one in (span, last)]
+    chapters = f", {' to '.join(dict.fromkeys(end for end in ends if end))}" if any(ends) else ""
+    first, final = (percent_of(document, one.start) for one in (span, last))
+    return f"from {first} % to {final} % of the document{chapters}"
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
     query = one_line(tree.query, _LONGEST) or "(no query)"
-    yield from render.wrapped(f"{tree.perspective}: {query}", "  ", "    ")
+    yield from terminal.wrapped(f"{tree.perspective}: {query}", "  ", "    ")
     below: dict[int | None, list[KeyFact]] = defaultdict(list)
     for fact in tree.facts:
         if pruned or fact.kept:
@@ -57,15 +62,17 @@ def _facts(
         last = fact is facts[-1]
         further = indent + (_AIR if last else _TRUNK)
         under = further + (_TRUNK if below[fact.id] else _AIR)
-        yield from render.wrapped(_said(fact, document), indent + (_LAST_TWIG if last else _TWIG), under)
+        yield from terminal.wrapped(_said(fact, document), indent + (_LAST_TWIG if last else _TWIG), under)
         for objection in fact.objections:
-            yield from render.wrapped(f"× {objection.dimension}: {one_line(objection.reason, _LONGEST)}", under, under)
+            yield from terminal.wrapped(
+                f"× {objection.dimension}: {one_line(objection.reason, _LONGEST)}", under, under
+            )
         yield from _facts(below[fact.id], below, document, further)
 
 
 def _said(fact: KeyFact, document: Document) -> str:
     span = fact.evidence.span
-    place = f" ({percent_of(document, span.start)})" if span else ""
+    place = f" (at {percent_of(document, span.start)} % of the document)" if span else ""
     return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST)}{place}"
 
 

@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 
 _EPILOG = """\b
 Examples:
@@ -97,6 +98,9 @@ def booookscore(
     other: score and its spread, types, lengths, repeated trigrams (BooookScore).
     """
     from redraft.cli import given as asked
+
+    judging = annotations is None or asked.typed(given, ("judge",))
+    reading(summaries, quiet=quiet or not judging)
     from redraft.experiments.annotations import read_annotations, read_summaries
     from redraft.experiments.bench import Bench
     from redraft.experiments.booookscore import CoherenceDesign, judged, measured
@@ -106,7 +110,7 @@ def booookscore(
 
     folder = delivery.folder(output)
     limits, table = asked.limits(given), price_table(prices)
-    named = given["judge"] if annotations is None or asked.typed(given, ("judge",)) else ()
+    named = given["judge"] if judging else ()
     design = CoherenceDesign(
         judges=named or (() if annotations else ("extractive",)),
         batch=given["batch"],

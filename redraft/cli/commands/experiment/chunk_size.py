@@ -8,6 +8,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 _LEAST_SIZE = 64
@@ -91,6 +92,7 @@ def chunk_size(
     **given: Any,
 ) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
+    reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.experiments.bench import Bench, load_all
     from redraft.experiments.chunk_size import SizeDesign, chunk_sizes

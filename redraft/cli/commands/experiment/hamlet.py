@@ -9,6 +9,7 @@ import click
 
 from redraft.cli import delivery, options
 from redraft.cli.sections import command
+from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def hamlet(
     For each query and model there is a summary of the whole document. It is held against the tree and the chunk that
     the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
     """
+    reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.experiments.bench import Bench, load_all
     from redraft.experiments.hamlet import hamlet as run
