@@ -72,7 +72,7 @@ def killed_and_resumed(chat: Server, book: Path, database: Path, at: int, expect
     time.sleep(1.0)
     before = chat.served()
     sent = sum(one.answered and one.end < killed for one in before)
-    run = redraft("runs", url=chat.url, database=database)[0][0]["run"]
+    run = redraft("runs", url=chat.url, database=database)[0]["runs"][0]["run"]
     done, _ = redraft("resume", run, url=chat.url, database=database)
     served = chat.served()
     repeated = sum(count - 1 for count in Counter(one.prompt for one in served).values())

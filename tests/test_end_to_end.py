@@ -169,7 +169,7 @@ def test_killed_and_resumed_it_asks_nothing_twice(tmp_path: Path, book: Path, st
         answered_before = {str(seen.messages) for seen in server.answered}
         before = len(server.seen)
 
-        run = command.run("runs", "--json").json[0]
+        run = command.run("runs", "--json").json["runs"][0]
         assert run["status"] == "killed"
         done = command.run("resume", run["run"], "--quiet")
         again = [seen for seen in server.seen[before:] if str(seen.messages) in answered_before]
@@ -206,7 +206,7 @@ def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: P
         process = command.start("summarize", str(book), *MODEL, *SMALL)
         while not server.seen:
             assert process.poll() is None
-        run = command.run("runs", "--json").json[0]
+        run = command.run("runs", "--json").json["runs"][0]
         assert run["status"] == "running"
         done = command.run("resume", run["run"])
         process.kill()

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from redraft.cli import options
 from redraft.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.cli.progress import Display
+    from redraft.cli.views.progress import Display
     from redraft.experiments.report import Report
 
 DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
 
-output = click.option(
-    "--output", "-o", metavar="DIR", help="Write the report, the tables and the items there, besides stdout."
+output = options.typed_option(
+    "--output",
+    "-o",
+    section="output",
+    metavar="DIR",
+    help="Write the report, the tables and the items there, besides stdout.",
 )
 
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
     """Say what is missing, and how to go on; returns the exit code."""
-    from redraft.cli.render import say
+    from redraft.cli.terminal import say
 
     if complete:
         return DONE
@@ -39,8 +43,10 @@ def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bo
 
 def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) -> Any:
     """Run to the end, or to a stop that tells how to go on."""
-    from redraft.cli.progress import open_progress
+    import asyncio
+
     from redraft.cli.running import StoppedError, until_stopped
+    from redraft.cli.views.progress import open_progress
 
     with open_progress(quiet=quiet) as progress:
         try:
@@ -65,8 +71,9 @@ def folder(output: str | None) -> Any:
 
 def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Write the files, and print the report."""
-    from redraft.cli.render import echo_json, say
     from redraft.cli.running import write
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json
 
     files = report.files() if folder else {}
     for name, text in files.items():

@@ -112,6 +112,17 @@ def known_pack(judging: Judging, store: Store) -> Judging:
     return judging.model_copy(update=known)
 
 
+def draft(source: str, summary: str, *, review: bool = False) -> str:
+    """The text of the summary, which may be empty. Standard input can be read for one thing only."""
+    from redraft.text.documents import STDIN, read_text
+
+    if source == summary == STDIN:
+        raise UsageError("SOURCE and SUMMARY cannot both be stdin", hint="give one of them as a file")
+    if review and STDIN in (source, summary):
+        raise UsageError("--review reads your answers from stdin", hint="give SOURCE and SUMMARY as files")
+    return read_text(summary)
+
+
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     """What a draft is refined for: what was given, over what a run had before, over the defaults."""
     from redraft.evaluators.catalog import check_goals, metrics, names

@@ -9,16 +9,24 @@ from collections.abc import Sequence
 
 import click
 
-from redraft.cli.comparing import compare
+from redraft.cli.commands.compare import compare
+from redraft.cli.commands.diff import diff
+from redraft.cli.commands.evaluate import evaluate
+from redraft.cli.commands.experiment.group import experiment
+from redraft.cli.commands.fork import fork
+from redraft.cli.commands.help import help_
+from redraft.cli.commands.keyfacts import keyfacts
+from redraft.cli.commands.pack import pack
+from redraft.cli.commands.prompts import prompts
+from redraft.cli.commands.refine import refine
+from redraft.cli.commands.resume import resume
+from redraft.cli.commands.runs import runs
+from redraft.cli.commands.show import show
+from redraft.cli.commands.summarize import summarize
+from redraft.cli.commands.trace import trace
 from redraft.cli.config import read_config
-from redraft.cli.experiments import experiment
-from redraft.cli.judging import evaluate, fork, refine
-from redraft.cli.keyfacts import keyfacts
-from redraft.cli.packs import pack
-from redraft.cli.prompts import prompts
-from redraft.cli.runs import runs, show
-from redraft.cli.summarize import resume, summarize
-from redraft.cli.traces import diff, trace
+from redraft.cli.sections import Group
+from redraft.cli.terminal import say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
@@ -27,23 +35,23 @@ _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupt
 _EPILOG = """\b
 Examples:
   redraft summarize book.txt
-  redraft summarize book.md --model openai:gpt-5-mini --words 600 -o summary.md
-  redraft summarize book.txt --model openai:gpt-5-mini --dry-run
+  redraft summarize book.md -m openai:gpt-5-mini -w 600 -o summary.md
+  redraft summarize book.txt -m openai:gpt-5-mini --dry-run
   redraft evaluate book.txt summary.md
-  redraft compare book.txt summary.md other.md
-  redraft refine book.txt summary.md --goal coverage=0.8 --goal consistency=0.9
+  redraft refine book.txt summary.md -g coverage=0.8 -g consistency=0.9
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
   redraft resume 3fa2c1d0
-\b
+
 Results go to stdout, everything else to stderr. Options can also be set as
 REDRAFT_<OPTION> in the environment, or in a file redraft.toml.
+
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 finished short of what was
 asked (budget used up, parts left out, goals missed), 130 interrupted."""
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="redraft", message="%(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
@@ -52,7 +60,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
-_LOOK = (runs, show, trace, diff, prompts)
+_LOOK = (runs, show, trace, diff, prompts, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 
@@ -94,7 +102,8 @@ def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: i
     if _as_json(words):
         click.echo(json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False))
     elif not shown:
-        click.echo(f"redraft: {message}", err=True)
+        say(f"redraft: {message}")
         if hint:
-            click.echo(f"  {hint}", err=True)
+            for line in hint.splitlines():
+                say(f"  {line.strip()}")
     return exit_code

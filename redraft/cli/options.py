@@ -7,21 +7,28 @@ from typing import Any, TypeVar
 
 import click
 
+from redraft.cli.sections import Option, Section
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def option(*names: str, **settings: Any) -> Callable[[F], F]:
-    """A click option with its environment variable, and its default in the help where it has one.
+def option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+    """An option with its environment variable, and its default in the help where it has one.
 
     What may be given several times is separated by blanks in the environment.
     """
     long = next(name for name in names if name.startswith("--"))
     variable = "REDRAFT_" + long.split("/")[0].removeprefix("--").replace("-", "_").upper()
+    return typed_option(*names, section=section, envvar=variable, **settings)
+
+
+def typed_option(*names: str, section: Section, **settings: Any) -> Callable[[F], F]:
+    """An option that is for one command at a time: neither the environment nor the settings file sets it."""
     shown = settings.get("default") is not None and not settings.get("is_flag")
-    return click.option(*names, envvar=variable, show_default=shown, **settings)
+    return click.option(*names, cls=Option, section=section, show_default=shown, **settings)
 
 
-def together(*options: Callable[[F], F]) -> Callable[[F], F]:
+def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
     """Several options as one decorator, in the order in which the help shall list them."""
 
     def decorate(function: F) -> F:
@@ -32,25 +39,43 @@ def together(*options: Callable[[F], F]) -> Callable[[F], F]:
     return decorate
 
 
-db = option("--db", metavar="FILE", help="The database; its default is in your data directory.")
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-quiet = option("--quiet", "-q", is_flag=True, help="No narration and no progress on stderr.")
-output = click.option("--output", "-o", metavar="FILE", help="Write the summary to a file instead of stdout.")
-show_all = click.option("--all", "show_all", is_flag=True, help="Show every finding, however many there are.")
-dry_run = click.option(
-    "--dry-run", is_flag=True, help="Show the plan: calls, tokens, money, at most. Nothing is asked and nothing stored."
+db = option("--db", section="output", metavar="FILE", help="The database; its default is in your data directory.")
+as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
+quiet = option("--quiet", "-q", section="output", is_flag=True, help="No narration and no progress on stderr.")
+output = typed_option(
+    "--output", "-o", section="output", metavar="FILE", help="Write the summary to a file instead of stdout."
 )
-prices = option("--prices", metavar="FILE", help="TOML file with prices of models; goes before the built-in table.")
+show_all = typed_option(
+    "--all", "show_all", section="output", is_flag=True, help="Show every finding, however many there are."
+)
+dry_run = typed_option(
+    "--dry-run",
+    section="limits",
+    is_flag=True,
+    help="Show the plan: calls, tokens, money, at most. Nothing is asked and nothing stored.",
+)
+prices = option(
+    "--prices",
+    section="limits",
+    metavar="FILE",
+    help="TOML file with prices of models; goes before the built-in table.",
+)
 
 words = option(
-    "--words", type=click.IntRange(min=10), metavar="N", help="Limit of the summary; without it, one that fits."
+    "--words",
+    "-w",
+    section="summary",
+    type=click.IntRange(min=10),
+    metavar="N",
+    help="Limit of the summary; without it, one that fits.",
 )
-length_options = together(
+length_options = grouped(
     words,
-    option("--query", metavar="TEXT", help="Summarize what answers this question."),
+    option("--query", section="summary", metavar="TEXT", help="Summarize what answers this question."),
 )
 query = option(
     "--query",
+    section="summary",
     metavar="TEXT",
     help="The question that the summary answers: the query of a tree of `redraft keyfacts`, by whose facts it is"
     " judged.",
@@ -58,30 +83,52 @@ query = option(
 
 strategy = option(
     "--strategy",
+    section="summary",
     type=click.Choice(["hierarchical", "incremental", "direct"]),
     default="hierarchical",
     help="How the summary is drafted.",
 )
 chunk_tokens = option(
-    "--chunk-tokens", type=click.IntRange(min=16), metavar="N", default=2048, help="Most tokens of a chunk."
+    "--chunk-tokens",
+    section="summary",
+    type=click.IntRange(min=16),
+    metavar="N",
+    default=2048,
+    help="Most tokens of a chunk.",
 )
-drafting_options = together(strategy, length_options, chunk_tokens)
+drafting_options = grouped(strategy, length_options, chunk_tokens)
 
 temperature = option(
-    "--temperature", type=click.FloatRange(0, 2), metavar="T", help="For every prompt, in place of each one's own."
+    "--temperature",
+    section="model",
+    type=click.FloatRange(0, 2),
+    metavar="T",
+    help="For every prompt, in place of each one's own.",
 )
 prompt_set = option(
-    "--prompts", metavar="SET|DIR", default="standard", help="standard, simple (weak models), or a directory."
+    "--prompts",
+    section="model",
+    metavar="SET|DIR",
+    default="standard",
+    help="standard, simple (weak models), or a directory.",
 )
-draw_options = together(
+draw_options = grouped(
     temperature,
     prompt_set,
-    option("--sample", type=click.IntRange(min=0), metavar="N", default=0, help="Another number, another draw."),
+    option(
+        "--sample",
+        section="model",
+        type=click.IntRange(min=0),
+        metavar="N",
+        default=0,
+        help="Another number, another draw.",
+    ),
 )
-setup_options = together(
-    option("--base-url", metavar="URL", help="OpenAI-compatible server; default OPENAI_BASE_URL."),
+setup_options = grouped(
+    option("--base-url", section="model", metavar="URL", help="OpenAI-compatible server; default OPENAI_BASE_URL."),
     option(
         "--context-tokens",
+        section="model",
         type=click.IntRange(min=64),
         metavar="N",
         default=8192,
@@ -89,20 +136,33 @@ setup_options = together(
     ),
     draw_options,
 )
-model_options = together(
-    option("--model", metavar="NAME", default="extractive", help="extractive (built in), or openai:NAME."),
+model_options = grouped(
+    option(
+        "--model",
+        "-m",
+        section="model",
+        metavar="NAME",
+        default="extractive",
+        help="extractive (built in), or openai:NAME.",
+    ),
     setup_options,
 )
 
 judge_base_url = option(
-    "--judge-base-url", metavar="URL", help="OpenAI-compatible server of the judges, where it is another."
+    "--judge-base-url",
+    section="judging",
+    metavar="URL",
+    help="OpenAI-compatible server of the judges, where it is another.",
 )
 
 _PANEL = "Model that judges, in place of --model; several decide by majority."
-panel_options = together(option("--judge", multiple=True, metavar="NAME", help=_PANEL), judge_base_url)
-judge_options = together(
+panel_options = grouped(
+    option("--judge", section="judging", multiple=True, metavar="NAME", help=_PANEL), judge_base_url
+)
+judge_options = grouped(
     option(
         "--judge",
+        section="judging",
         multiple=True,
         metavar="NAME",
         help=f"{_PANEL} The first asks the questions and finds the key facts.",
@@ -110,68 +170,103 @@ judge_options = together(
     judge_base_url,
 )
 
+required_judges = option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="Model that judges: extractive, or openai:NAME.",
+)
+
 questions = option(
     "--questions",
+    section="judging",
     type=click.IntRange(1, 1000),
     metavar="N",
     help="Most questions about the document: their number grows with the root of its length, up to N.  [default: 40]",
 )
 
-keyfact_options = together(
+keyfact_options = grouped(
     option(
         "--perspective",
+        section="judging",
         type=click.Choice(["both", "analytical", "narrative"]),
         help="Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both."
         "  [default: both]",
     ),
     option(
         "--validator",
+        section="judging",
         metavar="NAME",
         help="Model that validates key facts, in place of the first judge, who finds them.",
     ),
 )
 
-repeat = option("--repeat", type=click.IntRange(1, 50), metavar="K", help="Let each judge judge K times.  [default: 1]")
+repeat = option(
+    "--repeat",
+    section="judging",
+    type=click.IntRange(1, 50),
+    metavar="K",
+    help="Let each judge judge K times.  [default: 1]",
+)
 
-verdict_options = together(
+verdict_options = grouped(
     repeat,
     option(
         "--claims",
+        section="judging",
         type=click.IntRange(1, 10_000),
         metavar="N",
         help="Most questions about one summary.  [default: 120]",
     ),
     option(
         "--batch",
+        section="judging",
         type=click.IntRange(1, 100),
         metavar="N",
         help="Sentences of the summary judged at once for booookscore; 1 is the paper's way.  [default: 10]",
     ),
-    option("--top-k", type=click.IntRange(min=1), metavar="K", help="Judge by the K most important questions only."),
+    option(
+        "--top-k",
+        section="judging",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Judge by the K most important questions only.",
+    ),
     option(
         "--similarity",
+        section="judging",
         type=click.Choice(["exact", "rouge1", "cosine"]),
         help="How answers are compared; cosine needs --embeddings.  [default: rouge1]",
     ),
     option(
         "--threshold",
+        section="judging",
         type=click.FloatRange(0, 1, max_open=True),
         metavar="X",
         help="Answers no more alike than this differ.  [default: 0.6]",
     ),
     option(
-        "--embeddings", metavar="MODEL", help="A sentence-transformers model, by name or path, to find passages by too."
+        "--embeddings",
+        section="judging",
+        metavar="MODEL",
+        help="A sentence-transformers model, by name or path, to find passages by too.",
     ),
     option(
-        "--pack", metavar="ID", help="Judge by these questions, not by the document's own: see `redraft pack list`."
+        "--pack",
+        section="judging",
+        metavar="ID",
+        help="Judge by these questions, not by the document's own: see `redraft pack list`.",
     ),
-    option("--keyfacts", metavar="ID", help="Judge by these key facts, not by the document's own."),
+    option("--keyfacts", section="judging", metavar="ID", help="Judge by these key facts, not by the document's own."),
 )
 
-judging_options = together(judge_options, questions, keyfact_options, verdict_options)
+judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
 
 metric_option = option(
     "--metric",
+    section="judging",
     multiple=True,
     metavar="NAME",
     help="coverage, consistency, keyfact_recall, faithfulness, booookscore (coherence) or statistics, which are always"
@@ -179,40 +274,74 @@ metric_option = option(
     "  [default: coverage and consistency]",
 )
 
-refining_options = together(
+refining_options = grouped(
     option(
         "--goal",
+        "-g",
+        section="refining",
         multiple=True,
         metavar="METRIC=VALUE",
         help="Least score that satisfies, such as coverage=0.8; may be repeated.",
     ),
-    option("--rounds", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"),
+    option(
+        "--rounds", section="refining", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"
+    ),
     option(
         "--policy",
+        section="refining",
         type=click.Choice(["consistency-first", "paper", "weakest-first", "all"]),
         help="What is mended first.  [default: consistency-first]",
     ),
     option(
         "--tolerance",
+        section="refining",
         type=click.FloatRange(0, 1),
         metavar="X",
         help="How far another goal's metric may fall in a revision that is taken.  [default: 0.02]",
     ),
     option(
         "--review/--no-review",
+        section="refining",
         default=None,
         help="Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
     ),
 )
 
-limit_options = together(
-    option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Most requests at once.  [default: 16]"),
-    option("--requests-per-minute", type=click.IntRange(min=1), metavar="N", help="Most requests a minute."),
-    option("--tokens-per-minute", type=click.IntRange(min=1), metavar="N", help="Most tokens a minute."),
-    option("--max-cost", type=click.FloatRange(min=0, min_open=True), metavar="USD", help="Stop before it costs more."),
-    option("--max-calls", type=click.IntRange(min=1), metavar="N", help="Stop before there are more calls."),
+limit_options = grouped(
+    option(
+        "--concurrency",
+        section="limits",
+        type=click.IntRange(1, 1000),
+        metavar="N",
+        help="Most requests at once.  [default: 16]",
+    ),
+    option(
+        "--requests-per-minute",
+        section="limits",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Most requests a minute.",
+    ),
+    option(
+        "--tokens-per-minute", section="limits", type=click.IntRange(min=1), metavar="N", help="Most tokens a minute."
+    ),
+    option(
+        "--max-cost",
+        section="limits",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="USD",
+        help="Stop before it costs more.",
+    ),
+    option(
+        "--max-calls",
+        section="limits",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Stop before there are more calls.",
+    ),
     option(
         "--timeout",
+        section="limits",
         type=click.FloatRange(min=0, min_open=True),
         metavar="SECONDS",
         help="Most seconds a request may take.  [default: 300]",

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 
 import click
 
-from redraft.cli import findings as looks
-from redraft.cli import render
-from redraft.cli.progress import Display
+from redraft.cli.terminal import say
+from redraft.cli.views import findings as looks
+from redraft.cli.views import render
+from redraft.cli.views.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
 from redraft.history.results import read_result
@@ -80,7 +81,7 @@ class _Review:
             click.echo("enter to go on, or d, a, e, s, ?: ", err=True, nl=False)
             line = sys.stdin.buffer.readline()
             if not line:
-                render.say("\nthere is no answer, so the run waits for one")
+                say("\nthere is no answer, so the run waits for one")
                 raise asyncio.CancelledError
             command, _, rest = one_line(line.decode("utf-8", "replace")).partition(" ")
             if not command:
@@ -92,31 +93,31 @@ class _Review:
         result = read_result(self._store, self._draft.run)
         document = self._store.documents.get(result.run.document)
         words = render.count(self._draft.words, "word")
-        render.say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
+        say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
         for line in render.score_lines(result.scores, {}, result.goals):
-            render.say(f"  {line}")
-        render.say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
+            say(f"  {line}")
+        say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
         for number, finding in enumerate(self._answer.findings, 1):
             for line in looks.numbered(number, finding, document):
-                render.say(line)
+                say(line)
 
     def _take(self, command: str, rest: str) -> None:
         match command.lower():
             case "d":
-                render.say(f"  {self._answer.drop(rest)}")
+                say(f"  {self._answer.drop(rest)}")
             case "a" if rest:
                 self._answer.added.append(rest)
-                render.say(f"  added: {rest}")
+                say(f"  added: {rest}")
             case "a":
-                render.say("  write what is to be changed, such as: a Say more about the flood.")
+                say("  write what is to be changed, such as: a Say more about the flood.")
             case "e":
-                render.say(f"  {self._edit()}")
+                say(f"  {self._edit()}")
             case "s":
                 self._answer.stop = True
             case "?":
-                render.say(_HELP)
+                say(_HELP)
             case _:
-                render.say(f"  there is no {one_line(command, 20)!r}; ? tells what there is")
+                say(f"  there is no {one_line(command, 20)!r}; ? tells what there is")
 
     def _edit(self) -> str:
         """Let the person edit the draft; what to say to that."""
@@ -156,5 +157,5 @@ def _stoppable() -> Iterator[None]:
 
 
 def _stop(_number: int, _frame: object) -> None:
-    render.say("")
+    say("")
     raise asyncio.CancelledError

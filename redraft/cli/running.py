@@ -11,7 +11,8 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, TypeVar
 
-from redraft.cli.progress import Display, open_progress
+from redraft.cli import hints
+from redraft.cli.views.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.history.results import Result
@@ -35,12 +36,12 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
             return asyncio.run(until_stopped(task(Display(observe, progress.paused))))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
-                raise StoppedError(f"go on with: redraft resume {run}") from None
+                raise StoppedError(f"go on with: {hints.about('resume', run)}") from None
             raise KeyboardInterrupt from None
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  go on with: redraft resume {run}".strip()
+                error.hint = f"{error.hint}\n  go on with: {hints.about('resume', run)}".strip()
             raise
 
 

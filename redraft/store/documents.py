@@ -42,6 +42,15 @@ class Documents:
         with self._connection.writing() as raw:
             return put_text(raw, text)
 
+    def named(self, words: str) -> list[str]:
+        """The documents whose id begins so, or whose title has all these words, or parts of words."""
+        wanted = words.casefold().split()
+        return [
+            str(row["id"])
+            for row in self._connection.rows("SELECT id, title FROM documents")
+            if str(row["id"]).startswith(words) or all(word in str(row["title"]).casefold() for word in wanted)
+        ]
+
     def add(self, document: Document) -> None:
         """Store a document; the same text under another name takes that name."""
         sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Literal
 
 from redraft.domain import Draft, Gap, Piece, content_id
@@ -17,6 +18,7 @@ from redraft.store.documents import now, put_text
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,10 +111,28 @@ class Runs:
         rows = self._connection.rows("SELECT * FROM runs WHERE identity = ? ORDER BY created, rowid", (identity,))
         return [_run(dict(row)) for row in rows]
 
-    def latest(self, limit: int) -> list[Run]:
-        """The latest runs, newest first."""
-        rows = self._connection.rows("SELECT * FROM runs ORDER BY created DESC, rowid DESC LIMIT ?", (limit,))
-        return [_run(dict(row)) for row in rows]
+    def latest(
+        self,
+        limit: int,
+        *,
+        status: str | None = None,
+        model: str | None = None,
+        documents: Sequence[str] | None = None,
+        wanted: Callable[[Run], bool] | None = None,
+    ) -> list[Run]:
+        """The latest runs, newest first: those of a status, of a model by part of its name, of these documents."""
+        query = "SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)"
+        query += " AND (?2 IS NULL OR instr(json_extract(settings, '$.model'), ?2) > 0)"
+        query += " AND (?3 IS NULL OR document IN (SELECT value FROM json_each(?3)))"
+        query += " ORDER BY created DESC, rowid DESC LIMIT ?4 OFFSET ?5"
+        given = (status, model, None if documents is None else json.dumps(list(documents)))
+        found: list[Run] = []
+        for page in count():
+            rows = self._connection.rows(query, (*given, _PAGE, page * _PAGE))
+            found += (run for run in map(_run, map(dict, rows)) if wanted is None or wanted(run))
+            if len(rows) < _PAGE or len(found) >= limit:
+                break
+        return found[:limit]
 
     def unchanged_since(self, moment: str) -> list[Run]:
         """The runs that nothing was added to since a moment, newest first."""

@@ -82,7 +82,7 @@ def test_the_summary_is_all_there_is_on_stdout(command: Command) -> None:
 
     assert done.err == ""
     assert done.out.endswith(".\n")
-    shown = command.run("show", command.run("runs", "--json").json[0]["run"])
+    shown = command.run("show", command.run("runs", "--json").json["runs"][0]["run"])
     assert shown.out == done.out
 
 
@@ -111,9 +111,9 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
         "(UTC)",
         "STATUS",
         "KIND",
+        "DRAFTED",
         "MODEL",
         "WORDS",
-        "SCORES",
         "TITLE",
     ]
     assert "done" in listed.out
@@ -232,7 +232,7 @@ def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: 
 
 
 def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_path: Path) -> None:
-    listed = command.run("prompts", "list", "--json").json
+    listed = command.run("prompts", "list", "--json").json["prompts"]
     assert {"summarize_chunk", "merge", "merge_onward", "begin", "update", "compress", "tidy"} <= {
         prompt["name"] for prompt in listed
     }
@@ -247,7 +247,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
 
     merge = tmp_path / "mine" / "merge.md"
     merge.write_text(merge.read_text() + "\nPlease.")
-    own = {p["name"]: p["hash"] for p in command.run("prompts", "list", "--prompts", "mine", "--json").json}
+    own = {p["name"]: p["hash"] for p in command.run("prompts", "list", "--prompts", "mine", "--json").json["prompts"]}
     standard = {p["name"]: p["hash"] for p in listed}
     assert {name for name in own if own[name] != standard[name]} == {"merge"}
 
@@ -282,7 +282,7 @@ def test_a_stop_is_clean_and_tells_how_to_go_on(command: Command, stop: signal.S
             assert process.poll() is None
         process.send_signal(stop)
         out, err = process.communicate(timeout=20)
-        run = served.run("runs", "--json").json[0]
+        run = served.run("runs", "--json").json["runs"][0]
 
         assert process.returncode == 130
         assert out == ""
@@ -366,7 +366,7 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
     assert done.json["error"]["code"] == "store"
     assert "redraft.checkpoints.db" in done.json["error"]["message"]
     assert "--db" in done.json["error"]["hint"]
-    assert command.run("runs", "--json").json[0]["status"] == "failed"
+    assert command.run("runs", "--json").json["runs"][0]["status"] == "failed"
 
 
 def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command: Command) -> None:

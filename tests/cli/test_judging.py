@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.findings import brief
-from redraft.cli.render import score_lines
+from redraft.cli.views.findings import brief
+from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
@@ -51,7 +51,7 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
       sentence      “The keeper number 2 is called Bob.”
       summary says  Bob
       document says Tom2
-      evidence      “keeper number 2 is called” (9%)
+      evidence      “keeper number 2 is called” (at 9 % of the document)
 """
     assert finding in done.out
     assert "run " in done.err
@@ -66,7 +66,7 @@ def test_the_built_in_model_judges_and_refines_without_key_or_network(command: I
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
     assert "model: extractive (built in, no LLM)\n" in done.err
-    shown = process.run("trace", process.run("runs", "--json").json[0]["run"]).out
+    shown = process.run("trace", process.run("runs", "--json").json["runs"][0]["run"]).out
     assert "round 1 · from round 0, for " in shown
     judged = process.run("evaluate", str(SAMPLE), "first.md").out
     assert "(Chapter " in judged
@@ -104,7 +104,7 @@ def test_statistics_are_always_there_and_alone_they_ask_nobody(command: Inside) 
         "redundancy",
     ]
     assert alone.out in beside.out
-    scores = command.run("runs", "--json").json[0]["scores"]
+    scores = command.run("runs", "--json").json["runs"][0]["scores"]
     assert set(scores) == {"coverage", "consistency"}
 
 
@@ -188,7 +188,7 @@ def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
     assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True}}
     assert done.json["strategy"] == "hierarchical"
     assert count_words(done.json["summary"]) <= 60
-    assert "hierarchical+refine" in command.run("runs").out
+    assert "  refine  hierarchical  " in command.run("runs").out
 
 
 def test_a_fork_takes_over_what_it_is_not_told(command: Inside, refined: Done) -> None:
@@ -323,7 +323,7 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
     summary = "The keeper number 2 is called \x1b[31mBob\x07."
     with keepers_court(tmp_path, Evil()) as court:
         done = court.run("evaluate", str(evil), "-", stdin=summary.encode())
-        traced = court.run("trace", court.run("runs", "--json").json[0]["run"])
+        traced = court.run("trace", court.run("runs", "--json").json["runs"][0]["run"])
         pack = court.run("pack", "build", str(evil))
 
     assert done.code == 0, done.err
@@ -367,4 +367,4 @@ def test_mistakes_are_told_before_anything_is_stored(
 
     assert done.code == code, done.err
     assert message in done.json["error"]["message"]
-    assert not command.database.exists() or command.run("runs", "--json").json == []
+    assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft.cli.trees import by_whom, keyfacts_lines, measure
+from redraft.cli.views.trees import by_whom, keyfacts_lines, measure
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from tests.chatserver import ChatServer
 from tests.cli.grove import HEARSAY, NOBODY, UNIMPORTANT, Grove
@@ -58,19 +58,21 @@ def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> 
     done = command.run("keyfacts", "book.md")
 
     assert done.code == 0, done.err
-    assert done.out.startswith("chunk 1: 0% to 99%\n  analytical: Why are the keepers 1, 2, 4, 5, 6, 7, 8, 9, 10, 11,")
+    assert done.out.startswith(
+        "chunk 1: from 0 % to 99 % of the document\n  analytical: Why are the keepers 1, 2, 4, 5, 6, 7, 8, 9, 10, 11,"
+    )
     tree = """
-  ├─ The keeper number 1 is called Tom1. (1%)
-  │  ├─ The keeper number 2 is called Tom2. (9%)
-  │  └─ The keeper number 4 is called Tom4. (26%)
-  ├─ The keeper number 5 is called Tom5. (34%)
-  │  ├─ The keeper number 6 is called Tom6. (42%)
-  │  │  └─ The keeper number 7 is called Tom7. (50%)
-  │  └─ The keeper number 8 is called Tom8. (58%)
-  └─ The keeper number 9 is called Tom9. (67%)
-     ├─ The keeper number 10 is called Tom10. (75%)
-     │  └─ The keeper number 11 is called Tom11. (83%)
-     └─ The keeper number 12 is called Tom12. (92%)
+  ├─ The keeper number 1 is called Tom1. (at 1 % of the document)
+  │  ├─ The keeper number 2 is called Tom2. (at 9 % of the document)
+  │  └─ The keeper number 4 is called Tom4. (at 26 % of the document)
+  ├─ The keeper number 5 is called Tom5. (at 34 % of the document)
+  │  ├─ The keeper number 6 is called Tom6. (at 42 % of the document)
+  │  │  └─ The keeper number 7 is called Tom7. (at 50 % of the document)
+  │  └─ The keeper number 8 is called Tom8. (at 58 % of the document)
+  └─ The keeper number 9 is called Tom9. (at 67 % of the document)
+     ├─ The keeper number 10 is called Tom10. (at 75 % of the document)
+     │  └─ The keeper number 11 is called Tom11. (at 83 % of the document)
+     └─ The keeper number 12 is called Tom12. (at 92 % of the document)
   narrative: Who came after whom """
     assert tree in done.out
     assert COUNTS + "--pruned shows what was pruned, and why\n" in done.out
@@ -83,13 +85,13 @@ def test_what_was_pruned_is_shown_with_the_reason_on_demand(command: Inside) -> 
 
     for lines in (
         f"""
-  │  │  └─ × {UNIMPORTANT} (17%)
+  │  │  └─ × {UNIMPORTANT} (at 17 % of the document)
   │  │        × significance: as it seems
 """,
         f"""
-     └─ × {NOBODY} (1%)
+     └─ × {NOBODY} (at 1 % of the document)
         │  × faithfulness: names
-        └─ × {HEARSAY} (92%)
+        └─ × {HEARSAY} (at 92 % of the document)
               × orphaned: the branch above it was pruned
 """,
     ):
@@ -105,7 +107,10 @@ def test_trees_fit_the_terminal(command: Inside) -> None:
 
     assert done.code == 0, done.err
     assert max(map(len, done.out.splitlines())) <= 44
-    assert "\n  │  │  └─ The keeper number 7 is called\n  │  │        Tom7. (50%)\n" in done.out
+    assert (
+        "\n  │  │  └─ The keeper number 7 is called\n  │  │        Tom7. (at 50 % of the\n  │  │        document)\n"
+        in done.out
+    )
     table = narrow.run("evaluate", "book.md", "poor.md", *BOTH, "-q").out
     assert "  recall      0.19  0.33  0.18    0.00\n" in table
 
@@ -170,7 +175,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     stopped = own.run("keyfacts", "book.md", "--max-calls", "2", "--json")
     assert stopped.code == 3
     assert stopped.json["error"]["code"] == "budget"
-    run = own.run("runs", "--json").json[0]
+    run = own.run("runs", "--json").json["runs"][0]
     assert (run["kind"], run["status"]) == ("keyfacts", "stopped")
     assert f"redraft resume {run['run']}" in stopped.json["error"]["hint"]
     assert f"no key facts yet: redraft resume {run['run']}" in own.run("show", run["run"]).err
@@ -182,7 +187,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     shown = own.run("show", run["run"])
     assert shown.out == own.run("keyfacts", "book.md").out
     assert f"the key facts of a document: redraft show {run['run']}" in own.run("trace", run["run"]).out
-    assert "keyfacts  openai:m                 The Keepers" in own.run("runs").out
+    assert "keyfacts  openai:m  The Keepers" in own.run("runs").out
 
 
 def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
@@ -210,7 +215,7 @@ keyfact_recall 0.19: 21 facts judged, 9 findings
   analytical  0.18 2/11  0.33 1/3  0.16 1/6   0.00 0/2
   narrative   0.20 2/10  0.33 1/3  0.20 1/5   0.00 0/2
    1  missing root: The keeper number 5 is called Tom5.
-      evidence      “keeper number 5 is called” (34%)
+      evidence      “keeper number 5 is called” (at 34 % of the document)
 """
     assert judged.out.startswith(recall)
     faithfulness = """
@@ -221,7 +226,7 @@ faithfulness 0.75: 4 sentences judged, 1 finding
    1  entity: A name, number or pronoun is not the document's. Say what the document says.
       sentence      “The keeper number 2 is called Bob.”
       reason        The sentence says Bob, the passages Tom2.
-      evidence      “keeper number 2 is called Tom2” (9%)
+      evidence      “keeper number 2 is called Tom2” (at 9 % of the document)
 """
     assert f"{faithfulness}\nstatistics: " in judged.out
 
@@ -250,7 +255,7 @@ def test_an_answer_is_judged_by_the_tree_whose_query_it_answers(command: Inside,
     assert done.out.startswith("keyfact_recall not applicable: no key facts answer the run's query")
     assert "faithfulness 0.75" in done.out
     command.run("refine", "book.md", "poor.md", *GOALS, "--query", query, "-q")
-    assert command.run("runs", "--json").json[0]["scores"]["keyfact_recall"] >= 0.5
+    assert command.run("runs", "--json").json["runs"][0]["scores"]["keyfact_recall"] >= 0.5
 
 
 def test_a_query_that_no_metric_looks_at_is_a_mistake_only_where_it_is_typed(command: Inside, tmp_path: Path) -> None:
@@ -266,7 +271,7 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
     assert "keyfact_recall  0.19 -> " in done.err
     assert "faithfulness    0.75 -> 1.00  goal 1: met" in done.err
 
-    run = command.run("runs", "--json").json[0]["run"]
+    run = command.run("runs", "--json").json["runs"][0]["run"]
     traced = command.run("trace", run).out
     for line in (
         "found in keyfact_recall: 5 missing branch, 4 missing root\n",
@@ -294,7 +299,7 @@ def test_a_dry_run_bounds_what_key_facts_cost(command: Inside, tmp_path: Path) -
         planned = plan(own, *arguments)
         assert planned["calls"] == sum(stage["calls"] for stage in planned["stages"])
         assert own.run(*arguments, "-q").code == 0
-        run = own.run("runs", "--json").json[0]["run"]
+        run = own.run("runs", "--json").json["runs"][0]["run"]
         used = own.run("show", run, "--json").json["usage"]
         assert 0 < used["calls"] <= planned["calls"]
         assert used["prompt_tokens"] <= planned["prompt_tokens"]
@@ -357,7 +362,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
         deaf = fresh(command, tmp_path, OPENAI_BASE_URL=server.base_url)
         known = deaf.run("keyfacts", "book.md", "--json").json
     assert known == {**trees, "imported": True}
-    listed = there.run("pack", "list", "--json").json
+    listed = there.run("pack", "list", "--json").json["packs"]
     assert [one["kind"] for one in listed if one["pack"] == trees["id"]] == ["keyfacts"]
     assert listed[0]["keyfacts"] == 21
     assert "  21 key facts  " in there.run("pack", "list").out
@@ -420,7 +425,7 @@ def test_mistakes_are_told_before_anything_is_stored(
 
     assert done.code == code, done.out
     assert message in done.json["error"]["message"]
-    assert not command.database.exists() or command.run("runs", "--json").json == []
+    assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []
 
 
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:

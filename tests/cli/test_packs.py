@@ -20,7 +20,7 @@ def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Pa
     # Every question with its answer.
     assert built.out.count("\n      -> ") == 3
     assert "3 questions" in built.err
-    run = here.run("runs", "--json").json[0]
+    run = here.run("runs", "--json").json["runs"][0]
     assert (run["kind"], run["status"]) == ("pack", "done")
     assert here.run("resume", run["run"]).out == built.out
     assert "this run built the questions" in here.run("trace", run["run"]).out
@@ -40,7 +40,7 @@ def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Pa
     assert judged["metrics"]["coverage"]["details"]["pack"] == imported.json["id"]
     named = here.run("evaluate", "book.md", "poor.md", "--pack", imported.json["id"][:6], "--json").json
     assert named["metrics"]["coverage"]["judged"] == 3
-    assert there.run("pack", "list", "--json").json[0]["questions"] == 3
+    assert there.run("pack", "list", "--json").json["packs"][0]["questions"] == 3
 
 
 def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
@@ -50,10 +50,10 @@ def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
     stopped = command.run("pack", "build", "book.md", "--context-tokens", "1500", "--max-calls", "1", "--json")
     assert stopped.code == 3
     assert stopped.json["error"]["code"] == "budget"
-    run = command.run("runs", "--json").json[0]["run"]
+    run = command.run("runs", "--json").json["runs"][0]["run"]
     assert f"redraft resume {run}" in stopped.json["error"]["hint"]
 
     done = command.run("resume", run, "--max-calls", "50", "--json")
     assert done.code == 0, done.err
     assert done.json["format"] == "redraft-pack"
-    assert command.run("pack", "list", "--json").json[0]["pack"] == done.json["id"]
+    assert command.run("pack", "list", "--json").json["packs"][0]["pack"] == done.json["id"]

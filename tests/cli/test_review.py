@@ -92,7 +92,7 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     error = done.json["error"]
     assert error["code"] == "interrupted"
     run = re.findall(r"redraft resume (\w+)", error["hint"])[0]
-    assert command.run("runs", "--json").json[0]["status"] == "interrupted"
+    assert command.run("runs", "--json").json["runs"][0]["status"] == "interrupted"
     assert "it was interrupted" in command.run("trace", run).out
 
     resumed = command.run("resume", run, "--json", stdin=b"\ns\n")

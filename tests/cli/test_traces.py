@@ -130,7 +130,7 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
 
 
 def test_runs_and_show_know_what_was_judged(command: Inside, refined: Any, evaluated: Any) -> None:
-    listed = {one["run"]: one for one in command.run("runs", "--json").json}
+    listed = {one["run"]: one for one in command.run("runs", "--json").json["runs"]}
     assert listed[refined["run"]]["scores"] == refined["scores"]
     assert listed[evaluated["run"]]["kind"] == "evaluate"
     assert "cov 0.66 con 0.75" in command.run("runs").out

@@ -1,0 +1,1 @@
+"""The commands, one a file: each parses what it is given, calls the library, and hands the outcome to a view."""

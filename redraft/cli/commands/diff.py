@@ -1,0 +1,60 @@
+"""`redraft diff`: what changed from one draft of a run to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import hints, options
+from redraft.cli.sections import command
+from redraft.errors import RunError, UsageError
+
+if TYPE_CHECKING:
+    from redraft.history.tracing import Trace
+
+_EPILOG = """\b
+Examples:
+  redraft diff 3fa2c1d0
+  redraft diff 3fa2 0 2
+"""
+
+
+@command(short_help="Show what changed from one draft of a run to another.", epilog=_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
+@options.db
+@options.as_json
+def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) -> int:
+    """Show what changed between the drafts of rounds A and B of RUN, and which findings each change answered.
+
+    Without A and B these are the first draft and the run's result.
+    """
+    from redraft.cli.views import histories
+    from redraft.cli.views.render import echo_json
+    from redraft.history.changes import difference
+    from redraft.history.tracing import read_trace
+    from redraft.store.store import Store
+
+    if len(rounds) not in {0, 2}:
+        raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
+    with Store(db) as store:
+        read = read_trace(store, run_id)
+        document = store.documents.get(read.run.document)
+    before, after = (read.turn(number) for number in rounds or _ends(read))
+    found = difference(before, after)
+    if as_json:
+        echo_json({"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()})
+    else:
+        for line in histories.diff_lines(found, before, after, document):
+            click.echo(line)
+    return 0
+
+
+def _ends(read: Trace) -> tuple[int, int]:
+    """The rounds of the first draft and of the run's result."""
+    if read.run.kind == "compare":
+        raise RunError(f"run {read.run.id} compares two summaries, and has no rounds", hint="see `redraft show`")
+    if not read.turns:
+        raise RunError(f"run {read.run.id} has no draft yet", hint=hints.about("resume", read.run.id))
+    return 0, read.number(read.run.draft) or 0

@@ -1,0 +1,87 @@
+"""`redraft evaluate`: how good a summary is, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft evaluate book.txt summary.md
+  redraft evaluate book.txt summary.md --metric coverage --json
+  redraft evaluate book.txt - -m openai:gpt-5-mini --repeat 3 < summary.md
+  redraft evaluate book.txt summary.md --judge openai:a --judge openai:b
+  redraft evaluate book.txt summary.md --metric keyfact_recall
+  redraft evaluate book.txt summary.md --metric booookscore
+  redraft evaluate book.txt answer.md --metric faithfulness --query "Why ...?"
+
+The exit code is 3 when a metric could not be judged, or the budget is used up.
+"""
+
+
+@command(
+    short_help="Judge a summary of a document.",
+    epilog=_EPILOG,
+    first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
+)
+@click.argument("source")
+@click.argument("summary")
+@options.metric_option
+@options.query
+@options.judging_options
+@options.model_options
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.show_all
+@options.db
+@options.as_json
+@options.quiet
+def evaluate(
+    source: str,
+    summary: str,
+    dry_run: bool,
+    show_all: bool,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Judge SUMMARY, a summary of SOURCE. Either may be - for stdin."""
+    reading(source, summary, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
+    from redraft.models.prices import price_table
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import evaluate as run
+    from redraft.store.store import Store
+
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
+    asked.check_query(given, judging)
+    text, table = asked.draft(source, summary), price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(judging, given=text), table, limits, as_json=as_json)
+    with Store(db) as store:
+        judging = asked.known_pack(judging, store)
+        result = work(
+            lambda display: run(
+                source,
+                text,
+                settings,
+                store=store,
+                judging=judging,
+                limits=limits,
+                prices=table,
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, as_json=as_json, quiet=quiet, show_all=show_all)

@@ -1,0 +1,1 @@
+"""`redraft experiment`: comparing models and judges, with tables that can be made again."""

@@ -1,0 +1,131 @@
+"""`redraft experiment booookscore`: how far summaries confuse their readers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import delivery, options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft experiment booookscore --summaries summaries.json \\
+      --annotations annotations.json --json
+  redraft experiment booookscore --summaries summaries.json --judge openai:a \\
+      --judge openai:b --max-cost 5 -o results
+  redraft experiment booookscore --summaries summaries.json \\
+      --annotations annotations.json --judge extractive
+
+summaries.json has texts by id. annotations.json has, by id, sentences with
+their questions and types: those that confuse, or every sentence, as the
+BooookScore project has released them.
+The exit code is 3 when something is missing: sentences were not judged, or the
+budget is used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+@command(
+    short_help="How far do summaries confuse their readers?",
+    epilog=_EPILOG,
+    first=(
+        "summaries",
+        "annotations",
+        "judge",
+        "batch",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "output",
+        "json",
+        "quiet",
+    ),
+)
+@options.typed_option(
+    "--summaries", section="summary", required=True, metavar="FILE", help="JSON file of summaries, their texts by id."
+)
+@options.typed_option(
+    "--annotations",
+    section="summary",
+    metavar="FILE",
+    help="JSON file that says which of their sentences confuse, and how.",
+)
+@options.option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Model that says so, in place of FILE or beside it: extractive, or openai:NAME. Beside FILE only where it is"
+    " named in the command.  [default: extractive, without FILE]",
+)
+@options.judge_base_url
+@options.option(
+    "--batch",
+    section="judging",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    default=10,
+    help="Sentences that a judge has before it at once; 1 is the paper's way.",
+)
+@options.option(
+    "--context-tokens",
+    section="model",
+    type=click.IntRange(min=64),
+    metavar="N",
+    help="Most tokens of a prompt with its reply.  [default: what the longest summary needs]",
+)
+@options.temperature
+@options.prompt_set
+@options.limit_options
+@options.prices
+@delivery.output
+@options.db
+@options.as_json
+@options.quiet
+def booookscore(
+    summaries: str,
+    annotations: str | None,
+    output: str | None,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """How far do summaries confuse their readers? By annotations that there are, by judges, or by both beside each
+    other: score and its spread, types, lengths, repeated trigrams (BooookScore).
+    """
+    from redraft.cli import given as asked
+
+    judging = annotations is None or asked.typed(given, ("judge",))
+    reading(summaries, quiet=quiet or not judging)
+    from redraft.experiments.annotations import read_annotations, read_summaries
+    from redraft.experiments.bench import Bench
+    from redraft.experiments.booookscore import CoherenceDesign, judged, measured
+    from redraft.experiments.booookscore_tables import coherence_report
+    from redraft.models.prices import price_table
+    from redraft.store.store import Store
+
+    folder = delivery.folder(output)
+    limits, table = asked.limits(given), price_table(prices)
+    named = given["judge"] if judging else ()
+    design = CoherenceDesign(
+        judges=named or (() if annotations else ("extractive",)),
+        batch=given["batch"],
+        base_url=given["judge_base_url"],
+        context_tokens=given["context_tokens"],
+        temperature=given["temperature"],
+        prompts=given["prompts"],
+    )
+    file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
+    outcome = measured(file, known, design)
+    if design.judges:
+        with Store(db) as store:
+            outcome = delivery.work(
+                lambda display: judged(outcome, Bench(store, limits, table, display.observe)), quiet=quiet
+            )
+    delivery.deliver(coherence_report(outcome), folder, as_json=as_json, quiet=quiet)
+    done = any(one.said for judge in outcome.judges for one in judge.readings.values())
+    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)

@@ -1,0 +1,132 @@
+"""`redraft experiment chunk-size`: how large chunks should be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import delivery, options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+_LEAST_SIZE = 64
+
+
+_EPILOG = """\b
+Examples:
+  redraft experiment chunk-size book.txt --judge openai:a --judge openai:b
+  redraft experiment chunk-size *.txt --judge openai:a --sizes 1024,2048
+
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+@command(
+    "chunk-size",
+    epilog=_EPILOG,
+    first=(
+        "sizes",
+        "sample",
+        "judge",
+        "judge-base-url",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "output",
+        "json",
+        "quiet",
+    ),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.required_judges
+@options.judge_base_url
+@options.typed_option(
+    "--sizes",
+    section="summary",
+    default="1024,2048,4096,8192",
+    metavar="N,N...",
+    help="Tokens of a chunk.",
+)
+@options.typed_option(
+    "--sample",
+    "chunks",
+    section="summary",
+    type=click.IntRange(min=1),
+    default=100,
+    metavar="N",
+    help="Most chunks of each size, drawn from all SOURCEs.",
+)
+@options.typed_option(
+    "--seed",
+    section="summary",
+    type=int,
+    default=0,
+    metavar="N",
+    help="Another number, other chunks.",
+)
+@options.option(
+    "--context-tokens",
+    section="model",
+    type=click.IntRange(min=64),
+    metavar="N",
+    help="Most tokens of a prompt with its reply.  [default: what the largest size needs]",
+)
+@options.temperature
+@options.prompt_set
+@options.limit_options
+@options.prices
+@delivery.output
+@options.db
+@options.as_json
+@options.quiet
+def chunk_size(
+    sources: tuple[str, ...],
+    output: str | None,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
+    reading(*sources, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.experiments.bench import Bench, load_all
+    from redraft.experiments.chunk_size import SizeDesign, chunk_sizes
+    from redraft.experiments.chunk_tables import chunk_report
+    from redraft.models.prices import price_table
+    from redraft.store.store import Store
+
+    folder = delivery.folder(output)
+    limits, table = asked.limits(given), price_table(prices)
+    design = SizeDesign(
+        judges=tuple(given["judge"]),
+        sizes=_sizes(given["sizes"]),
+        sample=given["chunks"],
+        seed=given["seed"],
+        base_url=given["judge_base_url"],
+        context_tokens=given["context_tokens"],
+        temperature=given["temperature"],
+        prompts=given["prompts"],
+    )
+    documents = load_all(sources)
+    with Store(db) as store:
+        outcome = delivery.work(
+            lambda display: chunk_sizes(documents, design, Bench(store, limits, table, display.observe)), quiet=quiet
+        )
+    delivery.deliver(chunk_report(outcome), folder, as_json=as_json, quiet=quiet)
+    done = any(one.marks for one in outcome.marked)
+    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+
+
+def _sizes(words: str) -> tuple[int, ...]:
+    try:
+        sizes = tuple(sorted({int(word) for word in words.split(",")}))
+    except ValueError:
+        raise UsageError(f"--sizes: {words!r} is no list of sizes", hint="write them as 1024,2048") from None
+    if sizes[0] < _LEAST_SIZE:
+        raise UsageError(f"--sizes: a chunk of {sizes[0]} tokens is too small", hint=f"use {_LEAST_SIZE} or more")
+    return sizes

@@ -1,0 +1,30 @@
+"""The group of experiments."""
+
+from __future__ import annotations
+
+import click
+
+from redraft.cli.commands.experiment.booookscore import booookscore
+from redraft.cli.commands.experiment.chunk_size import chunk_size
+from redraft.cli.commands.experiment.hamlet import hamlet
+from redraft.cli.sections import Group
+
+_EPILOG = """\b
+Examples:
+  redraft experiment hamlet book.txt -m openai:a --judge openai:c -o out
+  redraft experiment chunk-size book.txt --judge openai:c -o out
+  redraft experiment booookscore --summaries summaries.json --judge openai:c
+"""
+
+
+@click.group(cls=Group, epilog=_EPILOG)
+def experiment() -> None:
+    """Experiments of the papers, on your documents and models.
+
+    An experiment that was stopped goes on when its command is repeated with the same database; nothing is paid for
+    twice, and the tables of a finished one come out the same to the byte.
+    """
+
+
+for each in (hamlet, chunk_size, booookscore):
+    experiment.add_command(each)

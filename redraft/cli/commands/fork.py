@@ -1,0 +1,88 @@
+"""`redraft fork`: a round of a run taken up again in another way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft fork 3fa2c1d0 --round 1 -g consistency=0.9
+  redraft fork 3fa2c1d0 --round 0 --policy all --rounds 8
+
+`redraft trace RUN` shows the rounds.
+"""
+
+
+@command(
+    short_help="Take up a round of a run in another way.",
+    epilog=_EPILOG,
+    first=("round", "goal", "rounds", "policy", "tolerance", "review", "max-cost", "output", "json", "quiet"),
+)
+@click.argument("run_id", metavar="RUN")
+@options.typed_option(
+    "--round",
+    "number",
+    section="refining",
+    type=click.IntRange(min=0),
+    required=True,
+    metavar="N",
+    help="The round whose draft to begin with.",
+)
+@options.refining_options
+@options.limit_options
+@options.prices
+@options.output
+@options.db
+@options.as_json
+@options.quiet
+def fork(
+    run_id: str,
+    number: int,
+    output: str | None,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Refine the draft of a round of RUN anew, in a run of its own.
+
+    The goals given here are added to those of RUN or replace them; everything else is as it was there, unless it is
+    given on the command line. What was judged is not asked again.
+    """
+    reading(f"run {run_id}", quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.review import reviewer
+    from redraft.cli.running import check_output, work
+    from redraft.cli.views.outcome import finish
+    from redraft.models.prices import price_table
+    from redraft.runs.refining import fork as run
+    from redraft.store.store import Store
+
+    check_output(output)
+    table = price_table(prices)
+    with Store(db) as store:
+        before = store.runs.get(run_id)
+        # What a settings file says is meant for new runs; this one has its settings from the other.
+        refinement = asked.refinement(asked.typed(given), before.refinement)
+        limits = asked.limits(given, before.limits)
+        result = work(
+            lambda display: run(
+                run_id,
+                number,
+                store=store,
+                refinement=refinement,
+                limits=limits,
+                prices=table,
+                reviewer=reviewer(store, display),
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, output=output, as_json=as_json, quiet=quiet)

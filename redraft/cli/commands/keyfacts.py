@@ -1,0 +1,86 @@
+"""`redraft keyfacts`: the facts that a good summary of a document may state, as trees."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft keyfacts book.txt
+  redraft keyfacts book.txt --perspective narrative --pruned
+  redraft keyfacts book.txt -m openai:gpt-5-mini --validator openai:gpt-5
+  redraft keyfacts book.txt --json > trees.json
+
+`redraft evaluate --metric keyfact_recall` judges by them, and
+`redraft evaluate --query TEXT` by one tree, when TEXT is its query.
+`redraft pack export` hands them on.
+"""
+
+
+@command(
+    short_help="Find the key facts of a document, as trees.",
+    epilog=_EPILOG,
+    first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
+)
+@click.argument("source")
+@options.keyfact_options
+@options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
+@options.judge_options
+@options.model_options
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.db
+@options.as_json
+@options.quiet
+def keyfacts(
+    source: str,
+    pruned: bool,
+    dry_run: bool,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Find the key facts of SOURCE, unless they are known already, and show them as trees.
+
+    In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
+    prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
+    """
+    reading(source, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
+    from redraft.models.prices import price_table
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import build_pack as run
+    from redraft.settings import BuildKeyfacts
+    from redraft.store.store import Store
+
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
+    table = price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(BuildKeyfacts(judging=judging)), table, limits, as_json=as_json)
+    with Store(db) as store:
+        result = work(
+            lambda display: run(
+                source,
+                settings,
+                store=store,
+                what="keyfacts",
+                judging=judging,
+                limits=limits,
+                prices=table,
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, as_json=as_json, quiet=quiet, pruned=pruned)

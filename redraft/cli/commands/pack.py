@@ -1,0 +1,254 @@
+"""`redraft pack`: build, export, import and list what the summaries of a document are judged by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import Group
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+from redraft.text.cleaning import one_line
+
+if TYPE_CHECKING:
+    from redraft.domain import KeyFacts, Pack
+    from redraft.packs.exchange import Packed
+    from redraft.store.store import Store
+
+_GROUP_EPILOG = """\b
+Examples:
+  redraft pack build book.txt -m openai:gpt-5-mini
+  redraft pack export book.txt -o book.pack.json
+  redraft pack import book.txt book.pack.json
+"""
+
+
+@click.group(cls=Group, short_help="Build, export, import and list what summaries are judged by.", epilog=_GROUP_EPILOG)
+def pack() -> None:
+    """Questions about a document, and its key facts, by which all summaries of it are judged.
+
+    They are built once, when they are first needed. Share them, so that others measure by the same yardstick.
+    """
+
+
+_BUILD_EPILOG = """\b
+Examples:
+  redraft pack build book.txt
+  redraft pack build book.txt --judge openai:gpt-5 --questions 60 --json
+"""
+
+
+@pack.command(
+    "build",
+    short_help="Build the questions about a document.",
+    epilog=_BUILD_EPILOG,
+    first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
+)
+@click.argument("source")
+@options.judge_options
+@options.questions
+@options.model_options
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.db
+@options.as_json
+@options.quiet
+def build_pack(
+    source: str, dry_run: bool, db: str | None, prices: str | None, as_json: bool, quiet: bool, **given: Any
+) -> int:
+    """Build the questions about SOURCE, unless they are there already, and show them.
+
+    They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
+    """
+    reading(source, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.running import work
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
+    from redraft.models.prices import price_table
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import build_pack as run
+    from redraft.settings import BuildQuestions
+    from redraft.store.store import Store
+
+    settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
+    table = price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(BuildQuestions(judging=judging)), table, limits, as_json=as_json)
+    with Store(db) as store:
+        result = work(
+            lambda display: run(
+                source,
+                settings,
+                store=store,
+                judging=judging,
+                limits=limits,
+                prices=table,
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, as_json=as_json, quiet=quiet)
+
+
+_EXPORT_EPILOG = """\b
+Examples:
+  redraft pack export book.txt -o book.pack.json
+  redraft pack export book.txt --pack 1f2e
+"""
+
+
+@pack.command("export", short_help="Print the questions and key facts of a document as JSON.", epilog=_EXPORT_EPILOG)
+@click.argument("source")
+@options.typed_option(
+    "--pack",
+    "pack_id",
+    section="judging",
+    metavar="ID",
+    help="Which questions, where there are several: see `pack list`.",
+)
+@options.typed_option(
+    "--keyfacts", "keyfacts_id", section="judging", metavar="ID", help="Which key facts, where there are several."
+)
+@options.typed_option(
+    "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
+)
+@options.db
+@options.quiet
+def export_pack(
+    source: str, pack_id: str | None, keyfacts_id: str | None, output: str | None, db: str | None, quiet: bool
+) -> int:
+    """Print the questions and the key facts of SOURCE as JSON that holds all that it takes to use them elsewhere.
+
+    Those that were imported last, or else those that were built last.
+    """
+    from pathlib import Path
+
+    from redraft.cli.running import check_output, write
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import json_text
+    from redraft.packs.exchange import choose
+    from redraft.store.store import Store
+    from redraft.text.documents import load
+
+    check_output(output)
+    document = load(source)
+    with Store(db) as store:
+        chosen = choose(store, document, pack_id, keyfacts_id)
+    text = json_text(chosen.to_json())
+    if output:
+        write(Path(output).expanduser(), text + "\n", "name another place with -o")
+    else:
+        click.echo(text)
+    if not quiet:
+        for line in _contents(chosen):
+            say(line)
+        if output:
+            say(f"written to {output}")
+    return 0
+
+
+_IMPORT_EPILOG = """\b
+Examples:
+  redraft pack import book.txt book.pack.json
+  redraft pack import book.pack.json
+"""
+
+
+@pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
+@click.argument("files", nargs=-1, metavar="[SOURCE] PACK")
+@options.db
+@options.as_json
+@options.quiet
+def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bool) -> int:
+    """Store an exported PACK, and judge summaries of its document by it from now on.
+
+    SOURCE is the document that it is about, and may be left out when that is in the database.
+    """
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json
+    from redraft.packs.exchange import import_pack as store_pack
+    from redraft.packs.file import read_pack_file
+    from redraft.store.store import Store
+    from redraft.text.documents import load
+
+    if not 1 <= len(files) <= 2:
+        raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
+    if files.count("-") > 1:
+        raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
+    document = load(files[0]) if len(files) == 2 else None
+    data = read_pack_file(files[-1])
+    with Store(db) as store:
+        imported = store_pack(store, data, document, files[-1])
+    if as_json:
+        echo_json(imported.to_json())
+    if not quiet:
+        for line in _contents(imported):
+            say(line)
+        say(f"summaries of {one_line(imported.document.title, 60)} are judged by this from now on")
+    return 0
+
+
+def _contents(packed: Packed) -> Iterator[str]:
+    """What is in a pack, and where it comes from."""
+    from redraft.cli.views import render, trees
+
+    if pack := packed.questions:
+        yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
+    if keyfacts := packed.keyfacts:
+        yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}"
+
+
+@pack.command("list", short_help="List all questions and key facts.")
+@options.db
+@options.as_json
+def list_packs(db: str | None, as_json: bool) -> int:
+    """List all questions and key facts, newest first."""
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json, table
+    from redraft.store.store import Store
+
+    with Store(db) as store:
+        listed = _listed(store)
+    if as_json:
+        echo_json({"packs": listed})
+    elif not listed:
+        say("No packs yet. Make one: redraft pack build FILE")
+    else:
+        table([("ID", "WHEN (UTC)", "WHAT", "MODEL", "ORIGIN", "TITLE"), *map(_row, listed)])
+    return 0
+
+
+def _listed(store: Store) -> list[dict[str, Any]]:
+    """The contract of `pack list --json`."""
+    listed = [
+        _entry(store, one, created, kind="questions", model=one.model, questions=len(one.questions))
+        for one, created in store.packs.all()
+    ]
+    for one, created in store.keyfacts.all():
+        facts, by = sum(len(tree.kept) for tree in one.trees), {"model": one.builder, "validator": one.validator}
+        listed.append(_entry(store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees)))
+    return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
+
+
+def _entry(store: Store, one: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
+    about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
+    return {"pack": one.id, "created": created, **about, **what}
+
+
+def _row(listed: dict[str, Any]) -> tuple[str, ...]:
+    from redraft.cli.views.render import count
+
+    of_questions = listed["kind"] == "questions"
+    return (
+        listed["pack"],
+        listed["created"][:16].replace("T", " "),
+        count(listed["questions"], "question") if of_questions else count(listed["keyfacts"], "key fact"),
+        one_line(listed["model"], 30),
+        "imported" if listed["imported"] else "built",
+        one_line(listed["title"], 40),
+    )

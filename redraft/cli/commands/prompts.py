@@ -1,0 +1,83 @@
+"""`redraft prompts`: see, copy and override the templates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import Group
+
+_set = options.option(
+    "--prompts", "choice", section="model", metavar="SET|DIR", default="standard", help="The set to look at."
+)
+
+
+@click.group(cls=Group)
+def prompts() -> None:
+    """List, show and export the prompts."""
+
+
+@prompts.command("list")
+@_set
+@options.as_json
+def list_prompts(choice: str, as_json: bool) -> int:
+    """List the prompts with their hashes."""
+    from redraft.cli.views import render
+    from redraft.prompts.book import PromptBook
+    from redraft.prompts.catalog import PROMPTS
+
+    book = PromptBook(choice)
+    listed = [
+        {
+            "name": prompt.name,
+            "hash": book.hash(prompt),
+            "overridden": prompt.name in book.overridden,
+            "temperature": prompt.temperature,
+            "variables": sorted(prompt.given.model_fields),
+            "purpose": prompt.purpose,
+        }
+        for prompt in PROMPTS.values()
+    ]
+    if as_json:
+        render.echo_json({"prompts": listed})
+    else:
+        rows = [(str(p["name"]), str(p["hash"]), "own" if p["overridden"] else "", str(p["purpose"])) for p in listed]
+        render.table([("PROMPT", "HASH", "", "PURPOSE"), *rows])
+    return 0
+
+
+@prompts.command("show")
+@click.argument("name")
+@_set
+def show_prompt(name: str, choice: str) -> int:
+    """Show the template of the prompt NAME."""
+    from redraft.prompts.book import PromptBook
+
+    click.echo(PromptBook(choice).source(name).rstrip("\n"))
+    return 0
+
+
+@prompts.command("export")
+@click.argument("directory")
+@_set
+@options.typed_option("--force", section="output", is_flag=True, help="Overwrite files that are there.")
+def export_prompts(directory: str, choice: str, force: bool) -> int:
+    """Write every template to DIRECTORY, to be changed and used with --prompts DIRECTORY."""
+    from redraft.errors import UsageError
+    from redraft.prompts.book import SUFFIX, PromptBook
+    from redraft.prompts.catalog import PROMPTS
+
+    book, target = PromptBook(choice), Path(directory).expanduser()
+    files = {target / f"{name}{SUFFIX}": book.source(name) for name in PROMPTS}
+    if not force and (there := [str(path) for path in files if path.exists()]):
+        raise UsageError(f"{there[0]} is there already", hint="use --force to overwrite it, or another directory")
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+        for path, source in files.items():
+            path.write_text(source, "utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot be written: {error.strerror}", place=str(target)) from error
+    click.echo(f"{len(files)} templates written to {target}; use them with --prompts {target}", err=True)
+    return 0

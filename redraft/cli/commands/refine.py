@@ -1,0 +1,97 @@
+"""`redraft refine`: a summary mended until it meets its goals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft refine book.txt summary.md
+  redraft refine book.txt summary.md -g coverage=0.9 -g consistency=0.9
+  redraft refine book.txt summary.md -m openai:gpt-5-mini -o better.md
+  redraft refine book.txt summary.md -g keyfact_recall=0.5 -g faithfulness=0.9
+  redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
+  redraft refine book.txt summary.md --review
+
+Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
+--words, or else the length of the summary that is given. The exit code is 3 when
+a goal is missed; the best draft is printed all the same.
+"""
+
+
+@command(
+    short_help="Refine a summary until it meets its goals.",
+    epilog=_EPILOG,
+    first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
+)
+@click.argument("source")
+@click.argument("summary")
+@options.refining_options
+@options.length_options
+@options.judging_options
+@options.model_options
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.output
+@options.db
+@options.as_json
+@options.quiet
+def refine(
+    source: str,
+    summary: str,
+    dry_run: bool,
+    output: str | None,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Refine SUMMARY, a summary of SOURCE, until it meets its goals. Either may be - for stdin."""
+    reading(source, summary, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.review import reviewer
+    from redraft.cli.running import check_output, work
+    from redraft.cli.terminal import say
+    from redraft.cli.views.outcome import finish
+    from redraft.cli.views.plans import show_plan
+    from redraft.cli.views.render import count
+    from redraft.models.prices import price_table
+    from redraft.runs.preparing import Order
+    from redraft.runs.refining import refine as run
+    from redraft.store.store import Store
+
+    check_output(output)
+    settings, limits, refinement = asked.settings(given), asked.limits(given), asked.refinement(given)
+    judging = asked.judging(given, refinement)
+    text, table = asked.draft(source, summary, review=refinement.review and not dry_run), price_table(prices)
+    if dry_run:
+        return show_plan(source, settings, Order(judging, refinement, text), table, limits, as_json=as_json)
+    with Store(db) as store:
+        judging = asked.known_pack(judging, store)
+        result = work(
+            lambda display: run(
+                source,
+                text,
+                refinement,
+                settings,
+                store=store,
+                judging=judging,
+                limits=limits,
+                prices=table,
+                reviewer=reviewer(store, display),
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        code = finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        if given["words"] is None and not quiet:
+            say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
+        return code

@@ -1,0 +1,65 @@
+"""`redraft resume`: a run that stopped goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft resume 3fa2c1d0
+  redraft resume 3fa2 --max-cost 2
+"""
+
+
+@command(short_help="Go on with a run that stopped; nothing is paid for twice.", epilog=_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@options.limit_options
+@options.prices
+@options.output
+@options.db
+@options.as_json
+@options.quiet
+def resume(
+    run_id: str,
+    output: str | None,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Go on with RUN where it stopped, whatever it was for; nothing is paid for twice.
+
+    The run keeps the settings that it began with. Limits given here replace its own.
+    """
+    reading(f"run {run_id}", quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.review import reviewer
+    from redraft.cli.running import check_output, work
+    from redraft.cli.views.outcome import finish
+    from redraft.models.prices import price_table
+    from redraft.runs.drafting import resume as run
+    from redraft.store.store import Store
+
+    check_output(output)
+    table = price_table(prices)
+    with Store(db) as store:
+        limits = asked.limits(given, store.runs.get(run_id).limits)
+        result = work(
+            lambda display: run(
+                run_id,
+                store=store,
+                limits=limits,
+                prices=table,
+                reviewer=reviewer(store, display),
+                observer=display.observe,
+            ),
+            quiet=quiet,
+        )
+        return finish(store, result, output=output, as_json=as_json, quiet=quiet)

@@ -1,0 +1,115 @@
+"""`redraft runs`: what was done, newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+
+if TYPE_CHECKING:
+    from redraft.store.runs import Run
+    from redraft.store.store import Store
+
+_EPILOG = """\b
+Examples:
+  redraft runs
+  redraft runs --kind refine --status stopped
+  redraft runs --document "salt ledger" -m gpt-5
+"""
+
+
+@command(epilog=_EPILOG, short_help="List the latest runs.")
+@options.typed_option(
+    "--kind", section="output", metavar="NAME", help="Those of summarize, evaluate, refine, ... only."
+)
+@options.typed_option("--status", section="output", metavar="NAME", help="Those that are done, stopped, ... only.")
+@options.typed_option(
+    "--document", section="output", metavar="ID|WORDS", help="Those of a document, by its id or words of its title."
+)
+@options.typed_option("--model", "-m", section="output", metavar="NAME", help="Those of a model, by part of its name.")
+@options.typed_option("--all", "show_all", section="output", is_flag=True, help="Those of experiments, too.")
+@options.typed_option(
+    "--limit",
+    "-n",
+    section="output",
+    type=click.IntRange(min=1),
+    metavar="N",
+    default=20,
+    help="How many, newest first.",
+)
+@options.db
+@options.as_json
+def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
+    """List the latest runs; those of experiments with --all, or where --kind names them."""
+    from datetime import UTC, datetime
+
+    from redraft.cli.terminal import say
+    from redraft.cli.views.listing import run_lines
+    from redraft.cli.views.render import echo_json
+    from redraft.store.store import Store
+
+    with Store(db) as store:
+        found = _found(store, limit, show_all=show_all, **filters)
+        listed = [_listed(store, run) for run in found]
+        any_at_all = bool(listed or store.runs.latest(1))
+    if as_json:
+        echo_json({"runs": listed})
+    elif listed:
+        for line in run_lines(listed, datetime.now(UTC)):
+            click.echo(line)
+    elif any_at_all:
+        say("No such runs. All there are: redraft runs --all")
+    else:
+        say("No runs yet. Make one: redraft summarize FILE")
+    return 0
+
+
+def _found(
+    store: Store,
+    limit: int,
+    *,
+    show_all: bool,
+    kind: str | None,
+    status: str | None,
+    document: str | None,
+    model: str | None,
+) -> list[Run]:
+    from redraft.store.runs import EXPERIMENTS
+
+    def wanted(run: Run) -> bool:
+        right = run.kind == kind if kind else show_all or run.kind not in EXPERIMENTS
+        return right and (status is None or store.status(run) == status)
+
+    return store.runs.latest(
+        limit,
+        # One that was killed is stored as running still.
+        status="running" if status == "killed" else status,
+        model=model,
+        documents=store.documents.named(document) if document else None,
+        wanted=wanted,
+    )
+
+
+def _listed(store: Store, run: Run) -> dict[str, Any]:
+    """The contract of a run in `runs --json`."""
+    from redraft.history.comparison import preferred
+    from redraft.history.tracing import scores_of
+
+    return {
+        "run": run.id,
+        "created": run.created,
+        "status": store.status(run),
+        "kind": run.kind,
+        "parent": run.parent,
+        "strategy": run.settings.strategy,
+        "model": run.settings.model,
+        "words": run.settings.words,
+        "document": run.document,
+        "title": store.documents.title(run.document),
+        "stop_reason": run.stop_reason,
+        "scores": scores_of(store, run),
+        "preferred": preferred(store, run),
+    }

@@ -1,0 +1,67 @@
+"""`redraft show`: what came of a run."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import hints, options
+from redraft.cli.sections import command
+
+if TYPE_CHECKING:
+    from redraft.history.results import Result
+    from redraft.store.store import Store
+
+
+@command(short_help="Show what came of a run.")
+@click.argument("run_id", metavar="RUN")
+@options.typed_option(
+    "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
+)
+@options.db
+@options.as_json
+@options.quiet
+def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) -> int:
+    """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
+
+    What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
+    are shown, and of one that compared two summaries what came of it.
+    """
+    from redraft.cli import terminal
+    from redraft.cli.views import render
+    from redraft.cli.views.outcome import finish
+    from redraft.history.results import read_result
+    from redraft.store.store import Store
+
+    with Store(db) as store:
+        result = read_result(store, run_id)
+        parts = store.runs.pieces(result.run.id) if pieces else []
+        if as_json:
+            listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
+            render.echo_json(result.to_json() | _comparison(store, result) | listed)
+            return 0
+        if result.run.kind in render.OTHERWISE and result.status == "done":
+            finish(store, result, as_json=False, quiet=quiet)
+            return 0
+    for piece in parts:
+        click.echo(render.piece_text(piece))
+    if result.summary is not None and result.run.kind not in render.OTHERWISE:
+        click.echo(terminal.prose(result.summary))
+    if not quiet:
+        if result.summary is None and result.run.kind not in render.OTHERWISE:
+            terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
+        if result.run.error:
+            terminal.say(f"it ended with: {result.run.error['message']}")
+        render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
+        if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
+            terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+    return 0
+
+
+def _comparison(store: Store, result: Result) -> dict[str, object]:
+    from redraft.history.comparison import compared
+
+    done = result.run.kind == "compare" and result.status == "done"
+    return {"comparison": compared(store, result).to_json()} if done else {}

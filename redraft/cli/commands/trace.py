@@ -1,0 +1,38 @@
+"""`redraft trace`: how a summary came to be what it is, round by round."""
+
+from __future__ import annotations
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+
+_EPILOG = """\b
+Examples:
+  redraft trace 3fa2c1d0
+  redraft trace 3fa2 --all
+  redraft trace 3fa2 --json
+"""
+
+
+@command(short_help="Show a run round by round.", epilog=_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@options.show_all
+@options.db
+@options.as_json
+def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
+    """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
+    from redraft.cli.views import histories
+    from redraft.cli.views.render import echo_json
+    from redraft.history.tracing import read_trace
+    from redraft.store.store import Store
+
+    with Store(db) as store:
+        read = read_trace(store, run_id)
+        document = store.documents.get(read.run.document)
+    if as_json:
+        echo_json(read.to_json())
+    else:
+        for line in histories.trace_lines(read, document, show_all=show_all):
+            click.echo(line)
+    return 0

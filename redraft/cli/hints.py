@@ -1,0 +1,35 @@
+"""The commands that we tell people to type next, so that they can be copied as they stand."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+import click
+from click.core import ParameterSource
+
+_OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
+
+
+def about(verb: str, run: str, *more: str) -> str:
+    """The command that does something with a run, in the database and with the output file that the user named."""
+    return " ".join(["redraft", verb, run, *more, *_given(verb)])
+
+
+def completed(text: str) -> str:
+    """A hint of the library, which knows nothing of the command line, with its commands completed."""
+    return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
+
+
+def _given(verb: str) -> list[str]:
+    """What was on the command line and must be there again; the environment and the settings file still hold."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return []
+    names = {"db": "--db", "output": "-o"} if verb == "resume" else {"db": "--db"}
+    typed = {
+        name: option
+        for name, option in names.items()
+        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+    }
+    return [word for name, option in typed.items() for word in (option, shlex.quote(context.params[name]))]

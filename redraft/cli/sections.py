@@ -1,0 +1,119 @@
+"""Help in groups: which options belong together, and the few of a large command that matter first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar
+
+import click
+from click.types import OptionHelpExtra
+
+from redraft.cli import hints
+from redraft.errors import RedraftError
+
+Section = Literal["summary", "model", "judging", "refining", "limits", "output"]
+Record = tuple[str, str]
+F = TypeVar("F", bound=Callable[..., Any])
+
+_TITLES: dict[Section, str] = {
+    "summary": "Summary",
+    "model": "Model",
+    "judging": "Judging",
+    "refining": "Refining",
+    "limits": "Limits",
+    "output": "Output",
+}
+_WIDEST_NAME = 28
+
+
+class Option(click.Option):
+    """An option of a section."""
+
+    def __init__(self, *args: Any, section: Section, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.section = section
+
+    @property
+    def long(self) -> str:
+        """Its long name, as in `--words`."""
+        return next(name for name in self.opts if name.startswith("--"))
+
+    def get_help_extra(self, context: click.Context) -> OptionHelpExtra:
+        """The default and the like. Which numbers are taken is told to whoever gives another."""
+        extra = super().get_help_extra(context)
+        extra.pop("range", None)
+        return extra
+
+
+class Command(click.Command):
+    """A command whose help has its options in sections; with `first`, only those of these names."""
+
+    def __init__(self, *args: Any, first: Sequence[str] = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.first = first
+
+    @property
+    def options(self) -> list[Option]:
+        """All its options."""
+        return [one for one in self.params if isinstance(one, Option)]
+
+    def invoke(self, context: click.Context) -> Any:
+        """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
+        try:
+            return super().invoke(context)
+        except RedraftError as error:
+            error.hint = hints.completed(error.hint)
+            raise
+
+    def format_options(self, context: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options that matter first, or all of them where they are few."""
+        known = {one.long.removeprefix("--"): one for one in self.options}
+        chosen = [known[name] for name in self.first] if self.first else self.options
+        self._write(chosen, context, formatter)
+        if len(chosen) < len(known):
+            path = context.command_path.partition(" ")[2]
+            formatter.write_paragraph()
+            formatter.write_text(f"`redraft help {path}` lists all {len(known)} options.")
+
+    def everything(self, context: click.Context) -> str:
+        """The help with every option."""
+        formatter = context.make_formatter()
+        self.format_usage(context, formatter)
+        self.format_help_text(context, formatter)
+        self._write(self.options, context, formatter)
+        self.format_epilog(context, formatter)
+        return formatter.getvalue().rstrip("\n")
+
+    def _write(self, options: Iterable[Option], context: click.Context, formatter: click.HelpFormatter) -> None:
+        records = [(one.section, record) for one in options if (record := one.get_help_record(context))]
+        own = self.get_help_option(context)
+        if own and (record := own.get_help_record(context)):
+            records.append(("output", record))
+        write_sections(records, formatter)
+
+
+def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
+    """The records under the titles of their sections, in columns that run through; a single section needs no title."""
+    widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
+    there = [section for section in _TITLES if any(one == section for one, _ in records)]
+    for section in there:
+        with formatter.section(_TITLES[section] if len(there) > 1 else "Options"):
+            formatter.write_dl(
+                [(name.ljust(widest), text) for one, (name, text) in records if one == section], col_max=widest
+            )
+
+
+class Group(click.Group):
+    """A group of such commands, in the order in which they were added."""
+
+    command_class = Command
+    group_class = type
+
+    def list_commands(self, _: click.Context) -> list[str]:
+        """Their names, those that matter first at the top."""
+        return list(self.commands)
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:
+    """A command with its help in groups."""
+    return click.command(name, cls=Command, **settings)

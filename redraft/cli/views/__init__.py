@@ -1,0 +1,1 @@
+"""How things look: what the commands print, and what they show while they work."""

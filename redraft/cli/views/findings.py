@@ -1,0 +1,122 @@
+"""How judgments look: a metric with its score, and what it found wrong, with the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redraft.cli.terminal import wrapped as _wrapped
+from redraft.cli.views import figures
+from redraft.cli.views.breakdown import breakdown
+from redraft.cli.views.render import count, score, spaced
+from redraft.domain import Document, Evaluation, Finding
+from redraft.evaluators.consistency import UNSUPPORTED
+from redraft.history.tracing import place_of
+from redraft.text.cleaning import one_line
+
+SHOWN = 10
+_LABEL = 14
+_QUOTE = 240
+_ITEMS = {
+    "coverage": "question",
+    "consistency": "claim",
+    "keyfact_recall": "fact",
+    "faithfulness": "sentence",
+    "booookscore": "sentence",
+}
+
+
+def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN, rest: str = "") -> Iterator[str]:
+    """A metric in lines: its score, how it came about, and its findings; `rest` says how to see those left out."""
+    if one.outcome == "measured":
+        yield from figures.lines(one)
+        return
+    what = _ITEMS.get(one.metric, "item")
+    judged = f"{count(one.judged, what)} judged"
+    if one.unjudged:
+        judged += f", {one.unjudged:,} without a verdict"
+    if one.outcome == "scored":
+        yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
+    else:
+        yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
+    yield from breakdown(one)
+    yield from _panel(one)
+    for number, finding in enumerate(one.findings[:shown], 1):
+        yield from numbered(number, finding, document)
+    if shown is not None and len(one.findings) > shown:
+        yield f"  ... and {len(one.findings) - shown:,} more ({rest})"
+
+
+def _panel(one: Evaluation) -> Iterator[str]:
+    """How several judgings scatter, and how far they agree."""
+    spread, agreement = one.details.get("spread"), one.details.get("agreement")
+    if isinstance(spread, dict):
+        agreed = f"; they agree on {100 * agreement:.0f}% of the verdicts" if isinstance(agreement, float) else ""
+        yield (
+            f"  {spread['n']} judgings: mean {spread['mean']:.3f}, sd {spread['sd']:.3f}, from {spread['lowest']:.3f}"
+            f" to {spread['highest']:.3f}{agreed}"
+        )
+    judges = one.details.get("judges")
+    for each in judges if isinstance(judges, list) else []:
+        yield f"    {one_line(str(each['judge']), 50)} {score(each['score'])}, {each['judged']} judged"
+    if isinstance(trouble := one.details.get("trouble"), str):
+        yield from _wrapped(f"not all was judged: {one_line(trouble, 300)}", "  ", "    ")
+
+
+def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
+    """A finding in lines, under a number."""
+    about = one_line(_about(finding), _QUOTE)
+    yield from _wrapped(f"{spaced(finding.kind)}: {about}", f"{number:>4}  ", " " * 6)
+    quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
+    rows = [
+        ("sentence", quoted),
+        ("summary says", one_line(finding.found, _QUOTE)),
+        ("document says" if finding.question else "reason", _expected(finding)),
+        ("evidence", _evidence(finding, document)),
+    ]
+    for label, text in rows:
+        if text:
+            yield from _wrapped(text, f"      {label:<{_LABEL}}", " " * (6 + _LABEL))
+
+
+def brief(finding: Finding) -> str:
+    """A finding in one line."""
+    quoted = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
+    about = f"{spaced(finding.kind)}: {_short(quoted or _about(finding), 120)}"
+    return about if _is_missing(finding) or not finding.expected else f"{about} -> {_short(finding.expected, 80)}"
+
+
+def _about(finding: Finding) -> str:
+    """What it is about: a question, what is missing, or else what is to be done."""
+    return finding.expected if _is_missing(finding) else finding.question or finding.explanation
+
+
+def _is_missing(finding: Finding) -> bool:
+    """Whether what the document says is not the answer to anything, but is itself what the summary lacks."""
+    return finding.task == "add" and not finding.question and bool(finding.expected)
+
+
+def _short(text: str, width: int) -> str:
+    """One line of at most so many characters, cut at a space; where none is near, as in Chinese, within a word."""
+    line = one_line(text)
+    space = line.rfind(" ", width // 2, width)
+    return one_line(line, width) if len(line) <= width or space < 0 else f"{line[:space]}…"
+
+
+def _expected(finding: Finding) -> str:
+    if finding.expected:
+        return "" if _is_missing(finding) else one_line(finding.expected, _QUOTE)
+    return "nothing about it" if finding.kind == UNSUPPORTED else ""
+
+
+def _evidence(finding: Finding, document: Document) -> str:
+    evidence = finding.evidence
+    if evidence is None or not evidence.text:
+        return ""
+    place = f" ({place_of(document, evidence.span)})" if evidence.span else ""
+    return f"“{one_line(evidence.text, _QUOTE)}”{place}"
+
+
+def wrapped(texts: Sequence[str], mark: str) -> Iterator[str]:
+    """Texts as wrapped paragraphs, each behind a mark."""
+    for text in texts:
+        yield from _wrapped(text, mark, " " * len(mark))

@@ -1,0 +1,160 @@
+"""How traces and differences of drafts look."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from redraft.cli import hints, terminal
+from redraft.cli.views import figures, findings, render
+from redraft.domain import Document, Finding
+from redraft.history.changes import Change, Difference, compare
+from redraft.history.results import Result
+from redraft.history.tracing import Trace, Turn
+from redraft.text.cleaning import one_line
+
+_MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
+_OPEN, _CLOSE = {"=": "", "-": "[-", "+": "{+"}, {"=": "", "-": "-]", "+": "+}"}
+_FEW = 5
+_LONGEST = 400
+
+
+def trace_lines(trace: Trace, document: Document, *, show_all: bool) -> Iterator[str]:
+    """A run, round by round."""
+    result, run = trace.result, trace.run
+    parent = f", forked from {run.parent}" if run.parent else ""
+    yield f"run {run.id} · {run.kind}{parent} · {one_line(result.title, 60)} · {result.status}"
+    if run.refinement:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in run.refinement.goals.items())
+        yield f"goals {goals} · policy {run.refinement.policy} · at most {render.count(run.refinement.rounds, 'round')}"
+    by_draft = {turn.draft.id: turn for turn in trace.turns}
+    for turn in trace.turns:
+        yield ""
+        yield from findings.wrapped([_heading(turn, by_draft)], "")
+        yield from _round(turn, by_draft.get(turn.made.base or ""), document, result, show_all=show_all)
+    yield ""
+    yield from _end(trace)
+
+
+def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
+    made = turn.made
+    words = render.count(turn.draft.words, "word")
+    if made.base is None:
+        return f"round {made.number} · the first draft · {words}"
+    base = by_draft.get(made.base)
+    origin = f"from round {base.made.number}" if base else ""
+    aims = f", for {' and '.join(made.aims)}" if made.aims else ""
+    if made.accepted is None:
+        verdict = "not judged yet"
+    else:
+        verdict = f"{'taken' if made.accepted else 'refused'}: {one_line(made.reason, 200)}"
+    return f"round {made.number} · {origin}{aims} · {words} · {verdict}"
+
+
+def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
+    few = None if show_all else _FEW
+    if base is not None:
+        yield from _listed("to mend", turn.mending, few)
+        if turn.draft.text == base.draft.text:
+            return
+        yield from _changes(compare(base.draft.text, turn.draft.text), few)
+    goals = result.goals if turn.draft.id == result.run.draft else {}
+    for line in render.score_lines(turn.scores, base.scores if base else {}, goals):
+        yield f"  {line}"
+    if show_all or result.run.kind == "evaluate":
+        shown = None if show_all else findings.SHOWN
+        for one in turn.evaluations.values():
+            for line in findings.evaluation(one, document, shown=shown, rest="--all shows them"):
+                yield f"  {line}"
+    else:
+        yield from _found(turn)
+
+
+def _found(turn: Turn) -> Iterator[str]:
+    """What was wrong, in numbers, and the figures that a revision may change."""
+    for name, one in turn.evaluations.items():
+        if one.outcome == "measured":
+            yield from terminal.wrapped(figures.brief(one), "  ", "    ")
+            continue
+        kinds = Counter(finding.kind for finding in one.findings)
+        parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
+        if one.unjudged:
+            parts.append(f"{one.unjudged} without a verdict")
+        if one.outcome == "failed":
+            parts.append(f"not judged: {one_line(one.reason, 200)}")
+        if parts:
+            yield f"  found in {name}: {', '.join(parts)}"
+
+
+def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:
+    if those:
+        yield f"  {title}:"
+        yield from findings.wrapped([findings.brief(finding) for finding in those[:few]], "    · ")
+        yield from _rest(len(those), few)
+
+
+def _changes(found: Difference, few: int | None) -> Iterator[str]:
+    yield f"  changed: {_numbers(found)}"
+    for change in found.changes[:few]:
+        yield from findings.wrapped([_text(change)], f"    {_MARKS[change.kind]}")
+    yield from _rest(len(found.changes), few)
+
+
+def _rest(number: int, few: int | None) -> Iterator[str]:
+    if few is not None and number > few:
+        yield f"    ... and {number - few:,} more (--all shows them)"
+
+
+def _numbers(found: Difference) -> str:
+    kinds: Counter[str] = Counter(change.kind for change in found.changes)
+    parts = [f"{render.count(kinds[kind], 'sentence')} {kind}" for kind in _MARKS if kinds[kind]]
+    if found.moved:
+        parts.append(f"{render.count(len(found.moved), 'sentence')} moved")
+    return ", ".join([*parts, f"{found.kept - len(found.moved) or 'none'} as before"])
+
+
+def _text(change: Change) -> str:
+    if change.kind == "changed":
+        return one_line(" ".join(f"{_OPEN[kind]}{words}{_CLOSE[kind]}" for kind, words in change.words), 2 * _LONGEST)
+    return one_line(change.after or change.before, _LONGEST)
+
+
+def _end(trace: Trace) -> Iterator[str]:
+    result, run = trace.result, trace.run
+    if run.kind in render.BUILDS:
+        yield f"this run built the {render.BUILDS[run.kind]} of a document: {hints.about('show', run.id)}"
+    elif run.kind == "compare":
+        yield f"this run compared two summaries: {hints.about('show', run.id)}"
+    elif run.judging is None:
+        yield "this run was made without judging, so there is no more to tell"
+        if trace.turns:
+            yield f"refine its summary: {hints.about('fork', run.id, '--round', '0')}"
+    elif run.refinement and result.status == "done":
+        best = trace.number(run.draft)
+        yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+    elif result.status != "done":
+        yield render.why_stopped(result)
+    if len(trace.turns) > 1:
+        yield f"sentence by sentence: {hints.about('diff', run.id)}"
+
+
+def diff_lines(found: Difference, before: Turn, after: Turn, document: Document) -> Iterator[str]:
+    """Two drafts, sentence by sentence."""
+    one, other = before.made.number, after.made.number
+    yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
+    for line in render.score_lines(after.scores, before.scores, {}):
+        yield f"  {line}"
+    yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
+    for change in found.changes:
+        yield ""
+        yield from findings.wrapped([_text(change)], _MARKS[change.kind])
+        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    answers ")
+    yield from _apart(f"answered by no single change since round {one}", found.answered, document)
+    yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
+
+
+def _apart(title: str, those: Sequence[Finding], document: Document) -> Iterator[str]:
+    if those:
+        yield f"\n{title}:"
+        for number, finding in enumerate(those, 1):
+            yield from findings.numbered(number, finding, document)

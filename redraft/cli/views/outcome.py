@@ -1,0 +1,120 @@
+"""What a command prints at its end: a summary, a judgment, or what was built, for people or for programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from redraft.cli import hints
+from redraft.cli.running import write
+from redraft.cli.terminal import prose, say
+from redraft.cli.views import findings, preferences, render, trees
+from redraft.domain import Document, Pack
+from redraft.history.built import built, built_keyfacts
+from redraft.history.comparison import compared
+from redraft.history.results import Result
+from redraft.history.tracing import place_of
+from redraft.packs.file import keyfacts_json, pack_json
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+_DONE, _SHORT = 0, 3
+_STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
+
+
+def finish(
+    store: Store,
+    result: Result,
+    *,
+    output: str | None = None,
+    as_json: bool,
+    quiet: bool,
+    show_all: bool = False,
+    pruned: bool = False,
+) -> int:
+    """Print what the run was for; returns the exit code."""
+    if result.run.kind == "evaluate":
+        _judgment(store, result, as_json=as_json, quiet=quiet, show_all=show_all)
+    elif result.run.kind == "compare":
+        _preference(store, result, as_json=as_json, quiet=quiet)
+    elif result.run.kind == "pack":
+        _questions(store, result, as_json=as_json, quiet=quiet)
+    elif result.run.kind == "keyfacts":
+        return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
+    else:
+        _summary(result, output, as_json=as_json, quiet=quiet)
+    return _DONE if result.complete else _SHORT
+
+
+def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) -> None:
+    if output and result.summary is not None:
+        write(Path(output).expanduser(), result.summary + "\n", _STORED)
+    if as_json:
+        render.echo_json(result.to_json())
+    elif not output:
+        click.echo(prose(result.summary or ""))
+    if not quiet:
+        render.closing(result, output)
+
+
+def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:
+    if as_json:
+        render.echo_json(result.assessment())
+    else:
+        document = store.documents.get(result.run.document)
+        shown = None if show_all else findings.SHOWN
+        rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
+        for number, one in enumerate(result.evaluations.values()):
+            click.echo("\n" * bool(number), nl=False)
+            for line in findings.evaluation(one, document, shown=shown, rest=rest):
+                click.echo(line)
+    if not quiet:
+        render.closing(result, None, scores=False)
+
+
+def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+    comparison = compared(store, result)
+    if as_json:
+        render.echo_json(comparison.to_json())
+    else:
+        for line in preferences.comparison_lines(comparison):
+            click.echo(line)
+    if not quiet:
+        render.closing(result, None, scores=False)
+
+
+def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+    pack, document = built(store, result), store.documents.get(result.run.document)
+    if as_json:
+        render.echo_json(pack_json(document, pack, None))
+    else:
+        for line in pack_lines(pack, document):
+            click.echo(line)
+    if not quiet:
+        render.closing(result, None)
+        say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+
+
+def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
+    keyfacts, document = built_keyfacts(store, result), store.documents.get(result.run.document)
+    if as_json:
+        render.echo_json(keyfacts_json(document, keyfacts))
+    else:
+        for line in trees.keyfacts_lines(keyfacts, document, pruned=pruned):
+            click.echo(line)
+    if not quiet:
+        render.closing(result, None)
+        say(f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}")
+    return _SHORT if keyfacts.missing else _DONE
+
+
+def pack_lines(pack: Pack, document: Document) -> list[str]:
+    """The questions of a pack for people, the most important first."""
+    lines: list[str] = []
+    for question in pack.questions:
+        span = question.evidence.span
+        place = f"({place_of(document, span)})" if span else ""
+        lines += findings.wrapped([one_line(question.text)], f"{question.id:>4}  ")
+        lines += findings.wrapped([f"{one_line(question.answer)} {place}".strip()], f"{'':>6}-> ")
+    return lines

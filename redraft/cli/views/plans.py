@@ -1,0 +1,176 @@
+"""How a plan looks: what a command would do and cost at most, before anything is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+
+import click
+
+from redraft.cli.terminal import say
+from redraft.cli.views.render import count, echo_json
+from redraft.domain import Usage
+from redraft.evaluators.forecasting import Role
+from redraft.models.prices import PriceTable
+from redraft.runs.forecast import Forecast, forecast
+from redraft.runs.opening import price_of, reasoning_reserve, resolve
+from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.settings import Judging, Limits, Settings
+
+_DONE = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Spending:
+    """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
+
+    prepared: Prepared
+    forecast: Forecast
+    staff: Mapping[Role, Settings]
+    prices: PriceTable
+
+    @property
+    def calls(self) -> int:
+        return self.prepared.plan.calls + self.forecast.calls
+
+    @property
+    def prompt_tokens(self) -> int:
+        return self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        return self.prepared.plan.completion_tokens + self.forecast.completion_tokens
+
+    @property
+    def reasoning(self) -> int:
+        return sum(calls * reasoning_reserve(settings) for settings, calls, _ in self._parts())
+
+    def cost(self, *, with_reasoning: bool) -> float | None:
+        total = 0.0
+        for settings, calls, usage in self._parts():
+            price = price_of(settings, self.prices)
+            if calls and price is None:
+                return None
+            if price is not None:
+                thinking = calls * reasoning_reserve(settings) if with_reasoning else 0
+                total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
+        return total
+
+    def _parts(self) -> Iterator[tuple[Settings, int, Usage]]:
+        """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
+        it = self.prepared.plan
+        yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
+        for stage in self.forecast.stages:
+            yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
+
+
+def show_plan(
+    source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
+) -> int:
+    """Print to stdout what a command would do."""
+    prepared = prepare(source, order.settled(settings), given=order.given)
+    staff = _staff(prepared.settings, order.judging or Judging())
+    spending = _Spending(prepared, forecast(prepared, order), staff, prices)
+    if as_json:
+        echo_json(_plan_json(spending, order))
+        return _DONE
+    for warning in prepared.warnings:
+        say(f"note: {warning}")
+    rows = [*_what(spending, order), *_how_much(spending, limits.concurrency)]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        click.echo(f"{name:<{width}} {value}")
+    click.echo("\nReplies that must be asked for again come on top.")
+    return _DONE
+
+
+def _staff(writer: Settings, judging: Judging) -> dict[Role, Settings]:
+    """Under which settings everybody works."""
+
+    def named(name: str) -> Settings:
+        return resolve(writer.model_copy(update={"model": name, "base_url": judging.base_url or writer.base_url}))
+
+    judge = named(judging.judges[0]) if judging.judges else writer
+    return {"writer": writer, "judge": judge, "validator": named(judging.validator) if judging.validator else judge}
+
+
+def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
+    prepared = spending.prepared
+    it, settings = prepared.plan, prepared.settings
+    rows = [
+        ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
+        ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
+    ]
+    if it.calls:
+        rows += [
+            ("strategy", f"{it.strategy}, at most {it.words} words"),
+            ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
+            *_levels(prepared),
+        ]
+    if order.judging and order.judging.judges:
+        rows.append(("judges", ", ".join(order.judging.judges)))
+    if order.judging and order.judging.validator:
+        rows.append(("validator", order.judging.validator))
+    if order.refinement:
+        goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
+        rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
+    return rows + [
+        (one.name, f"at most {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
+        for one in spending.forecast.stages
+    ]
+
+
+def _how_much(spending: _Spending, concurrency: int) -> list[tuple[str, str]]:
+    reasoning = spending.reasoning
+    at_most = "at most " if spending.forecast.calls else ""
+    tokens = f"at most {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+    return [
+        ("calls", f"{at_most}{spending.calls:,}, up to {concurrency} at once"),
+        ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
+        ("cost", _cost_line(spending)),
+    ]
+
+
+def _cost_line(spending: _Spending) -> str:
+    most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
+    if most is None:
+        return "unknown (give the model's price with --prices)"
+    if not most:
+        return "none"
+    thinking = f", of which ${plain:.4f} without any reasoning" if spending.reasoning else ""
+    return f"at most ${most:.4f}{thinking}"
+
+
+def _levels(prepared: Prepared) -> list[tuple[str, str]]:
+    levels = prepared.plan.levels
+    if prepared.plan.strategy != "hierarchical":
+        return []
+    return [
+        (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
+        for number, level in enumerate(levels)
+    ]
+
+
+def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:
+    prepared, it = spending.prepared, spending.prepared.plan
+    return {
+        "source": {
+            "id": prepared.document.id,
+            "title": prepared.document.title,
+            "tokens": it.document_tokens,
+            "words": it.document_words,
+            "chunks": it.chunks,
+        },
+        "model": prepared.settings.model,
+        "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
+        "validator": spending.staff["validator"].model if order.judging else None,
+        "tokenizer": prepared.tokenizer.name,
+        **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+        "stages": [asdict(stage) for stage in spending.forecast.stages],
+        "calls": spending.calls,
+        "prompt_tokens": spending.prompt_tokens,
+        "completion_tokens": spending.completion_tokens,
+        "reasoning_tokens": spending.reasoning,
+        "cost_usd": spending.cost(with_reasoning=True),
+        "warnings": list(prepared.warnings),
+    }

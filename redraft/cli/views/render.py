@@ -1,0 +1,183 @@
+"""How results look: what a run came to, what it took, and tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import hints
+from redraft.cli.terminal import prose, say
+from redraft.domain import Pack, Piece, Totals
+from redraft.settings import EXTRACTIVE
+from redraft.text.cleaning import one_line
+
+if TYPE_CHECKING:
+    from redraft.history.results import Result
+
+_TITLE = 60
+# Runs that make no draft, and what they build instead.
+BUILDS = {"pack": "questions", "keyfacts": "key facts"}
+# Runs that come to something else than a summary, and to what.
+OTHERWISE = {**BUILDS, "compare": "verdict"}
+_STOPS = {
+    "goals_met": "every goal is met",
+    "rounds": "no more rounds are allowed",
+    "no_progress": "two revisions in a row were refused",
+    "nothing_to_fix": "there is nothing left to try",
+    "budget": "the budget is used up",
+    "cancelled": "it was stopped",
+}
+_GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
+
+
+def count(number: int, what: str) -> str:
+    """A number of things: 1 summary, 2 summaries."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def spaced(name: str) -> str:
+    """A name for programs as people read it: out of article."""
+    return one_line(name).replace("_", " ")
+
+
+def json_text(content: object) -> str:
+    """What programs read."""
+    return json.dumps(content, ensure_ascii=False, indent=2)
+
+
+def echo_json(content: object) -> None:
+    """Print what programs read to stdout."""
+    click.echo(json_text(content))
+
+
+def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
+    """Say on stderr what was done, by whom, for how much, how good it is, and what is missing."""
+    say("")
+    if output and result.summary is not None:
+        say(f"written to {output}")
+    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_missing(result)):
+        say(line)
+
+
+def _by_whom(result: Result) -> Iterator[str]:
+    judging = result.run.judging
+    if result.settings.model == EXTRACTIVE:
+        chosen = result.run.kind == "summarize"
+        yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
+    if judging and judging.judges:
+        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {', '.join(judging.judges)}"
+    words = result.draft.words if result.draft else 0
+    what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
+    what = "two summaries of " if result.run.kind == "compare" else what
+    yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
+
+
+def _outcome(result: Result) -> Iterator[str]:
+    """The scores, how they came about, and where to see more of it."""
+    yield from score_lines(result.scores, result.initial_scores, result.goals)
+    if revisions := result.rounds[1:]:
+        taken = sum(bool(made.accepted) for made in revisions)
+        yield f"{count(len(revisions), 'revision')}, {taken or 'none'} of them taken; {why_stopped(result)}"
+    elif result.rounds:
+        yield why_stopped(result)
+    if result.run.judging and result.draft:
+        yield f"more about it: {hints.about('trace', result.run.id)}"
+
+
+def _missing(result: Result) -> Iterator[str]:
+    for piece in result.flawed:
+        yield f"note: level {piece.level}, summary {piece.index + 1} is not valid and was kept: {piece.flaw}"
+    if result.gaps:
+        chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
+        yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    if result.run.status == "stopped":
+        for note in result.draft.notes if result.draft else ():
+            yield f"note: {note}"
+        hint = (result.run.error or {}).get("hint", "")
+        yield f"{hint}: {hints.about('resume', result.run.id)}"
+
+
+def score_lines(
+    scores: Mapping[str, float | None], before: Mapping[str, float | None], goals: Mapping[str, Mapping[str, object]]
+) -> list[str]:
+    """A line for each metric: the score, what it was before where that is known, and the goal."""
+    lines = []
+    width = max((len(metric) for metric in scores), default=0)
+    for metric, value in scores.items():
+        line = f"{metric:<{width}}  "
+        line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
+        if goal := goals.get(metric):
+            line += f"  goal {goal['at_least']:g}: {'met' if goal['met'] else 'missed'}"
+        lines.append(line)
+    return lines
+
+
+def score(value: float | None) -> str:
+    """A score; a dash where there is none. It is rounded down, so that none looks like a goal that it misses."""
+    return "-" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def _or_none(value: float | None) -> str:
+    """A score beside an arrow, where a dash could not be told from it."""
+    return "none" if value is None else score(value)
+
+
+def scores(values: Mapping[str, float | None]) -> str:
+    """Scores in few letters, for lists."""
+    return " ".join(f"{metric[:3]} {score(value)}" for metric, value in values.items())
+
+
+def why_stopped(result: Result) -> str:
+    """Why a run goes no further, or how it stands."""
+    run = result.run
+    if result.status == "running":
+        return "it is at work"
+    if result.status in _GO_ON:
+        return f"{_GO_ON[result.status]}: {hints.about('resume', run.id)}"
+    reason = _STOPS.get(run.stop_reason or "", "")
+    if result.status == "failed":
+        return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
+    return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"
+
+
+def origin(pack: Pack) -> str:
+    """Where a pack comes from."""
+    return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
+
+
+def usage(totals: Totals) -> str:
+    """One line on what a run used."""
+    parts = [count(totals.calls, "call")]
+    if totals.cached:
+        parts.append(f"{totals.cached:,} from the cache")
+    parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
+    if totals.cost_usd != 0:
+        parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
+    parts.append(f"{totals.seconds:.1f} s")
+    return " · ".join(parts)
+
+
+def table(rows: Sequence[Sequence[str]]) -> None:
+    """Print rows to stdout in aligned columns."""
+    for line in aligned(rows):
+        click.echo(line)
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Rows in aligned columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+
+def piece_text(piece: Piece) -> str:
+    """A partial summary for people: where it stands, then its text."""
+    first, last = piece.first_chunk + 1, piece.last_chunk + 1
+    chunks = f"chunk {first}" if first == last else f"chunks {first}-{last}"
+    flaw = f", not valid: {piece.flaw}" if piece.flaw else ""
+    head = f"[level {piece.level}, {chunks}: {piece.words} of at most {piece.limit} words{flaw}]"
+    return f"{head}\n{prose(piece.text)}\n"

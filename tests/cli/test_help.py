@@ -1,0 +1,117 @@
+"""The help: groups of options, the few that matter first, and everything on demand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+import pytest
+
+from redraft.cli.main import app
+from redraft.cli.sections import Command
+from tests.cli.inside import Inside
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    return Inside(tmp_path, COLUMNS="80")
+
+
+def _all(group: click.Group, *path: str) -> list[tuple[tuple[str, ...], Command]]:
+    found = []
+    for name, one in group.commands.items():
+        if isinstance(one, click.Group):
+            found += _all(one, *path, name)
+        else:
+            assert isinstance(one, Command), name
+            found.append(((*path, name), one))
+    return found
+
+
+COMMANDS = _all(app)
+LARGE = [(path, one) for path, one in COMMANDS if one.first]
+
+
+def test_the_large_commands_show_the_ten_options_that_matter_in_groups(command: Inside) -> None:
+    shown = command.run("summarize", "--help").out
+
+    titles = ["Summary:", "Model:", "Judging:", "Refining:", "Limits:", "Output:"]
+    assert [line for line in shown.splitlines() if line in titles] == titles
+    for short in ("-w, --words", "-m, --model", "-g, --goal", "-o, --output", "-q, --quiet"):
+        assert short in shown
+    assert "--top-k" not in shown
+    number = len(dict(COMMANDS)[("summarize",)].options)
+    assert f"`redraft help summarize` lists all {number} options." in shown
+
+
+@pytest.mark.parametrize(("path", "one"), LARGE)
+def test_a_short_help_has_ten_options_and_says_where_the_rest_is(
+    command: Inside, path: tuple[str, ...], one: Command
+) -> None:
+    known = {option.long.removeprefix("--") for option in one.options}
+    assert len(one.first) == len(set(one.first)) == 10
+    assert known > set(one.first)
+    assert f"`redraft help {' '.join(path)}` lists all {len(known)} options." in command.run(*path, "--help").out
+    for option in one.options:
+        assert option.required <= (option.long.removeprefix("--") in one.first), "what is required is shown"
+
+
+@pytest.mark.parametrize(("path", "one"), COMMANDS)
+def test_help_lists_every_option_and_fits_80_columns(command: Inside, path: tuple[str, ...], one: Command) -> None:
+    done = command.run("help", *path)
+
+    assert done.code == 0, done.err
+    for option in one.options:
+        assert option.long in done.out
+    for shown in (done.out, command.run(*path, "--help").out):
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_help_alone_is_the_overview_and_no_line_of_it_is_cut(command: Inside) -> None:
+    overview = command.run("help")
+
+    assert overview.code == 0
+    assert overview.out == command.run("--help").out
+    assert "...\n" not in overview.out.partition("Commands:")[2]
+    assert "...\n" not in command.run("help", "pack").out.partition("Commands:")[2]
+    assert max(map(len, overview.out.splitlines())) <= 80
+
+
+def test_help_options_lists_what_any_command_takes_once(command: Inside) -> None:
+    shown = command.run("help", "options").out
+
+    for _, one in COMMANDS:
+        for option in one.options:
+            assert option.long in shown
+    assert shown.count("--max-cost USD") == 1
+    assert "The set to look at. [default: standard] (prompts list," in " ".join(shown.split())
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sumarize", "book.md"), "Did you mean 'summarize'?"),
+        (("pack", "biuld"), "Did you mean 'build'?"),
+        (("help", "sumarize"), "Did you mean 'summarize'?"),
+        (("help", "runs", "x"), "redraft runs has no command 'x'"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(command: Inside, arguments: tuple[str, ...], message: str) -> None:
+    done = command.run(*arguments)
+
+    assert done.code == 2
+    assert message in done.err
+    assert done.out == ""
+
+
+def test_short_options_mean_what_the_long_ones_do(command: Inside, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("# T\n\n" + "The keeper of the light saw the ship come in. " * 80, "utf-8")
+    done = command.run("summarize", "book.md", "-m", "extractive", "-w", "40", "-q", "-o", "out.md", "--json")
+
+    assert done.code == 0, done.err
+    assert done.json["settings"]["words"] == 40
+    assert done.err == ""
+    assert (tmp_path / "out.md").read_text() == done.json["summary"] + "\n"
+    planned = command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--dry-run")
+    assert "coverage 0.5" in planned.out

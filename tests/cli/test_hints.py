@@ -1,0 +1,134 @@
+"""What we tell people to type next can be typed as it stands; and every --json prints one object."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from redraft.cli import hints, options
+from redraft.cli.commands.resume import resume
+from redraft.cli.sections import Command
+from redraft.errors import RunError
+from tests.cli.inside import Inside, keepers_court
+from tests.support import story
+
+HINT = re.compile(r"redraft ((?:resume|trace|show|diff|fork) \w{8}.*)$", re.MULTILINE)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    (tmp_path / "book.md").write_text(story(120).text, "utf-8")
+    made = Inside(tmp_path)
+    del made.environment["REDRAFT_DB"]
+    return made
+
+
+def hinted(text: str) -> list[str]:
+    """The command of the only hint in a text."""
+    (found,) = HINT.findall(text)
+    return shlex.split(found)
+
+
+def test_the_hint_to_resume_names_the_database_and_the_file(command: Inside) -> None:
+    own = ("--db", "my runs.db", "-o", "the summary.md")
+    stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1", *own)
+    assert stopped.code == 3
+
+    arguments = hinted(stopped.err)
+    assert arguments[0] == "resume"
+    assert arguments[2:] == list(own)
+    # What there is by now is in the file already.
+    (command.folder / "the summary.md").unlink(missing_ok=True)
+    done = command.run(*arguments, "--max-calls", "900")
+    assert done.code == 0, done.err
+    assert done.out == ""
+    assert "Sentence number" in (command.folder / "the summary.md").read_text("utf-8")
+
+
+def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
+    options = ("--chunk-tokens", "100", "--context-tokens", "1500", "--max-calls", "1", "--db", "it's.db", "--json")
+    stopped = command.run("evaluate", "book.md", "book.md", "--metric", "coverage", *options[2:])
+    assert stopped.code == 3
+
+    hint = stopped.json["error"]["hint"]
+    assert hinted(hint)[2:] == ["--db", "it's.db"]
+    assert hint.count("--db") == 1
+
+
+def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> None:
+    command.environment["REDRAFT_DB"] = str(command.database)
+    stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1")
+
+    assert hinted(stopped.err)[2:] == []
+    run = hinted(stopped.err)[1]
+    for arguments in (("show", run), ("show", run[:4], "--db", str(command.database))):
+        shown = command.run(*arguments)
+        assert hinted(shown.err)[2:] == list(arguments[2:])
+    assert "/" not in command.run("trace", run).out
+    assert hinted(command.run("trace", run, "--db", str(command.database)).out)[-2:] == ["--db", str(command.database)]
+
+
+def test_what_the_library_advises_is_completed_once(command: Inside) -> None:
+    with resume.make_context("resume", ["3fa2c1d0", "--db", "x y.db", "-o", "out.md"]):
+        advice = "wait, then `redraft resume 3fa2c1d0`, or redraft trace 3fa2c1d0"
+        completed = hints.completed(advice)
+        assert completed == (
+            "wait, then `redraft resume 3fa2c1d0 --db 'x y.db' -o out.md`, or redraft trace 3fa2c1d0 --db 'x y.db'"
+        )
+        assert hints.completed(completed) == completed
+    assert hints.completed(advice) == advice
+
+
+def test_a_failure_of_the_library_is_completed_on_its_way_out(command: Inside) -> None:
+    @click.command(cls=Command)
+    @options.db
+    def failing(db: str) -> None:
+        raise RunError("no", hint="redraft resume 3fa2c1d0")
+
+    with pytest.raises(RunError) as raised:
+        failing.main(["--db", "own.db"], standalone_mode=False)
+    assert raised.value.hint == "redraft resume 3fa2c1d0 --db own.db"
+
+
+def test_every_json_is_one_object(tmp_path: Path) -> None:
+    with keepers_court(tmp_path) as court:
+        run = court.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json").json["run"]
+        court.run("pack", "export", "book.md", "-o", "book.pack.json")
+        for arguments in (
+            ("runs",),
+            ("runs", "--kind", "nothing"),
+            ("show", run),
+            ("show", run, "--pieces"),
+            ("trace", run),
+            ("diff", run),
+            ("diff", run, "1"),
+            ("resume", run),
+            ("pack", "list"),
+            ("pack", "import", "book.md", "book.pack.json"),
+            ("pack", "import", "book.pack.json", "book.pack.json", "book.pack.json"),
+            ("pack", "import"),
+            ("pack", "build", "book.md"),
+            ("pack", "build", "book.md", "--dry-run"),
+            ("prompts", "list"),
+            ("prompts", "nonsense"),
+            ("keyfacts", "book.md", "--dry-run"),
+            ("evaluate", "book.md", "poor.md"),
+            ("evaluate", "book.md", "nowhere.md"),
+            ("compare", "book.md", "poor.md", "poor.md"),
+            ("fork", run, "--round", "9"),
+            ("summarize", "book.md", "-w", "40", "-o", "out.md"),
+            ("summarize", "book.md", "-w", "40", "--dry-run"),
+            ("experiment", "chunk-size", "book.md", "--judge", "extractive", "--sizes", "64", "--sample", "1"),
+            ("experiment", "hamlet", "book.md", "-m", "extractive", "--judge", "extractive", "--dry-run"),
+            ("experiment",),
+            ("nonsense",),
+        ):
+            done = court.run(*arguments, "--json")
+            printed = json.loads(done.out)
+            assert isinstance(printed, dict), arguments
+            assert ("error" in printed and set(printed) == {"error"}) == (done.code in {1, 2}), (arguments, done)

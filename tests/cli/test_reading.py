@@ -1,0 +1,84 @@
+"""The commands that only read are quick, because they import nothing that works."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+
+# A quarter of a second on a machine of one's own; this one may be busy.
+MOST_SECONDS = 1.0
+WORKERS = ("langgraph", "openai", "langchain_core", "langchain_openai", "sklearn", "scipy", "tiktoken")
+PROGRAM = f"""
+import sys
+from redraft.cli.main import main
+try:
+    main(sys.argv[1:])
+except SystemExit as end:
+    assert end.code == 0, end.code
+found = [name for name in {WORKERS!r} if name in sys.modules]
+assert not found, found
+"""
+
+
+@pytest.fixture(scope="module")
+def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
+    """A database with a run that refined, and its id."""
+    with keepers_court(tmp_path_factory.mktemp("reading")) as command:
+        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+        assert done.code == 0, done.err
+        return command, done.json["run"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "runs",
+        "runs --json --kind refine",
+        "show RUN",
+        "show RUN --pieces --json",
+        "trace RUN",
+        "trace RUN --all",
+        "diff RUN",
+        "pack list",
+        "pack export book.md",
+        "prompts list",
+        "prompts show merge",
+    ],
+)
+def test_a_reading_command_takes_no_time(court: tuple[Inside, str], arguments: str) -> None:
+    command, run = court
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *arguments.replace("RUN", run).split()],
+        cwd=command.folder,
+        env={**os.environ, **command.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < MOST_SECONDS
+
+
+def test_the_command_of_this_test_would_be_caught_at_work(court: tuple[Inside, str], tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "summarize", "book.md", "-w", "20", "-m", "extractive", "-q"],
+        cwd=court[0].folder,
+        env={**os.environ, **court[0].environment, "REDRAFT_DB": str(tmp_path / "own.db")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 1
+    assert "langgraph" in done.stderr

@@ -1,0 +1,117 @@
+"""How the commands look on a terminal of 80 columns, and that nothing of it reaches a pipe."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from redraft.cli import terminal
+from tests.command import Command
+from tests.support import story
+
+SUMMARIZE = ("summarize", "book.md", "-w", "60", "--chunk-tokens", "128")
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What stood on a terminal, and when its first letters did."""
+
+    out: str
+    err: str
+    first_after: float
+
+
+def on_terminal(command: Command, *arguments: str, term: str = "xterm") -> Seen:
+    """Run it with stdout and stderr on terminals of their own."""
+    ends = [pty.openpty() for _ in range(2)]
+    began = time.monotonic()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "redraft", *arguments],
+        cwd=command.folder,
+        env={**command.environment, "TERM": term, "COLUMNS": "80"},
+        stdin=subprocess.DEVNULL,
+        stdout=ends[0][1],
+        stderr=ends[1][1],
+    )
+    shown, first = [b"", b""], 0.0
+    for _, inner in ends:
+        os.close(inner)
+    # What is said on stderr comes first, and a summary is small enough to wait in its terminal.
+    for which in (1, 0):
+        with contextlib.suppress(OSError):
+            while piece := os.read(ends[which][0], 65_536):
+                first = first or time.monotonic() - began
+                shown[which] += piece
+        os.close(ends[which][0])
+    assert process.wait() == 0, shown
+    out, err = (text.decode().replace("\r\n", "\n") for text in shown)
+    return Seen(out, err, first)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "book.md").write_text(story(120).text, "utf-8")
+    return Command(tmp_path)
+
+
+def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Command) -> None:
+    seen = on_terminal(command, *SUMMARIZE)
+    piped = command.run(*SUMMARIZE)
+
+    lines = seen.out.splitlines()
+    assert len(lines) > 2
+    assert max(map(len, lines)) <= 80
+    assert " ".join(seen.out.split()) == " ".join(piped.out.split())
+    assert max(map(len, piped.out.splitlines())) > 80
+    run = re.search(r"run (\w{8})", piped.err)
+    assert run is not None
+    assert command.run("show", run[1], "-q").out == piped.out
+    assert on_terminal(command, "show", run[1], "-q").out == seen.out
+
+
+def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
+    lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in _TERMS)
+
+    assert "\x1b[" in lively
+    assert "\x1b" not in dumb
+    assert "hierarchical: " in dumb
+    assert max(map(len, dumb.splitlines())) <= 80
+
+
+_TERMS = (("1", "xterm"), ("2", "dumb"))
+
+
+def test_the_first_thing_is_what_is_read(command: Command) -> None:
+    for arguments in (SUMMARIZE, ("evaluate", "book.md", "book.md", "--metric", "statistics")):
+        assert command.run(*arguments).err.startswith("reading book.md")
+        assert command.run(*arguments, "-q").err == ""
+    text = (command.folder / "book.md").read_bytes()
+    assert command.run("summarize", "-", "-w", "60", stdin=text).err.startswith("reading stdin\n")
+    # Before anything heavy is imported: with that it takes some seconds.
+    assert on_terminal(command, *SUMMARIZE).first_after < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("short", ["short"]),
+        ("a " * 30 + "at 96 % of it", ["a " * 29 + "a", "at 96 % of it"]),
+        ("a" * 58 + " 9 %", ["a" * 58, "9 %"]),
+        ("x" * 70, ["x" * 60, "x" * 10]),
+    ],
+)
+def test_lines_break_at_words_and_never_between_a_number_and_its_unit(
+    monkeypatch: pytest.MonkeyPatch, text: str, lines: list[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    assert terminal.wrapped(text, "", "") == lines
