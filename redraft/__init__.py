@@ -12,10 +12,41 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft import graphs
     from redraft.agents.judge import Judge
-    from redraft.domain import Document, Draft, Evaluation, Evidence, Finding, KeyFact, KeyFacts, Pack, Round, Span, Totals, Tree, Usage
+    from redraft.domain import (
+        Document,
+        Draft,
+        Evaluation,
+        Evidence,
+        Finding,
+        KeyFact,
+        KeyFacts,
+        Pack,
+        Round,
+        Span,
+        Totals,
+        Tree,
+        Usage,
+    )
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
-    from redraft.events import CallAnswered, CallFailed, CallStarted, Event, Found, Noted, Observer, PartDone, PieceDone, RoundSettled, RunDone, RunStarted, Scored, StageStarted, Waiting, event_json
+    from redraft.events import (
+        CallAnswered,
+        CallFailed,
+        CallStarted,
+        Event,
+        Found,
+        Noted,
+        Observer,
+        PartDone,
+        PieceDone,
+        RoundSettled,
+        RunDone,
+        RunStarted,
+        Scored,
+        StageStarted,
+        Waiting,
+        event_json,
+    )
     from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion
     from redraft.graphs.state import Options
     from redraft.history.built import built, built_keyfacts

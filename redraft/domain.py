@@ -42,7 +42,7 @@ class Document:
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:
-        """A document out of a text at hand. Its sections, and a title where none is given, are found when it is used."""
+        """A document out of a text at hand. Its sections, and its title if it has none, are found when it is used."""
         return cls(content_id(text), title, text)
 
 

@@ -196,13 +196,13 @@ def streamed(write: Observer) -> Iterator[None]:
 
 
 def harmless(observer: Observer) -> Observer:
-    """The observer, and the streams of those who watch what is going on. A fault of theirs is noted, and ends no run."""
+    """The observer, and the streams of those who watch what goes on. A fault of theirs is noted, and ends no run."""
 
     def observe(event: Event) -> None:
         for one in (observer, *_streams.get()):
             try:
                 one(event)
-            except Exception:
+            except Exception:  # noqa: BLE001  (whatever somebody else's observer does)
                 _log.exception("an observer failed at %s", event.kind)
 
     return observe

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from redraft.errors import UsageError
 

@@ -114,7 +114,8 @@ def _option(number: int, finding: Finding) -> Option:
 def _attempt(one: Round) -> str:
     what = "taken" if one.accepted else "refused"
     said = f" It was told: {one.instruction}" if one.instruction else ""
-    return f"Revision {one.number}, for {' and '.join(one.aims)}, {len(one.findings)} findings: {what}, {one.reason}.{said}"
+    about = f"Revision {one.number}, for {' and '.join(one.aims)}, {len(one.findings)} findings"
+    return f"{about}: {what}, {one.reason}.{said}"
 
 
 def _figure(value: float | None) -> str:

@@ -12,7 +12,7 @@ import redraft.builtin.consistency.checking
 import redraft.builtin.consistency.claims
 import redraft.builtin.coverage.asking
 import redraft.builtin.coverage.covering
-import redraft.builtin.deciding  # noqa: F401
+import redraft.builtin.deciding
 import redraft.builtin.facts.aligning
 import redraft.builtin.facts.chunkmarks
 import redraft.builtin.facts.growing
@@ -20,7 +20,7 @@ import redraft.builtin.facts.querying
 import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
-import redraft.builtin.summarizing  # noqa: F401  (importing them binds the handlers)
+import redraft.builtin.summarizing
 from redraft.builtin.registry import handler_for
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling

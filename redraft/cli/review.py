@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import signal
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import click
 
@@ -16,9 +17,9 @@ from redraft.cli.views import findings as looks
 from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding
-from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.results import read_result
-from redraft.runs.session import Reviewer
+from redraft.runs.driving import Reviewer
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.words import count_words
@@ -55,7 +56,7 @@ class _Answer:
 def reviewer(store: Store, display: Display) -> Reviewer:
     """Asks on the terminal, with the progress line out of the way."""
 
-    async def review(request: ReviewRequest) -> ReviewAnswer:
+    async def review(request: ReviewQuestion) -> Mapping[str, Any] | None:
         # Nothing else goes on meanwhile, so it does no harm that this blocks.
         with display.paused(), _stoppable():
             return _Review(store, request).ask()
@@ -66,15 +67,15 @@ def reviewer(store: Store, display: Display) -> Reviewer:
 class _Review:
     """One question put to the person, until it is answered."""
 
-    def __init__(self, store: Store, request: ReviewRequest) -> None:
+    def __init__(self, store: Store, request: ReviewQuestion) -> None:
         self._store = store
         self._request = request
         self._draft = store.runs.draft(request["draft"])
         judged = store.judgments.of(self._draft.id)
         known = {finding.id: finding for one in judged.values() for finding in one.findings}
-        self._answer = _Answer([known[key] for key in request["findings"] if key in known])
+        self._answer = _Answer([known[one["id"]] for one in request["findings"] if one["id"] in known])
 
-    def ask(self) -> ReviewAnswer:
+    def ask(self) -> Mapping[str, Any] | None:
         """Show, and take commands until one of them ends it. At the end of input the run waits to be resumed."""
         self._show()
         while not self._answer.stop:
@@ -82,7 +83,7 @@ class _Review:
             line = sys.stdin.buffer.readline()
             if not line:
                 say("\nthere is no answer, so the run waits for one")
-                raise asyncio.CancelledError
+                return None
             command, _, rest = one_line(line.decode("utf-8", "replace")).partition(" ")
             if not command:
                 break
@@ -134,12 +135,12 @@ class _Review:
         self._answer.edited = edited
         return f"edited ({render.count(count_words(edited), 'word')}); enter has it judged instead of a revision"
 
-    def _result(self) -> ReviewAnswer:
+    def _result(self) -> Mapping[str, Any]:
         answer = self._answer
         if answer.stop:
             return {"stop": True}
         if answer.edited is not None:
-            return {"edited": self._store.documents.add_text(answer.edited)}
+            return {"edited": answer.edited}
         return {"drop": [answer.findings[number - 1].id for number in sorted(answer.dropped)], "add": answer.added}
 
 

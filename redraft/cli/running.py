@@ -12,15 +12,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from redraft.cli import hints
+from redraft.cli.review import reviewer
 from redraft.cli.views.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.history.results import Result
+from redraft.models.prices import PriceTable
+from redraft.runs.workshop import Workshop
+from redraft.settings import Limits
+from redraft.store.store import Store
 
 T = TypeVar("T")
 
 
-def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool) -> Result:
+def work(
+    store: Store,
+    task: Callable[[Workshop], Coroutine[Any, Any, Result]],
+    *,
+    limits: Limits,
+    prices: PriceTable,
+    quiet: bool,
+) -> Result:
     """Run to the end, or to a stop that tells how to go on."""
     run = ""
 
@@ -32,8 +44,13 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Result]], *, quiet: bool)
                 run = event.run
             progress.observe(event)
 
+        async def worked() -> Result:
+            person = reviewer(store, Display(observe, progress.paused))
+            async with Workshop(store, limits=limits, prices=prices, reviewer=person, observer=observe) as shop:
+                return await task(shop)
+
         try:
-            return asyncio.run(until_stopped(task(Display(observe, progress.paused))))
+            return asyncio.run(until_stopped(worked()))
         except (KeyboardInterrupt, asyncio.CancelledError):
             if run:
                 raise StoppedError(f"go on with: {hints.about('resume', run)}") from None

@@ -99,7 +99,7 @@ class Jury:
         return {evaluator.name: evaluator.aim for evaluator in self.evaluators}
 
     async def judge_by(self, metric: str, draft: str) -> Evaluation:
-        """Judge a stored draft by one metric, and store what it says. Those that need nothing of the pack wait for none.
+        """Judge a stored draft by one metric, and store what it says; who needs nothing of the pack waits for none.
 
         An exception that ends the run goes on; any other makes the metric one that has failed.
         """
@@ -124,11 +124,12 @@ class Jury:
         A query comes from trees that are there already: to grow some for it would be of no use.
         """
         match evaluator.needs or evaluator.uses:
+            case "questions" if evaluator.needs:
+                return Yardstick(await self._once.made("questions", self.pack))
             case "questions":
-                known = off_loop(self._known_pack)
-                return Yardstick(await (self._once.made("questions", self.pack) if evaluator.needs else known))
+                return Yardstick(await off_loop(self._known_pack))
+            case "keyfacts" if evaluator.needs and self.query is None:
+                return Yardstick(None, await self._once.made("keyfacts", self.keyfacts), self.perspectives)
             case "keyfacts":
-                grown = evaluator.needs and self.query is None
-                facts = self._once.made("keyfacts", self.keyfacts) if grown else off_loop(self._known_keyfacts)
-                return Yardstick(None, await facts, self.perspectives)
+                return Yardstick(None, await off_loop(self._known_keyfacts), self.perspectives)
         return Yardstick()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from redraft.domain import Document
 from redraft.errors import BudgetError
@@ -12,11 +11,12 @@ from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageSt
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
-from redraft.runs.drafting import Means
 from redraft.runs.preparing import Order, identify
+from redraft.runs.workshop import Workshop
 from redraft.settings import Limits, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.store.threads import off_loop
 from redraft.text.documents import load
 
 
@@ -54,39 +54,39 @@ class Bench:
     def __post_init__(self) -> None:
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
-    @property
-    def means(self) -> Means:
-        """What runs are made with."""
-        return Means(self.store, self.limits, self.prices, observer=self.observer, budget=self.budget)
-
-    def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
+    async def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
         """The run that asks this already, one that is done before all others. What it has used counts as used."""
-        runs = self.store.runs.same(identify(document, settings, order))
-        run = next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
+        run = await off_loop(self._found, document, settings, order)
         if run is not None:
-            self.count(run.id)
+            await self.count(run.id)
         return run
 
-    def count(self, run: str) -> None:
-        """Count what a run used before into the budget, once."""
+    def _found(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        runs = self.store.runs.same(identify(document, settings, order))
+        return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
+
+    async def count(self, run: str) -> None:
+        """Count what a run used before into the budget, once. The budget is the event loop's: no thread touches it."""
         if run not in self._counted:
             self._counted.add(run)
-            used = self.store.calls.totals(run)
+            used = await off_loop(self.store.calls.totals, run)
             self.budget.calls += used.calls
             self.budget.cost += used.cost_usd or 0.0
 
     async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
-        run = await asyncio.to_thread(self.known, document, settings, order)
+        run = await self.known(document, settings, order)
         if run is not None:
             watch.run = run.id
             if run.status == "done":
-                return await asyncio.to_thread(read_result, self.store, run.id)
+                return await off_loop(read_result, self.store, run.id)
         if self.stopped is not None:
             raise self.stopped
-        means = replace(self.means, observer=watch)
         try:
-            result = await (means.go_on(run.id) if run else means.begin(document, settings, order))
+            async with Workshop(
+                self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget
+            ) as shop:
+                result = await (shop.resume(run.id) if run else shop.begin_order(document, settings, order))
         except BudgetError as error:
             self.stopped = error
             raise

@@ -23,7 +23,7 @@ from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.runs.preparing import Order, Prepared, prepare, record
-from redraft.runs.session import on_record
+from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire, located
 from redraft.settings import EXTRACTIVE, Judging, Part, Settings
 from redraft.text.cleaning import one_line
@@ -116,9 +116,9 @@ class CoherenceDesign:
             prompts=self.prompts,
         )
 
-    def order(self, judge: str, bench: Bench) -> Order:
+    def order(self, judge: str) -> Order:
         """The order to annotate."""
-        judging = bench.means.seated(Judging(judges=(judge,), batch=self.batch), self.settings(judge))
+        judging = located(Judging(judges=(judge,), batch=self.batch), self.settings(judge))
         return Order(Part(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
 
 
@@ -207,10 +207,10 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     design, summaries = outcome.design, outcome.summaries
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
-    seats = await asyncio.to_thread(_seats, outcome, bench)
+    seats = await asyncio.to_thread(_seats, outcome)
     for seat in seats:
         hire(seat.prepared.settings, seat.order.judging, bench.limits, bench.prices)
-        bench.known(seat.prepared.document, seat.prepared.settings, seat.order)
+        await bench.known(seat.prepared.document, seat.prepared.settings, seat.order)
     calls = sum(-(-len(one.sentences) // design.batch) for one in summaries)
     bench.observer(StageStarted("annotations", calls * len(seats)))
     numbers, of = count(1), len(seats) * len(summaries)
@@ -218,17 +218,17 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
-def _seats(outcome: CoherenceOutcome, bench: Bench) -> list[_Seat]:
+def _seats(outcome: CoherenceOutcome) -> list[_Seat]:
     """The judges, each at the same texts."""
     text, name = "\n\n".join(one.text for one in outcome.summaries), outcome.file.name
     document = Document(content_id(text), name, text, source=name)
     judges = outcome.design.judges
     # Judges that are named twice are refused, before any of them has a run of its own.
     located(Judging(judges=judges, base_url=outcome.design.base_url), outcome.design.settings(judges[0]))
-    return [_seat(judge, document, outcome, bench) for judge in judges]
+    return [_seat(judge, document, outcome) for judge in judges]
 
 
-def _seat(judge: str, document: Document, outcome: CoherenceOutcome, bench: Bench) -> _Seat:
+def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> _Seat:
     design, summaries = outcome.design, outcome.summaries
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)
@@ -242,7 +242,7 @@ def _seat(judge: str, document: Document, outcome: CoherenceOutcome, bench: Benc
             f"the prompt does not fit into a window of {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
         )
-    return _Seat(judge, prepared, design.order(judge, bench))
+    return _Seat(judge, prepared, design.order(judge))
 
 
 def _window(needed: int) -> int:
@@ -256,9 +256,9 @@ def _window(needed: int) -> int:
 async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
     prepared, store, order = seat.prepared, bench.store, seat.order
-    known = bench.known(prepared.document, prepared.settings, order)
+    known = await bench.known(prepared.document, prepared.settings, order)
     run = replace(known or record(prepared, order, bench.limits, store), limits=bench.limits)
-    bench.count(run.id)
+    await bench.count(run.id)
     bench.observer(RunStarted(run.id))
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     readings: list[Reading] = []

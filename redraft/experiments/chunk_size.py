@@ -20,8 +20,8 @@ from redraft.experiments.records import Failure, failure
 from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.preparing import Order, Prepared, prepare, record
-from redraft.runs.session import on_record
-from redraft.runs.staff import at_work, hire
+from redraft.runs.recording import on_record
+from redraft.runs.staff import at_work, hire, located
 from redraft.settings import Judging, Part, Settings
 from redraft.text.words import count_words
 
@@ -65,9 +65,9 @@ class SizeDesign:
         """The window that the largest chunk needs."""
         return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
 
-    def order(self, bench: Bench) -> Order:
+    def order(self) -> Order:
         """The order to mark chunks."""
-        judging = bench.means.seated(Judging(judges=self.judges), self.settings(self.sizes[0]))
+        judging = located(Judging(judges=self.judges), self.settings(self.sizes[0]))
         return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
@@ -125,12 +125,12 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
         )
-    order = design.order(bench)
+    order = design.order()
     batches = await asyncio.to_thread(_batches, documents, design)
     for batch in batches:
         assert order.judging is not None
         hire(batch.prepared.settings, order.judging, bench.limits, bench.prices)
-        bench.known(batch.prepared.document, batch.prepared.settings, order)
+        await bench.known(batch.prepared.document, batch.prepared.settings, order)
     bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
     numbers = count(1)
 
@@ -169,9 +169,9 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
 async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
     """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
     prepared, store = batch.prepared, bench.store
-    known = bench.known(prepared.document, prepared.settings, order)
+    known = await bench.known(prepared.document, prepared.settings, order)
     run = replace(known or record(prepared, order, bench.limits, store), limits=bench.limits)
-    bench.count(run.id)
+    await bench.count(run.id)
     bench.observer(RunStarted(run.id))
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     done: list[Marked] = []

@@ -17,7 +17,7 @@ from redraft.experiments.queries import asked_trees
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire
+from redraft.runs.staff import hire, located
 from redraft.settings import BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
 
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
@@ -58,22 +58,22 @@ class Design:
         changes = {"strategy": "given", "model": self.judge, "base_url": address, "query": query, "words": None}
         return self.settings.model_copy(update=changes)
 
-    def building(self, bench: Bench) -> Order:
+    def building(self) -> Order:
         """The order to find a document's key facts."""
         judging = Judging(perspective=self.perspective, validator=self.validator)
-        return Order(BuildKeyfacts(judging=bench.means.seated(judging, self.judging())))
+        return Order(BuildKeyfacts(judging=located(judging, self.judging())))
 
-    def verdict(self, bench: Bench, keyfacts: str, summary: str) -> Order:
+    def verdict(self, keyfacts: str, summary: str) -> Order:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
         judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
-        return Order(Evaluate(judging=bench.means.seated(judging, self.judging())), given=summary)
+        return Order(Evaluate(judging=located(judging, self.judging())), given=summary)
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
         for model in self.models:
             hire(resolve(self.drafting(model, "")), None, bench.limits, bench.prices)
-        hire(resolve(self.judging()), self.building(bench).judging, bench.limits, bench.prices)
+        hire(resolve(self.judging()), self.building().judging, bench.limits, bench.prices)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) ->
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
     await asyncio.to_thread(_check_plans, documents, design)
-    await asyncio.to_thread(_count_what_is_known, documents, design, bench)
+    await _count_what_is_known(documents, design, bench)
     bench.observer(StageStarted("key facts", 0))
     subjects = await together(_subject(document, design, bench) for document in documents)
     items = [
@@ -137,23 +137,23 @@ def _check_plans(documents: Sequence[Document], design: Design) -> None:
     raise refused[0]
 
 
-def _count_what_is_known(documents: Sequence[Document], design: Design, bench: Bench) -> None:
+async def _count_what_is_known(documents: Sequence[Document], design: Design, bench: Bench) -> None:
     """Find all that was done before, so that it counts before anything more is spent."""
     for document in documents:
-        keyfacts = _known_keyfacts(document, design, bench)
+        keyfacts = await _known_keyfacts(document, design, bench)
         for tree in design.trees(keyfacts) if keyfacts else ():
             for model in design.models:
-                drafted = bench.known(document, design.drafting(model, tree.query), Order())
+                drafted = await bench.known(document, design.drafting(model, tree.query), Order())
                 if keyfacts and drafted and drafted.status == "done" and drafted.draft:
                     summary = bench.store.runs.draft(drafted.draft).text
-                    bench.known(document, design.judging(tree.query), design.verdict(bench, keyfacts.id, summary))
+                    await bench.known(document, design.judging(tree.query), design.verdict(keyfacts.id, summary))
 
 
-def _known_keyfacts(document: Document, design: Design, bench: Bench) -> KeyFacts | None:
+async def _known_keyfacts(document: Document, design: Design, bench: Bench) -> KeyFacts | None:
     """The key facts that need not be found first."""
     if imported := bench.store.keyfacts.imported(document.id):
         return imported
-    run = bench.known(document, design.judging(), design.building(bench))
+    run = await bench.known(document, design.judging(), design.building())
     found = run.judging.keyfacts if run and run.judging else None
     return bench.store.keyfacts.get(found) if found else None
 
@@ -166,7 +166,7 @@ async def _subject(document: Document, design: Design, bench: Bench) -> Subject:
         return replace(subject, keyfacts=imported)
     watch = Watch(document.title, bench.observer)
     try:
-        result = await bench.made(document, design.judging(), design.building(bench), watch)
+        result = await bench.made(document, design.judging(), design.building(), watch)
         assert result.run.judging is not None
         assert result.run.judging.keyfacts is not None
         subject = replace(subject, keyfacts=bench.store.keyfacts.get(result.run.judging.keyfacts))
@@ -189,7 +189,7 @@ async def _item(subject: Subject, item: Item, design: Design, bench: Bench) -> I
         summary = drafted.summary or ""
         item = replace(item, words=drafted.draft.words if drafted.draft else None)
         watch, stage = Watch(watch.name, bench.observer), JUDGING
-        order = design.verdict(bench, subject.keyfacts.id, summary)
+        order = design.verdict(subject.keyfacts.id, summary)
         result = await bench.made(document, design.judging(item.query), order, watch)
         return judged(_noted(item, stage, watch, bench), result.evaluations)
     except BudgetError:

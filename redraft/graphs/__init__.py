@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.job import Job
     from redraft.graphs.plan import Plan, Planner
     from redraft.graphs.state import Options, Outcome, State, Task, Update, Verdict
     from redraft.graphs.strategies import Strategy
-    from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.working import Shop, node
 
 _HOMES = {

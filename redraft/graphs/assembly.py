@@ -1,7 +1,7 @@
 """The graphs that redraft offers: one that does it all, and its parts, each of which stands alone as well.
 
-All of them begin by opening a run and end by closing it, so that whoever drives them has a ledger, a budget, a cache and
-an end. They are handed back uncompiled: compile them with a checkpointer of your own, or add them to another graph.
+All of them begin by opening a run and end by closing it, so that whoever drives them has a ledger, a budget, a cache
+and an end. They are handed back uncompiled: compile them with a checkpointer of your own, or add them to another graph.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime
 
-from redraft.events import streamed
+from redraft.events import StageStarted, streamed
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
@@ -79,6 +79,8 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
             run = state.get("run") or await workshop.begin({**state, "strategy": strategy}, scope)
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
+                if given is None:
+                    job.observe(StageStarted(strategy, job.plan.calls))
                 new: Update = {"run": job.run.id, "round": 0, "judged": None, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 

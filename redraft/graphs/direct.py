@@ -8,11 +8,11 @@ from langgraph.graph import START, StateGraph
 
 from redraft.errors import IncompleteError
 from redraft.graphs.job import Job
-from redraft.graphs.state import State, Update
+from redraft.graphs.state import Drafting, State, Update
 from redraft.graphs.working import Shop, node
 
 
-async def summarize(state: State, job: Job) -> Update:  # noqa: ARG001  (a node is called by the names of its parameters)
+async def summarize(state: State, job: Job) -> Update:
     """Ask once for a summary of everything."""
     written = await job.writer.summarize_whole(job.document.text, job.plan.words, "document")
     if not written.text:
@@ -22,9 +22,9 @@ async def summarize(state: State, job: Job) -> Update:  # noqa: ARG001  (a node 
     return {"draft": draft, "pieces": {"0": 1}}
 
 
-def direct_graph(shop: Shop | None = None) -> StateGraph[State, Any, State, State]:
+def direct_graph(shop: Shop | None = None) -> StateGraph[State, Any, State, Drafting]:
     """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(State)
+    graph = StateGraph(State, output_schema=Drafting)
     graph.add_node("summarize", node(summarize, shop))
     graph.add_edge(START, "summarize")
     return graph

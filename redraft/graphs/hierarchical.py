@@ -7,18 +7,22 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from redraft.graphs.job import Job
-from redraft.graphs.state import State, Update
+from redraft.graphs.state import Drafting, State, Update
 from redraft.graphs.tree import SummaryTree
 from redraft.graphs.working import Shop, node
 
 
-class TreeState(State, total=False):
-    """The text at the top of the tree, by its id."""
+class Tree(Drafting, total=False):
+    """What is shown of the tree: the text at its top, by its id."""
 
     text: str
 
 
-async def build_tree(state: TreeState, job: Job) -> Update:  # noqa: ARG001
+class TreeState(State, Tree, total=False):
+    """What the nodes know."""
+
+
+async def build_tree(state: TreeState, job: Job) -> Update:
     """Summarize the chunks and merge the summaries, every level at once."""
     tree = SummaryTree(job)
     top = await tree.build()
@@ -30,9 +34,9 @@ async def keep_draft(state: TreeState, job: Job) -> Update:
     return {"draft": await job.keep(await job.text(state["text"]), "hierarchical")}
 
 
-def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, TreeState]:
+def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, Tree]:
     """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(TreeState)
+    graph = StateGraph(TreeState, output_schema=Tree)
     graph.add_node("build_tree", node(build_tree, shop))
     graph.add_node("keep_draft", node(keep_draft, shop))
     graph.add_edge(START, "build_tree")

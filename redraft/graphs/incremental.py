@@ -10,13 +10,13 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, running_target
-from redraft.graphs.state import State, Update
+from redraft.graphs.state import Drafting, State, Update
 from redraft.graphs.working import Shop, node
 from redraft.text.words import count_words
 
 
-class RunningState(State, total=False):
-    """The running summary, by the id of its text, and how far it has come."""
+class Running(Drafting, total=False):
+    """What is shown of the running summary: the id of its text, and how far it has come."""
 
     read: int
     """How many chunks have been taken in."""
@@ -24,7 +24,11 @@ class RunningState(State, total=False):
     next_step: Literal["read_chunk", "compress", "tidy"]
 
 
-async def start(state: RunningState, job: Job) -> Update:  # noqa: ARG001
+class RunningState(State, Running, total=False):
+    """What the nodes know."""
+
+
+async def start(state: RunningState, job: Job) -> Update:
     """Begin with nothing read."""
     return {"read": 0, "text": "", "next_step": "read_chunk"}
 
@@ -84,9 +88,9 @@ def onward(state: RunningState) -> Literal["read_chunk", "compress", "tidy"]:
     return state["next_step"]
 
 
-def incremental_graph(shop: Shop | None = None) -> StateGraph[RunningState, Any, RunningState, RunningState]:
+def incremental_graph(shop: Shop | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
     """The uncompiled graph; its nodes work for a run that has begun."""
-    graph = StateGraph(RunningState)
+    graph = StateGraph(RunningState, output_schema=Running)
     graph.add_node("start", node(start, shop))
     graph.add_node("read_chunk", node(read_chunk, shop))
     graph.add_node("compress", node(compress, shop))

@@ -69,9 +69,7 @@ async def decide(state: State, job: Job) -> Update:
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
 
 
-async def _led(
-    state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim
-) -> Update:
+async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
     """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
     scores = _shown(scores_of(judged))

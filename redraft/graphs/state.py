@@ -41,7 +41,6 @@ class Options(TypedDict, total=False):
     temperature: float
     prompts: str
     sample: int
-    metrics: list[str]
     repeat: int
     questions: int
     claims: int
@@ -68,15 +67,21 @@ class Task(Options, total=False):
     summary: str
     """Where a summary is judged or refined: its path, or the id of its text in the store."""
     run: str
+    metrics: list[str]
 
 
-class State(Task, total=False):
-    """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
+class Drafting(TypedDict, total=False):
+    """What a drafting strategy tells of itself."""
 
     draft: str
     """The draft that was made last."""
     pieces: dict[str, int]
     """How many partial summaries there are, by level."""
+
+
+class State(Task, Drafting, total=False):
+    """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
+
     round: int
     first: str
     best: str

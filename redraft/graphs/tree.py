@@ -17,8 +17,8 @@ from typing import Any
 from redraft.agents.pen import MIN_WORDS
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
-from redraft.graphs.job import Job
 from redraft.graphs.gate import MergeGate
+from redraft.graphs.job import Job
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
 from redraft.settings import LEVEL_RATIO
 from redraft.store.threads import off_loop
@@ -157,7 +157,7 @@ class SummaryTree:
 
         try:
             while isinstance(piece := await below.get(), Piece):
-                room = limits.room - self._job_tokens(merged[-1] if merged else None, limits)
+                room = limits.room - self._context_tokens(merged[-1] if merged else None, limits)
                 if level == 1:
                     self._foresee(piece, [*group, piece], room)
                 if group and self._size([*group, piece]) > room:

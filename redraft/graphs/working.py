@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 from redraft.errors import UsageError
 from redraft.events import streamed
 from redraft.graphs.job import Job
-from redraft.graphs.state import Scope, State, Task, Update
+from redraft.graphs.state import Scope, Task, Update
 
 
 class Shop(Protocol):
@@ -30,7 +30,7 @@ class Shop(Protocol):
         ...
 
 
-Work = Callable[[State, Job], Awaitable[Update]]
+Work = Callable[[Any, Job], Awaitable[Update]]
 """What a node does: from the state and the run at work to what changes of the state."""
 Node = Callable[..., Awaitable[Update]]
 

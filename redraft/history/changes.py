@@ -11,10 +11,9 @@ from difflib import SequenceMatcher
 from math import log
 from typing import Literal, NamedTuple
 
-from redraft.domain import Finding
+from redraft.domain import REVIEW, Finding
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.catalog import aim_of
-from redraft.graphs.reviewing import REVIEW
 from redraft.history.results import finding_json
 from redraft.history.tracing import Turn
 

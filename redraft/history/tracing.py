@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from redraft.domain import Document, Draft, Evaluation, Finding, Round, Span
+from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round, Span
 from redraft.errors import RunError
-from redraft.graphs.reviewing import REVIEW
 from redraft.history.results import Result, figures, finding_json, read_result
 from redraft.settings import STATISTICS
 from redraft.store.runs import Run

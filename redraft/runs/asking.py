@@ -10,7 +10,6 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.state import Scope
 from redraft.runs.people import People
 from redraft.runs.preparing import Order
@@ -56,17 +55,15 @@ class Asked:
 
     def order(self, scope: Scope, people: People, **given: Any) -> tuple[Settings, Order]:
         """What a run is to do: with whose settings, and to which end."""
-        settings = people.settings(self.settings)
+        settings, own = people.settings(self.settings), tuple(self.own.values())
         if scope == "summarize":
             return settings, Order(**given)
         refinement = self.refinement or Refinement(goals=dict(DEFAULT_GOALS))
         wanted = people.refinement(refinement) if scope == "refine" else None
-        judging = people.judging(self.judging, settings)
+        judging = people.judging(self.judging, settings, wanted)
         named = (*self.metrics, *judging.metrics, *(wanted.goals if wanted else ()))
         judging = judging.model_copy(update={"metrics": tuple(dict.fromkeys(named)) or USUAL_METRICS})
-        if wanted is not None:
-            check_goals(wanted.goals, evaluators(judging, None, tuple(self.own.values())))
-        return settings, Order(with_draft(judging, wanted), **given)
+        return settings, Order(with_draft(judging, wanted), own=own, **given)
 
 
 def _those(kind: type[BaseModel], options: Mapping[str, Any]) -> dict[str, Any]:

@@ -45,13 +45,13 @@ class Driver:
     async def saver(self) -> AsyncSqliteSaver:
         """LangGraph's saver, opened when it is first needed."""
         if self._saver is None:
-            path = self._store.checkpoints_path
             try:
-                connection = await self._closing.enter_async_context(aiosqlite.connect(path, timeout=BUSY_SECONDS))
-                self._saver = AsyncSqliteSaver(connection)
+                address = await off_loop(self._store.checkpoints.address)
+                connection = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
+                self._saver = AsyncSqliteSaver(await self._closing.enter_async_context(connection))
                 await self._saver.setup()
-            except sqlite3.Error as error:
-                raise store_error(error, path) from error
+            except (sqlite3.Error, OSError) as error:
+                raise store_error(error, self._store.checkpoints.path) from error
         return self._saver
 
     async def aclose(self) -> None:
@@ -77,7 +77,7 @@ class Driver:
             if not kept or run.kind == "evaluate":
                 raise
         except sqlite3.Error as error:
-            raise store_error(error, self._store.checkpoints_path) from error
+            raise store_error(error, self._store.checkpoints.path) from error
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """What a run wants to know; None where it does not wait."""
@@ -95,9 +95,7 @@ class Driver:
         return graph.compile(checkpointer=await self.saver())
 
     async def _config(self, run: Run) -> RunnableConfig:
-        chunks = await off_loop(
-            self._store.documents.chunks, run.document, run.tokenizer, run.settings.chunk_budget
-        )
+        chunks = await off_loop(self._store.documents.chunks, run.document, run.tokenizer, run.settings.chunk_budget)
         rounds = run.refinement.rounds if run.refinement else 0
         steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
         return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}

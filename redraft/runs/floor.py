@@ -109,14 +109,16 @@ class Floor:
     async def _begun(self, run: Run) -> _Open:
         async with AsyncExitStack() as stack:
             stack.enter_context(self.store.claim(run.id))
-            prepared = self.prepared.pop(run.id, None) or await off_loop(recall, self.store, run)
-            hired = hire(
-                prepared.settings, run.judging, run.refinement, run.limits, self.prices, self.people.objects
-            )
+            own = tuple(self.own.values())
+            prepared = self.prepared.pop(run.id, None)
+            if prepared is None:
+                prepared = await off_loop(recall, self.store, run, own)
+            objects = self.people.objects
+            hired = hire(run.settings, run.judging, run.limits, self.prices, refinement=run.refinement, objects=objects)
             staff = await stack.enter_async_context(
                 staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
             )
-            foreman = Foreman(self.store, run, prepared, staff, self.observe, tuple(self.own.values()))
+            foreman = Foreman(self.store, run, prepared, staff, self.observe, own)
             job = await foreman.job()
             await off_loop(self.store.runs.set_status, run.id, "running")
             self.observe(RunStarted(run.id))

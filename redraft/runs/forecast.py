@@ -12,15 +12,15 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.evaluators.base import PackPart, statements_of
-from redraft.evaluators.catalog import evaluators, names
+from redraft.evaluators.catalog import names
 from redraft.evaluators.forecasting import A_FACT, A_QUESTION, Ahead, Stage
 from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.packs import questions as packs
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.revising import REVISE
-from redraft.runs.preparing import Order, Prepared
 from redraft.runs.jobs import fitting_document
+from redraft.runs.preparing import Order, Prepared
 from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
 from redraft.text.passages import Passages
 

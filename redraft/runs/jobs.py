@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
@@ -58,17 +59,19 @@ class Foreman:
             reviser=Reviser(pen, query=query),
             reviser_reads=fitting_document(prepared),
             jury=await off_loop(self.jury, run.judging) if run.judging else None,
+            decider=self._decider(),
         )
 
     def jury(self, judging: Judging) -> Jury:
         """The judges of the run, with what they judge by."""
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+        drafted = self.run.kind not in ("pack", "keyfacts")
         panel = tuple(self._judge(model, turn) for model in self.staff.judges for turn in self._turns(judging))
         return Jury(
             self.store,
             self.desk(encoder),
             panel,
-            evaluators(judging, encoder, self.own),
+            evaluators(judging, encoder, self.own) if drafted else (),
             judging,
             self.observe,
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
@@ -106,6 +109,11 @@ class Foreman:
             temperature=settings.temperature,
             reply_tokens=reply_tokens(settings.context_tokens),
         )
+
+    def _decider(self) -> Decider | None:
+        """Who decides what is mended, where the policy leaves that to a model."""
+        led = self.run.refinement is not None and self.run.refinement.policy == "agent"
+        return Decider(self._judge(self.staff.decider, self.run.settings.sample), self.desk()) if led else None
 
     def _pen(self) -> Pen:
         settings = self.run.settings

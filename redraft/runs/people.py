@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from redraft.errors import UsageError
+from langchain_core.language_models import BaseChatModel
+
 from redraft.models.base import Model
 from redraft.models.chat import wrapped
-from redraft.runs.staff import located
+from redraft.runs.staff import by_identity, located
 from redraft.settings import Judging, Refinement, Settings
 
-if TYPE_CHECKING:
-    from langchain_core.language_models import BaseChatModel
-
-    GivenModel = str | Model | BaseChatModel
+GivenModel = str | Model | BaseChatModel
 """A model by name, as on the command line, or an object: one of redraft's models, or any LangChain chat model."""
 
 
@@ -34,10 +31,10 @@ class People:
         """The settings with the writer of the workshop."""
         return settings if self.model is None else settings.model_copy(update={"model": self.model})
 
-    def judging(self, judging: Judging, settings: Settings) -> Judging:
+    def judging(self, judging: Judging, settings: Settings, refinement: Refinement | None = None) -> Judging:
         """The judging by the judges of the workshop, with the address of those that are only named."""
         named = {"judges": self.judges or judging.judges, "validator": self.validator or judging.validator}
-        return located(judging.model_copy(update=named), settings, self.objects)
+        return located(judging.model_copy(update=named), settings, refinement, self.objects)
 
     def refinement(self, refinement: Refinement) -> Refinement:
         """The refinement with the decider of the workshop."""
@@ -50,23 +47,13 @@ def people(
     validator: GivenModel | None,
     decider: GivenModel | None,
 ) -> People:
-    """Everybody under a name. Two objects of one name could not be told apart, and are refused."""
-    objects: dict[str, Model] = {}
+    """Everybody under a name; an object may have several roles."""
     seen: dict[int, Model] = {}
 
     def named(given: GivenModel | None) -> str | None:
         if given is None or isinstance(given, str):
             return given
-        found = seen.setdefault(id(given), wrapped(given))
-        if objects.setdefault(found.identity, found) is not found:
-            raise UsageError(
-                f"two different models have the identity {found.identity}, and their answers could not be told apart",
-                hint="give them identities of their own: ChatModel(chat, identity=...); or let one judge more than"
-                " once, with repeat",
-            )
-        return found.identity
+        return seen.setdefault(id(given), wrapped(given)).identity
 
-    writer, panel = named(model), tuple(name for one in judges if (name := named(one)) is not None)
-    if twice := next((name for name in panel if panel.count(name) > 1), None):
-        raise UsageError(f"the judge {twice} is there twice", hint="use repeat to let a judge judge more than once")
-    return People(writer, panel, named(validator), named(decider), objects)
+    panel = tuple(name for one in judges if (name := named(one)) is not None)
+    return People(named(model), panel, named(validator), named(decider), by_identity(seen.values()))

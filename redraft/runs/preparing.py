@@ -13,12 +13,12 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
-from redraft.graphs.strategies import strategy_named
 from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.graphs.strategies import strategy_named
 from redraft.models.base import Model
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.catalog import FACTUAL, JUDGING
-from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
+from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
@@ -26,6 +26,7 @@ from redraft.runs.opening import resolve, tokenizer_of
 from redraft.settings import (
     EXTRACTIVE,
     GIVEN_STRATEGY,
+    SUMMARIZE,
     BuildKeyfacts,
     Compare,
     Evaluate,
@@ -42,7 +43,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
 from redraft.text.documents import load
-from redraft.text.embeddings import load_encoder
+from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words
 
@@ -87,10 +88,10 @@ class Order:
         """What a draft is redrafted for, where it is."""
         return self.purpose.refinement
 
-    def evaluators(self) -> tuple[Evaluator, ...]:
+    def evaluators(self, encoder: Encoder | None = None) -> tuple[Evaluator, ...]:
         """The metrics that a draft is judged by; none where no draft is."""
         drafted = isinstance(self.purpose, Evaluate | Refine)
-        return evaluators(self.purpose.judging, own=self.own) if drafted else ()
+        return evaluators(self.purpose.judging, encoder, self.own) if drafted and self.purpose.judging else ()
 
     def settled(self, settings: Settings) -> Settings:
         """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
@@ -121,8 +122,13 @@ def prepare(
     document = load(source) if isinstance(source, str) else source
     settled = _settle(document, settings, model, given)
     chunks = chunk(document, settled.tokenizer, settled.settings.chunk_budget)
-    plan = Planner(document, chunks, settled.settings, settled.tokenizer).plan(settled.book)
+    plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
     return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, settled.warnings)
+
+
+def _plan(planner: Planner) -> Plan:
+    strategy = planner.settings.strategy
+    return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
 
 
 def identify(document: Document, settings: Settings, order: Order) -> str:
@@ -138,7 +144,7 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     words = count_words(document.text)
     if not words:
         raise DocumentError("there is not one word in the document", place=document.source)
-    if settings.strategy == "given":
+    if settings.strategy == GIVEN_STRATEGY:
         limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
     else:
         limit = fitting_words(settings.words, words)
@@ -153,7 +159,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-    known = evaluators(judging, encoder, order.own)
+    known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
     # The extractive model has no window.
     with_window = {*(judging.judges or (prepared.settings.model,))} != {EXTRACTIVE}
@@ -223,7 +229,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
-    plan = Planner(document, chunks, run.settings, tokenizer).plan(book)
+    plan = _plan(Planner(document, chunks, run.settings, tokenizer, book))
     warning = f"the vocabulary {run.tokenizer} is gone; tokens are estimated, and merges may be grouped differently"
     warnings = () if tokenizer.name == run.tokenizer else (warning,)
     return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)

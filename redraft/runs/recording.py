@@ -46,9 +46,7 @@ async def record_stop(store: Store, run: str, error: BaseException) -> None:
     """Record what has stopped a run."""
     status, reason, described = _told(error)
     # Whoever stops the run has to wait until that is on record.
-    writing = asyncio.ensure_future(
-        off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described)
-    )
+    writing = asyncio.ensure_future(off_loop(store.runs.set_status, run, status, stop_reason=reason, error=described))
     try:
         await asyncio.shield(writing)
     except asyncio.CancelledError:

@@ -1,7 +1,7 @@
 """The graphs for LangGraph's server, which brings a checkpointer of its own: `langgraph.json` names these factories.
 
-The server knows of no workshop, so each graph is built with one: on the database and with the models that the environment
-names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL).
+The server knows of no workshop, so each graph is built with one: on the database and with the models that the
+environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL).
 """
 
 from __future__ import annotations

@@ -150,8 +150,8 @@ class Finished(BaseModel):
 def tools(shop: Workshop) -> list[BaseTool]:
     """The tools of a workshop, each on a run that `shop` has begun: an agent is told the run's id.
 
-    Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact is
-    the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
+    Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact
+    is the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
     """
     bench = _Bench(shop)
     made = [
@@ -168,9 +168,7 @@ def tools(shop: Workshop) -> list[BaseTool]:
     ]
 
 
-def _tool(
-    name: str, what: str, given: type[BaseModel], work: Callable[..., Awaitable[BaseModel]]
-) -> BaseTool:
+def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awaitable[BaseModel]]) -> BaseTool:
     async def called(**arguments: Any) -> tuple[str, BaseModel]:
         try:
             answer = await work(given.model_validate(arguments))

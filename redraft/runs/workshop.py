@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from typing_extensions import Self, Unpack
+from typing_extensions import Unpack
 
 from redraft.domain import Document
 from redraft.errors import RunError, UsageError
@@ -23,10 +23,10 @@ from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.runs.asking import Asked
-from redraft.runs.floor import Floor
 from redraft.runs.building import build
 from redraft.runs.comparing import check_summaries, compare
 from redraft.runs.driving import Driver, Reviewer
+from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.opening import resolve
 from redraft.runs.people import GivenModel, people
@@ -117,8 +117,8 @@ class Workshop:
     ) -> Result:
         """Draft a summary; judge it where there are `metrics`, and redraft it where there are `goals`.
 
-        Raises a `RedraftError` when the run fails; what it has done is kept, and `resume` goes on from there. Cancelling
-        stops the run in the same way. A used-up budget is no failure where there is a draft to return.
+        Raises a `RedraftError` when the run fails; what it has done is kept, and `resume` goes on from there.
+        Cancelling stops the run in the same way. A used-up budget is no failure where there is a draft to return.
         """
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
@@ -207,7 +207,9 @@ class Workshop:
         document = await off_loop(self.store.documents.get, run.document)
         return await self._made(document, asked, "refine", given=text, parent=run.id)
 
-    async def resume(self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None) -> Result:
+    async def resume(
+        self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None
+    ) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
         `answer` is for a run that waits: see `question`. A run that is done stays as it is; but the chunks that it had
@@ -341,10 +343,10 @@ class Workshop:
         document = await off_loop(document_of, self.store, source)
         writer = self._people.objects.get(self._people.model or "")
         prepared = await off_loop(prepare, document, settings, writer, order.given)
-        if order.judging is not None:
-            # Whatever is amiss with how drafts are judged is said before the first one is paid for.
-            await off_loop(check_judging, order.judging, prepared, self.store)
-        hire(prepared.settings, order.judging, order.refinement, limits, self._prices, self._people.objects)
+        # Whatever is amiss with how drafts are judged is said before the first one is paid for.
+        await off_loop(check_judging, order, prepared, self.store)
+        objects = self._people.objects
+        hire(prepared.settings, order.judging, limits, self._prices, refinement=order.refinement, objects=objects)
         run = await off_loop(record, prepared, order, limits, self.store)
         self._floor.prepared[run.id] = prepared
         return run

@@ -68,7 +68,6 @@ def compare(
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.comparing import check_summaries
-    from redraft.runs.comparing import compare as run
     from redraft.runs.preparing import Order
     from redraft.settings import Compare
     from redraft.store.store import Store
@@ -85,17 +84,10 @@ def compare(
         )
     with Store(db) as store:
         result = work(
-            lambda display: run(
-                source,
-                a,
-                b,
-                settings,
-                store=store,
-                judging=judging,
-                limits=limits,
-                prices=table,
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.compare(source, a, b, settings=settings, judging=judging),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, as_json=as_json, quiet=quiet)

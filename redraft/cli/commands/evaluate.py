@@ -61,27 +61,21 @@ def evaluate(
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
-    from redraft.runs.refining import evaluate as run
+    from redraft.settings import with_draft
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     asked.check_query(given, judging)
     text, table = asked.draft(source, summary), price_table(prices)
     if dry_run:
-        return show_plan(source, settings, Order(judging, given=text), table, limits, as_json=as_json)
+        return show_plan(source, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
-            lambda display: run(
-                source,
-                text,
-                settings,
-                store=store,
-                judging=judging,
-                limits=limits,
-                prices=table,
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.evaluate(source, text, settings=settings, judging=judging),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, as_json=as_json, quiet=quiet, show_all=show_all)

@@ -58,11 +58,9 @@ def fork(
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
-    from redraft.runs.refining import fork as run
     from redraft.store.store import Store
 
     check_output(output)
@@ -73,16 +71,10 @@ def fork(
         refinement = asked.refinement(asked.typed(given), before.refinement)
         limits = asked.limits(given, before.limits)
         result = work(
-            lambda display: run(
-                run_id,
-                number,
-                store=store,
-                refinement=refinement,
-                limits=limits,
-                prices=table,
-                reviewer=reviewer(store, display),
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.fork(run_id, number, refinement=refinement),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)

@@ -61,7 +61,6 @@ def keyfacts(
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
-    from redraft.runs.refining import build_pack as run
     from redraft.settings import BuildKeyfacts
     from redraft.store.store import Store
 
@@ -71,16 +70,10 @@ def keyfacts(
         return show_plan(source, settings, Order(BuildKeyfacts(judging=judging)), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
-            lambda display: run(
-                source,
-                settings,
-                store=store,
-                what="keyfacts",
-                judging=judging,
-                limits=limits,
-                prices=table,
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.build(source, "keyfacts", settings=settings, judging=judging),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, as_json=as_json, quiet=quiet, pruned=pruned)

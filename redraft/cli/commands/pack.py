@@ -71,7 +71,6 @@ def build_pack(
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
-    from redraft.runs.refining import build_pack as run
     from redraft.settings import BuildQuestions
     from redraft.store.store import Store
 
@@ -81,15 +80,10 @@ def build_pack(
         return show_plan(source, settings, Order(BuildQuestions(judging=judging)), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
-            lambda display: run(
-                source,
-                settings,
-                store=store,
-                judging=judging,
-                limits=limits,
-                prices=table,
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.build(source, "questions", settings=settings, judging=judging),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, as_json=as_json, quiet=quiet)

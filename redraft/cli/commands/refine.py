@@ -57,7 +57,6 @@ def refine(
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. Either may be - for stdin."""
     reading(source, summary, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.cli.terminal import say
     from redraft.cli.views.outcome import finish
@@ -65,7 +64,7 @@ def refine(
     from redraft.cli.views.render import count
     from redraft.models.prices import price_table
     from redraft.runs.preparing import Order
-    from redraft.runs.refining import refine as run
+    from redraft.settings import with_draft
     from redraft.store.store import Store
 
     check_output(output)
@@ -73,22 +72,16 @@ def refine(
     judging = asked.judging(given, refinement)
     text, table = asked.draft(source, summary, review=refinement.review and not dry_run), price_table(prices)
     if dry_run:
-        return show_plan(source, settings, Order(judging, refinement, text), table, limits, as_json=as_json)
+        return show_plan(
+            source, settings, Order(with_draft(judging, refinement), given=text), table, limits, as_json=as_json
+        )
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
-            lambda display: run(
-                source,
-                text,
-                refinement,
-                settings,
-                store=store,
-                judging=judging,
-                limits=limits,
-                prices=table,
-                reviewer=reviewer(store, display),
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.refine(source, text, settings=settings, judging=judging, refinement=refinement),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         code = finish(store, result, output=output, as_json=as_json, quiet=quiet)

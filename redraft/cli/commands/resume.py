@@ -40,26 +40,14 @@ def resume(
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
-    from redraft.runs.drafting import resume as run
     from redraft.store.store import Store
 
     check_output(output)
     table = price_table(prices)
     with Store(db) as store:
         limits = asked.limits(given, store.runs.get(run_id).limits)
-        result = work(
-            lambda display: run(
-                run_id,
-                store=store,
-                limits=limits,
-                prices=table,
-                reviewer=reviewer(store, display),
-                observer=display.observe,
-            ),
-            quiet=quiet,
-        )
+        result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)

@@ -77,10 +77,10 @@ def _found(
     document: str | None,
     model: str | None,
 ) -> list[Run]:
-    from redraft.store.runs import EXPERIMENTS
+    from redraft.settings import Part
 
     def wanted(run: Run) -> bool:
-        right = run.kind == kind if kind else show_all or run.kind not in EXPERIMENTS
+        right = run.kind == kind if kind else show_all or not isinstance(run.purpose, Part)
         return right and (status is None or store.status(run) == status)
 
     return store.runs.latest(

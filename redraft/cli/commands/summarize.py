@@ -58,12 +58,10 @@ def summarize(
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
     reading(source, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.review import reviewer
     from redraft.cli.running import check_output, work
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table
-    from redraft.runs.drafting import summarize as run
     from redraft.runs.preparing import Order
     from redraft.settings import with_draft
     from redraft.store.store import Store
@@ -82,17 +80,10 @@ def summarize(
     with Store(db) as store:
         judging = asked.known_pack(judging, store) if judging else None
         result = work(
-            lambda display: run(
-                source,
-                settings,
-                store=store,
-                refinement=refinement,
-                judging=judging,
-                limits=limits,
-                prices=table,
-                reviewer=reviewer(store, display),
-                observer=display.observe,
-            ),
+            store,
+            lambda shop: shop.summarize(source, settings=settings, judging=judging, refinement=refinement),
+            limits=limits,
+            prices=table,
             quiet=quiet,
         )
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)
