@@ -309,7 +309,7 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
     ("source", "words"),
     [
         (
-            "class ChatMistralAI:\n    def __init__(self, **given):\n        raise ValueError('no key; sk-SECRETSECRET')",
+            "class ChatMistralAI:\n    def __init__(self, **given):\n        raise ValueError('no key; sk-SECRET99')",
             "ValueError: no key",
         ),
         ("import no_such_module", "No module named 'no_such_module'"),
