@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from email.utils import parsedate_to_datetime
 from pathlib import Path
 from traceback import walk_tb
+from typing import Any
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -37,6 +38,7 @@ _FILTERED = re.compile(r"content.?(filter|policy|management)|responsible.?ai|mod
 _ARGUMENTS = re.compile(r"\barguments?\b")
 # Whose code stands between us and an OpenAI-compatible server.
 _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
+_LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
@@ -69,7 +71,7 @@ def translate(
     where = _where(error)
     return ModelError(
         f"{type(error).__name__}: {message}{f' ({where})' if where else ''}",
-        hint="this comes from the chat model's program, not from its server; the run can be resumed once it is mended",
+        hint="the chat model's own program gave up on it; mend what the message names, then resume the run",
     )
 
 
@@ -83,16 +85,24 @@ def _is_no_completion(error: Exception) -> bool:
         return False
     if isinstance(error, TypeError) and _ARGUMENTS.search(str(error)):
         return False
-    names = (frame.f_globals.get("__name__", "") for frame, _ in walk_tb(error.__traceback__))
-    packages = [name.partition(".")[0] for name in names]
-    raised_by = next((name for name in reversed(packages) if name not in sys.stdlib_module_names), "")
-    return raised_by in _CLIENTS
+    raised_at = _raised_at(error)
+    return raised_at is not None and raised_at[0].partition(".")[0] in _CLIENTS
 
 
 def _where(error: Exception) -> str:
     """The file and line that raised an error, where the error has been raised at all."""
-    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
-    return f"{Path(frames[-1][0]).name}, line {frames[-1][1]}" if frames else ""
+    raised_at = _raised_at(error)
+    return f"{Path(raised_at[1]).name}, line {raised_at[2]}" if raised_at else ""
+
+
+def _raised_at(error: Exception) -> tuple[str, str, int] | None:
+    """The module, file and line of whoever raised an error, or had Python's own library raise it."""
+    places = [
+        (str(frame.f_globals.get("__name__", "")), frame.f_code.co_filename, line)
+        for frame, line in walk_tb(error.__traceback__)
+    ]
+    theirs = (place for place in reversed(places) if place[0].partition(".")[0] not in sys.stdlib_module_names)
+    return next(theirs, None)
 
 
 def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
@@ -141,13 +151,30 @@ def _filtered(message: str) -> RefusedReply:
 
 
 def _status(error: Exception) -> int | None:
-    status = getattr(error, "status_code", None)
-    return status if isinstance(status, int) else None
+    """The HTTP status, wherever a provider's exception has it: on itself, on its response, or on what caused it."""
+    for one in _causes(error):
+        for value in (
+            *(getattr(one, name, None) for name in ("status_code", "code")),
+            _of_response(one, "status_code"),
+        ):
+            if isinstance(value, int) and 100 <= value < 600:
+                return value
+    return None
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__
+
+
+def _of_response(error: BaseException, name: str) -> Any:
+    return getattr(getattr(error, "response", None), name, None)
 
 
 def _retry_after(error: Exception) -> float | None:
     """Seconds from `retry-after-ms` or `retry-after`, which may be a date; nonsense counts as not given."""
-    headers = getattr(getattr(error, "response", None), "headers", {})
+    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         given = str(headers.get(name) or "")
         try:
@@ -166,16 +193,11 @@ def _seconds_until(date: str) -> float:
         return float("nan")
 
 
-def _is_connection_trouble(error: BaseException | None) -> bool:
-    while error is not None:
+def _is_connection_trouble(error: Exception) -> bool:
+    for one in _causes(error):
         # The HTTP libraries under the various SDKs share these names, and no base class.
-        names = {kind.__name__ for kind in type(error).__mro__}
+        names = {kind.__name__ for kind in type(one).__mro__}
         # A file that is not there is no matter of a connection.
-        if (isinstance(error, OSError) and error.filename is None) or names & {
-            "TransportError",
-            "APIConnectionError",
-            "ClientConnectionError",
-        }:
+        if (isinstance(one, OSError) and one.filename is None) or names & _LOST:
             return True
-        error = error.__cause__
     return False

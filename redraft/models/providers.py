@@ -80,6 +80,9 @@ def _initialized(model: str, provider: str, name: str, **given: Any) -> BaseChat
 def _not_opened(model: str, error: Exception) -> UsageError:
     # What pydantic quotes of its input may be a key.
     said = "; ".join(item["msg"] for item in error.errors()) if isinstance(error, ValidationError) else str(error)
+    if isinstance(error, ImportError) and error.__cause__:
+        # LangChain says the same of a package that is not there and of one that lacks another.
+        said = str(error.__cause__)
     return UsageError(
         f"{model} cannot be opened: {type(error).__name__}: {redact(said)}",
         hint="see the message; a provider's key is taken from its own environment variable",

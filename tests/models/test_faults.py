@@ -162,6 +162,39 @@ class _Refused(Exception):
         self.response = type("Response", (), {"headers": {"retry-after": retry_after}})()
 
 
+class _Answered(Exception):
+    """As Mistral's: the status is the response's."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"Error response {status}")
+        self.response = type("Response", (), {"status_code": status, "headers": {"retry-after": "2"}})()
+
+
+class _Coded(Exception):
+    """As Google's: the status is a code."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"{status} None.")
+        self.code = status
+
+
+@pytest.mark.parametrize("kind", [_Answered, _Coded])
+@pytest.mark.parametrize("wrapped", [False, True])
+@pytest.mark.parametrize(
+    ("status", "error"), [(429, RateLimited), (500, TransientError), (401, ProviderError), (404, ProviderError)]
+)
+def test_every_provider_has_its_own_place_for_the_status(
+    kind: type[Exception], wrapped: bool, status: int, error: type[ModelError]
+) -> None:
+    raised = kind(status)
+    if wrapped:
+        raised, raised.__cause__ = Exception("Error calling model"), raised
+    found = translate(raised, frozenset())
+    assert type(found) is error
+    if isinstance(found, RateLimited):
+        assert found.retry_after == (2 if kind is _Answered else None)
+
+
 def test_retry_after_may_be_a_date() -> None:
     in_a_while = formatdate(time.time() + 1000, usegmt=True)
     for header, low, high in ((in_a_while, 900, 1001), (formatdate(0), 0, 0), ("2.5", 2.5, 2.5)):

@@ -305,12 +305,19 @@ async def test_a_provider_without_an_address_to_set_is_not_asked_elsewhere(insta
             pass
 
 
-async def test_what_hinders_a_provider_is_said_without_its_key(install: Install) -> None:
-    source = (
-        "class ChatMistralAI:\n    def __init__(self, **given):\n        raise ValueError('no key; sk-SECRETSECRET')"
-    )
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (
+            "class ChatMistralAI:\n    def __init__(self, **given):\n        raise ValueError('no key; sk-SECRET99')",
+            "ValueError: no key",
+        ),
+        ("import no_such_module", "No module named 'no_such_module'"),
+    ],
+)
+async def test_what_hinders_a_provider_is_said_without_its_key(install: Install, source: str, words: str) -> None:
     install({"langchain_mistralai": source}, "")
-    with pytest.raises(UsageError, match="mistralai:tiny cannot be opened: ValueError: no key") as caught:
+    with pytest.raises(UsageError, match=f"mistralai:tiny cannot be opened: .*{words}") as caught:
         async with open_model(resolve(Settings(model="mistralai:tiny")), seconds=5):
             pass
     assert "SECRET" not in str(caught.value)
