@@ -119,17 +119,18 @@ class Jury:
         return evaluation
 
     async def _yardstick(self, evaluator: Evaluator) -> Yardstick:
-        """What a metric needs is built; what it uses is taken where it is there.
+        """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.
 
         A query comes from trees that are there already: to grow some for it would be of no use.
         """
-        match evaluator.needs or evaluator.uses:
-            case "questions" if evaluator.needs:
-                return Yardstick(await self._once.made("questions", self.pack))
+        part = evaluator.needs or evaluator.uses
+        built = part in {one.needs for one in self.evaluators}
+        match part:
             case "questions":
-                return Yardstick(await off_loop(self._known_pack))
-            case "keyfacts" if evaluator.needs and self.query is None:
-                return Yardstick(None, await self._once.made("keyfacts", self.keyfacts), self.perspectives)
+                pack = self._once.made("questions", self.pack) if built else off_loop(self._known_pack)
+                return Yardstick(await pack)
             case "keyfacts":
-                return Yardstick(None, await off_loop(self._known_keyfacts), self.perspectives)
+                grown = built and self.query is None
+                facts = self._once.made("keyfacts", self.keyfacts) if grown else off_loop(self._known_keyfacts)
+                return Yardstick(None, await facts, self.perspectives)
         return Yardstick()
