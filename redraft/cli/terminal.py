@@ -6,16 +6,29 @@ import os
 import shutil
 import sys
 import textwrap
+from collections.abc import Iterable
+from contextvars import ContextVar
 
 import click
 
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
+_margin: ContextVar[str] = ContextVar("margin", default="")
 
 
 def width() -> int:
-    """How wide lines may be: as the terminal is, within reason."""
-    return max(_NARROWEST, min(_WIDEST, shutil.get_terminal_size((_WIDEST, 24)).columns))
+    """How wide lines may be: as the terminal is, within reason, less the margin that they are put behind."""
+    columns = shutil.get_terminal_size((_WIDEST, 24)).columns
+    return max(_NARROWEST, min(_WIDEST, columns)) - len(_margin.get())
+
+
+def indented(lines: Iterable[str], margin: str = "  ") -> list[str]:
+    """The lines behind a margin; those that are wrapped while they are made make room for it."""
+    before = _margin.set(_margin.get() + margin)
+    try:
+        return [margin + line for line in lines]
+    finally:
+        _margin.reset(before)
 
 
 def is_lively() -> bool:

@@ -100,5 +100,5 @@ def test_short_runs_have_every_column_and_old_ones_their_year(monkeypatch: pytes
     heads, line = run_lines([run], NOW)
 
     assert heads.split() == ["RUN", "WHEN", "(UTC)", "STATUS", "KIND", "DRAFTED", "MODEL", "WORDS", "SCORES", "TITLE"]
-    assert "Jan 02  2024  done" in line
+    assert "Jan 02 2024  done" in line
     assert line.endswith("cov 0.50  Short")

@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,3 +116,26 @@ def test_lines_break_at_words_and_never_between_a_number_and_its_unit(
     monkeypatch.setenv("COLUMNS", "60")
 
     assert terminal.wrapped(text, "", "") == lines
+
+
+def test_what_stands_behind_a_margin_makes_room_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+
+    def made() -> Iterator[str]:
+        yield from terminal.wrapped("word " * 40, "", "")
+
+    lines = terminal.indented(made())
+
+    assert {line[:3] for line in lines} == {"  w"}
+    assert max(map(len, lines)) in range(50, 61)
+    assert max(map(len, terminal.wrapped("word " * 40, "", ""))) == 59
+
+
+@pytest.mark.parametrize("arguments", [("prompts", "list"), ("runs",), ("pack", "list")])
+def test_lists_fit_80_columns(command: Command, arguments: tuple[str, ...]) -> None:
+    command.environment["COLUMNS"] = "80"
+    command.run("pack", "build", "book.md", "-q")
+    shown = command.run(*arguments).out
+
+    assert shown
+    assert max(map(len, shown.splitlines())) <= 80

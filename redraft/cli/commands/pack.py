@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -203,7 +204,8 @@ def _contents(packed: Packed) -> Iterator[str]:
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
     from redraft.cli.terminal import say
-    from redraft.cli.views.render import echo_json, table
+    from redraft.cli.views.listing import pack_lines
+    from redraft.cli.views.render import echo_json
     from redraft.store.store import Store
 
     with Store(db) as store:
@@ -213,7 +215,8 @@ def list_packs(db: str | None, as_json: bool) -> int:
     elif not listed:
         say("No packs yet. Make one: redraft pack build FILE")
     else:
-        table([("ID", "WHEN (UTC)", "WHAT", "MODEL", "ORIGIN", "TITLE"), *map(_row, listed)])
+        for line in pack_lines(listed, datetime.now(UTC)):
+            click.echo(line)
     return 0
 
 
@@ -232,17 +235,3 @@ def _listed(store: Store) -> list[dict[str, Any]]:
 def _entry(store: Store, one: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
     about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
     return {"pack": one.id, "created": created, **about, **what}
-
-
-def _row(listed: dict[str, Any]) -> tuple[str, ...]:
-    from redraft.cli.views.render import count
-
-    of_questions = listed["kind"] == "questions"
-    return (
-        listed["pack"],
-        listed["created"][:16].replace("T", " "),
-        count(listed["questions"], "question") if of_questions else count(listed["keyfacts"], "key fact"),
-        one_line(listed["model"], 30),
-        "imported" if listed["imported"] else "built",
-        one_line(listed["title"], 40),
-    )

@@ -24,6 +24,7 @@ def prompts() -> None:
 @options.as_json
 def list_prompts(choice: str, as_json: bool) -> int:
     """List the prompts with their hashes."""
+    from redraft.cli.terminal import wrapped
     from redraft.cli.views import render
     from redraft.prompts.book import PromptBook
     from redraft.prompts.catalog import PROMPTS
@@ -43,8 +44,10 @@ def list_prompts(choice: str, as_json: bool) -> int:
     if as_json:
         render.echo_json({"prompts": listed})
     else:
-        rows = [(str(p["name"]), str(p["hash"]), "own" if p["overridden"] else "", str(p["purpose"])) for p in listed]
-        render.table([("PROMPT", "HASH", "", "PURPOSE"), *rows])
+        rows = [(str(p["name"]), str(p["hash"])[:8], "own" if p["overridden"] else "") for p in listed]
+        for row, line in zip(listed, render.aligned(rows), strict=True):
+            for shown in wrapped(str(row["purpose"]), f"{line}  ", " " * (len(line) + 2)):
+                click.echo(shown)
     return 0
 
 

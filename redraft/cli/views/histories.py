@@ -64,8 +64,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else findings.SHOWN
         for one in turn.evaluations.values():
-            for line in findings.evaluation(one, document, shown=shown, rest="--all shows them"):
-                yield f"  {line}"
+            yield from terminal.indented(findings.evaluation(one, document, shown=shown, rest="--all shows them"))
     else:
         yield from _found(turn)
 

@@ -1,8 +1,8 @@
-"""How lists of runs look: a line for each, as wide as the terminal."""
+"""How lists look: a line for each run, or for each pack, as wide as the terminal."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -10,65 +10,93 @@ from redraft.cli import terminal
 from redraft.cli.views import preferences, render
 from redraft.text.cleaning import one_line
 
-_HEADS = ("RUN", "WHEN (UTC)", "STATUS", "KIND", "DRAFTED", "MODEL", "WORDS", "SCORES", "TITLE")
-_LONGEST = {"MODEL": 24, "TITLE": 40}
+_LONGEST = {"MODEL": 30, "TITLE": 40}
 _SHORTEST = {"TITLE": 12, "MODEL": 10, "SCORES": 12}
-# What is done without first where all does not fit; it is in the JSON, and in `redraft show`.
-_SPARE = ("DRAFTED", "WORDS", "MODEL")
+# What there is room for last; it is in the JSON, and in `redraft show`. The rest of a line is always there.
+_SPARE = ("MODEL", "WORDS", "DRAFTED")
 _GAP = 2
+_SHORT_ID = 8
 
 Columns = dict[str, list[str]]
 
 
 def run_lines(runs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
-    """The runs in aligned columns. Those with nothing in them are left out, and long texts are cut to fit."""
-    rows = [_cells(run, now) for run in runs]
-    columns = {head: [row[at] for row in rows] for at, head in enumerate(_HEADS)}
-    columns = {head: cells for head, cells in columns.items() if any(cells)}
-    for spare in (None, *_SPARE):
-        columns.pop(spare or "", None)
-        if _narrowest(columns) <= terminal.width():
-            break
-    return render.aligned(list(zip(*([head, *cells] for head, cells in _fitted(columns).items()), strict=True)))
+    """Runs in aligned columns."""
+    return _lines([_run(run, now) for run in runs])
 
 
-def _cells(run: Mapping[str, Any], now: datetime) -> tuple[str, ...]:
-    return (
-        run["run"],
-        _when(datetime.fromisoformat(run["created"]), now),
-        run["status"],
-        run["kind"],
-        "" if run["strategy"] == "given" else run["strategy"],
-        one_line(run["model"], _LONGEST["MODEL"]),
-        "" if run["kind"] in render.OTHERWISE or run["words"] is None else str(run["words"]),
-        preferences.outcome(run["preferred"]) if run["kind"] == "compare" else render.scores(run["scores"]),
-        one_line(run["title"], _LONGEST["TITLE"]),
-    )
+def pack_lines(packs: Sequence[Mapping[str, Any]], now: datetime) -> list[str]:
+    """Questions and key facts in aligned columns."""
+    return _lines([_pack(pack, now) for pack in packs])
 
 
-def _when(then: datetime, now: datetime) -> str:
+def _run(run: Mapping[str, Any], now: datetime) -> dict[str, str]:
+    compared = run["kind"] == "compare"
+    return {
+        "RUN": run["run"],
+        "WHEN (UTC)": _when(run["created"], now),
+        "STATUS": run["status"],
+        "KIND": run["kind"],
+        "DRAFTED": "" if run["strategy"] == "given" else run["strategy"],
+        "MODEL": run["model"],
+        "WORDS": "" if run["kind"] in render.OTHERWISE or run["words"] is None else str(run["words"]),
+        "SCORES": preferences.outcome(run["preferred"]) if compared else render.scores(run["scores"]),
+        "TITLE": run["title"],
+    }
+
+
+def _pack(pack: Mapping[str, Any], now: datetime) -> dict[str, str]:
+    of_questions = pack["kind"] == "questions"
+    return {
+        # As much of it as is ever needed to name it.
+        "ID": pack["pack"][:_SHORT_ID],
+        "WHEN (UTC)": _when(pack["created"], now),
+        "WHAT": render.count(pack["questions"], "question")
+        if of_questions
+        else render.count(pack["keyfacts"], "key fact"),
+        "MODEL": pack["model"],
+        "ORIGIN": "imported" if pack["imported"] else "built",
+        "TITLE": pack["title"],
+    }
+
+
+def _when(created: str, now: datetime) -> str:
     """The day and the time; of another year, the day and the year."""
-    return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d  %Y}"
+    then = datetime.fromisoformat(created)
+    return f"{then:%b %d %H:%M}" if then.year == now.year else f"{then:%b %d %Y}"
 
 
-def _fitted(columns: Columns) -> Columns:
-    """The columns, those with long texts cut until all fit: the title first."""
+def _lines(rows: Sequence[Mapping[str, str]]) -> list[str]:
+    """The rows under their heads, without empty columns, and with as many columns as there is room for."""
+    columns = {head: [one_line(row[head], _LONGEST.get(head, 0)) for row in rows] for head in rows[0]}
+    columns = {head: cells for head, cells in columns.items() if any(cells)}
+    kept = [head for head in columns if head not in _SPARE]
+    for spare in _SPARE:
+        if spare in columns and _least([*kept, spare], columns) <= terminal.width():
+            kept.append(spare)
+    fitting = _cut({head: cells for head, cells in columns.items() if head in kept})
+    return render.aligned(list(zip(*([head, *cells] for head, cells in fitting.items()), strict=True)))
+
+
+def _cut(columns: Columns) -> Columns:
+    """The columns with long texts cut until all fit, the title first."""
     columns = dict(columns)
-    for head in _SHORTEST:
-        if head in columns and (over := _wide(columns) - terminal.width()) > 0:
-            width = max(_SHORTEST[head], _width(head, columns[head]) - over)
+    for head, least in _SHORTEST.items():
+        if head in columns and (over := _wide(map(_width, columns, columns.values())) - terminal.width()) > 0:
+            width = max(least, _width(head, columns[head]) - over)
             columns[head] = [one_line(cell, width) for cell in columns[head]]
     return columns
 
 
-def _narrowest(columns: Columns) -> int:
-    """How wide the columns are when all is cut that may be."""
-    cut = {head: [cell[: _SHORTEST.get(head)] for cell in cells] for head, cells in columns.items() if head != "SCORES"}
-    return _wide(cut | {head: cells for head, cells in columns.items() if head == "SCORES"})
+def _least(heads: Sequence[str], columns: Columns) -> int:
+    """How wide these columns are at least, with no score cut."""
+    shortest = {head: least for head, least in _SHORTEST.items() if head != "SCORES"}
+    widths = ((head, _width(head, columns[head])) for head in heads)
+    return _wide(min(width, shortest.get(head, width)) for head, width in widths)
 
 
-def _wide(columns: Columns) -> int:
-    return sum(_width(head, cells) + _GAP for head, cells in columns.items()) - _GAP
+def _wide(widths: Iterable[int]) -> int:
+    return sum(width + _GAP for width in widths) - _GAP
 
 
 def _width(head: str, cells: Sequence[str]) -> int:

@@ -162,12 +162,6 @@ def usage(totals: Totals) -> str:
     return " · ".join(parts)
 
 
-def table(rows: Sequence[Sequence[str]]) -> None:
-    """Print rows to stdout in aligned columns."""
-    for line in aligned(rows):
-        click.echo(line)
-
-
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows in aligned columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
