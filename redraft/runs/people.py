@@ -12,7 +12,7 @@ from redraft.models.chat import wrapped
 from redraft.runs.staff import by_identity, located
 from redraft.settings import Judging, Refinement, Settings
 
-GivenModel = str | Model | BaseChatModel
+ModelLike = str | Model | BaseChatModel
 """A model by name, as on the command line, or an object: one of redraft's models, or any LangChain chat model."""
 
 
@@ -42,15 +42,15 @@ class People:
 
 
 def people(
-    model: GivenModel | None,
-    judges: Sequence[GivenModel],
-    validator: GivenModel | None,
-    decider: GivenModel | None,
+    model: ModelLike | None,
+    judges: Sequence[ModelLike],
+    validator: ModelLike | None,
+    decider: ModelLike | None,
 ) -> People:
     """Everybody under a name; an object may have several roles."""
     seen: dict[int, Model] = {}
 
-    def named(given: GivenModel | None) -> str | None:
+    def named(given: ModelLike | None) -> str | None:
         if given is None or isinstance(given, str):
             return given
         return seen.setdefault(id(given), wrapped(given)).identity

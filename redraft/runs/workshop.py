@@ -29,7 +29,7 @@ from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.opening import resolve
-from redraft.runs.people import GivenModel, people
+from redraft.runs.people import ModelLike, people
 from redraft.runs.preparing import Order, check_judging, prepare, record
 from redraft.runs.reading import document_of, summary_of
 from redraft.runs.staff import hire
@@ -55,10 +55,10 @@ class Workshop:
         self,
         store: Store | str | Path | None = None,
         *,
-        model: GivenModel | None = None,
-        judges: Sequence[GivenModel] = (),
-        validator: GivenModel | None = None,
-        decider: GivenModel | None = None,
+        model: ModelLike | None = None,
+        judges: Sequence[ModelLike] = (),
+        validator: ModelLike | None = None,
+        decider: ModelLike | None = None,
         metrics: Sequence[str | Evaluator] = (),
         settings: Settings | None = None,
         judging: Judging | None = None,
