@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -189,7 +188,8 @@ def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
     assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True}}
     assert done.json["strategy"] == "hierarchical"
     assert count_words(done.json["summary"]) <= 60
-    assert re.search(r"  refine +hierarchical ", command.run("runs").out)
+    listed = command.run("runs", "--json").json["runs"][0]
+    assert (listed["kind"], listed["strategy"]) == ("refine", "hierarchical")
 
 
 def test_a_fork_takes_over_what_it_is_not_told(command: Inside, refined: Done) -> None:
