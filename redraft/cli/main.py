@@ -12,6 +12,7 @@ import click
 from redraft.cli.comparing import compare
 from redraft.cli.config import read_config
 from redraft.cli.experiments import experiment
+from redraft.cli.forget import forget
 from redraft.cli.judging import evaluate, fork, refine
 from redraft.cli.keyfacts import keyfacts
 from redraft.cli.packs import pack
@@ -52,7 +53,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
-_LOOK = (runs, show, trace, diff, prompts)
+_LOOK = (runs, show, trace, diff, forget, prompts)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

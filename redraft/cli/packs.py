@@ -110,15 +110,15 @@ def export_pack(
     """
     from pathlib import Path
 
+    from redraft.cli.given import store_to_read
     from redraft.cli.render import json_text, say
     from redraft.cli.running import check_output, write
     from redraft.packs.exchange import choose
-    from redraft.store.store import Store
     from redraft.text.documents import load
 
     check_output(output)
     document = load(source)
-    with Store(db) as store:
+    with store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
     text = json_text(chosen.to_json())
     if output:
@@ -188,10 +188,10 @@ def _contents(packed: Packed) -> Iterator[str]:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
+    from redraft.cli.given import store_to_read
     from redraft.cli.render import echo_json, say, table
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         listed = _listed(store)
     if as_json:
         echo_json(listed)

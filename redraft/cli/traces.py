@@ -33,11 +33,11 @@ Examples:
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli import histories
+    from redraft.cli.given import store_to_read
     from redraft.cli.render import echo_json
     from redraft.history.tracing import read_trace
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
     if as_json:
@@ -59,14 +59,14 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     Without A and B these are the first draft and the run's result.
     """
     from redraft.cli import histories
+    from redraft.cli.given import store_to_read
     from redraft.cli.render import echo_json
     from redraft.history.changes import difference
     from redraft.history.tracing import read_trace
-    from redraft.store.store import Store
 
     if len(rounds) not in {0, 2}:
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
-    with Store(db) as store:
+    with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
     before, after = (read.turn(number) for number in rounds or _ends(read))
