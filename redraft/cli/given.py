@@ -47,6 +47,14 @@ _REFINEMENT = {
 }
 
 
+def store_to_read(db: str | None) -> Store:
+    """The database of a command that makes nothing. One that is typed and not there was mistyped, and is not made."""
+    from redraft.store.store import Store
+
+    here = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
+    return Store(db, must_exist=here)
+
+
 def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
     """Those of the options of judging and refining that stand on the command line itself."""
     context = click.get_current_context()

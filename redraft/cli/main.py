@@ -13,6 +13,7 @@ from redraft.cli.commands.compare import compare
 from redraft.cli.commands.diff import diff
 from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
+from redraft.cli.commands.forget import forget
 from redraft.cli.commands.fork import fork
 from redraft.cli.commands.help import help_
 from redraft.cli.commands.keyfacts import keyfacts
@@ -60,7 +61,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
-_LOOK = (runs, show, trace, diff, prompts, help_)
+_LOOK = (runs, show, trace, diff, prompts, forget, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

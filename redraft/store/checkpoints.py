@@ -78,8 +78,9 @@ class Checkpoints:
 
     @property
     def size(self) -> int:
-        """The bytes of the file; none in memory."""
-        return 0 if self._memory else size_of(self.path)
+        """The bytes that they take up."""
+        with self._opened() as raw:
+            return size_of(raw)
 
     @contextmanager
     def _opened(self) -> Iterator[sqlite3.Connection]:

@@ -120,9 +120,9 @@ class Connection:
 
     @property
     def size(self) -> int:
-        """The bytes of the database, with those of its write-ahead log; none in memory."""
-        with self.explained():
-            return size_of(self.path)
+        """The bytes that the database takes up."""
+        with self._lock, self.explained():
+            return size_of(self.raw)
 
     def close(self) -> None:
         """Close for good; harmless when repeated."""
@@ -136,9 +136,10 @@ def compact(raw: sqlite3.Connection) -> None:
     raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
-def size_of(path: Path) -> int:
-    """The bytes that a database takes up on the disk."""
-    return sum(file.stat().st_size for file in files_of(path))
+def size_of(raw: sqlite3.Connection, of: str = "page_count") -> int:
+    """The bytes of the pages of a database, or of another number of them: `freelist_count`."""
+    pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in (of, "page_size"))
+    return int(pages * size)
 
 
 def files_of(path: Path) -> list[Path]:

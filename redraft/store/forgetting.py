@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field
 
 from redraft.errors import RunError, StoreError
 from redraft.store.checkpoints import Checkpoints
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, size_of
 
 # The answers of a run, its own and those it took from the cache, that no other run uses.
 _ANSWERS = """
@@ -115,11 +115,11 @@ class Forgetting:
         runs, about = self._chosen(runs, documents)
         gone = _Gone()
         with self.connection.rehearsing() as raw:
-            free = _free(raw)
+            free = size_of(raw, "freelist_count")
             for run in runs:
                 self._forget_run(raw, run, gone)
             self._sweep(raw, runs, documents, about, gone)
-            freed = _free(raw) - free
+            freed = size_of(raw, "freelist_count") - free
         freed += self.checkpoints.bytes_of(runs)
         return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
 
@@ -196,9 +196,3 @@ def _drop_call(raw: sqlite3.Connection, call: int, gone: _Gone) -> None:
         gone.replies += 1
         gone.texts.add(reply)
     raw.execute("DELETE FROM calls WHERE id = ?", (call,))
-
-
-def _free(raw: sqlite3.Connection) -> int:
-    """The bytes of the pages that nothing is on."""
-    pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_size"))
-    return int(pages * size)

@@ -30,15 +30,15 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
 
     Without A and B these are the first draft and the run's result.
     """
+    from redraft.cli.given import store_to_read
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
     from redraft.history.tracing import read_trace
-    from redraft.store.store import Store
 
     if len(rounds) not in {0, 2}:
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
-    with Store(db) as store:
+    with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
     before, after = (read.turn(number) for number in rounds or _ends(read))

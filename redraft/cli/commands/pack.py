@@ -123,16 +123,16 @@ def export_pack(
     """
     from pathlib import Path
 
+    from redraft.cli.given import store_to_read
     from redraft.cli.running import check_output, write
     from redraft.cli.terminal import say
     from redraft.cli.views.render import json_text
     from redraft.packs.exchange import choose
-    from redraft.store.store import Store
     from redraft.text.documents import load
 
     check_output(output)
     document = load(source)
-    with Store(db) as store:
+    with store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
     text = json_text(chosen.to_json())
     if output:
@@ -203,12 +203,12 @@ def _contents(packed: Packed) -> Iterator[str]:
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
     """List all questions and key facts, newest first."""
+    from redraft.cli.given import store_to_read
     from redraft.cli.terminal import say
     from redraft.cli.views.listing import pack_lines
     from redraft.cli.views.render import echo_json
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         listed = _listed(store)
     if as_json:
         echo_json({"packs": listed})

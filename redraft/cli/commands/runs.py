@@ -46,12 +46,12 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     """List the latest runs; those of experiments with --all, or where --kind names them."""
     from datetime import UTC, datetime
 
+    from redraft.cli.given import store_to_read
     from redraft.cli.terminal import say
     from redraft.cli.views.listing import run_lines
     from redraft.cli.views.render import echo_json
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         found = _found(store, limit, show_all=show_all, **filters)
         listed = [_listed(store, run) for run in found]
         any_at_all = bool(listed or store.runs.latest(1))

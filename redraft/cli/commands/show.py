@@ -30,12 +30,12 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     are shown, and of one that compared two summaries what came of it.
     """
     from redraft.cli import terminal
+    from redraft.cli.given import store_to_read
     from redraft.cli.views import render
     from redraft.cli.views.outcome import finish
     from redraft.history.results import read_result
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         result = read_result(store, run_id)
         parts = store.runs.pieces(result.run.id) if pieces else []
         if as_json:

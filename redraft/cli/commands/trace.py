@@ -22,12 +22,12 @@ Examples:
 @options.as_json
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
+    from redraft.cli.given import store_to_read
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.tracing import read_trace
-    from redraft.store.store import Store
 
-    with Store(db) as store:
+    with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
     if as_json:

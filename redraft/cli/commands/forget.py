@@ -1,0 +1,120 @@
+"""`redraft forget`: remove runs, documents and all that is kept of them."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.store.forgetting import Freed
+    from redraft.store.store import Store
+
+_EPILOG = """\b
+Examples:
+  redraft forget 3fa2c1d0
+  redraft forget --older-than 30d --dry-run
+  redraft forget --document 9b1c --yes
+
+Replies that other runs use stay, and a run that was forked from one that goes
+keeps all that it has. A document goes with its last run, unless there are
+questions or key facts of it. What judges said of a document goes with it;
+what they said before redraft noted of which document stays.
+"""
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_KIB = 1024
+_FEW = 4
+
+
+@command(epilog=_EPILOG, short_help="Remove runs and documents for good.")
+@click.argument("run_ids", nargs=-1, metavar="[RUN]...")
+@options.typed_option(
+    "--older-than", section="output", metavar="AGE", help="All runs that nothing happened in for so long: 30d, 12h, 8w."
+)
+@options.typed_option(
+    "--document",
+    section="output",
+    metavar="ID",
+    help="A document with all its runs, questions, key facts and verdicts.",
+)
+@options.typed_option("--dry-run", section="output", is_flag=True, help="Show what would go. Nothing is removed.")
+@options.typed_option("--yes", section="output", is_flag=True, help="Do not ask.")
+@options.db
+@options.as_json
+@options.quiet
+def forget(
+    run_ids: tuple[str, ...],
+    older_than: str | None,
+    document: str | None,
+    dry_run: bool,
+    yes: bool,
+    db: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Remove RUNs for good, with their drafts, checkpoints and replies, and the texts that nobody else needs.
+
+    The beginning of an id is enough. A run that is being worked on is not removed.
+    """
+    from redraft.cli.given import store_to_read
+    from redraft.cli.terminal import say
+    from redraft.cli.views.render import echo_json
+
+    if sum(map(bool, (run_ids, older_than, document))) != 1:
+        raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
+    with store_to_read(db) as store:
+        runs = [store.runs.get(key).id for key in run_ids]
+        documents = [store.documents.whole_id(document)] if document else []
+        if older_than:
+            runs = _idle(store, older_than)
+        if dry_run or (not yes and sys.stdin.isatty()):
+            freed = store.forget(runs, documents=documents, dry_run=True)
+            if not dry_run and (freed.runs or freed.documents):
+                for line in _told(freed, "would free"):
+                    say(line)
+                click.confirm("Remove them for good?", abort=True, err=True)
+        if not dry_run:
+            freed = store.forget(runs, documents=documents)
+    if as_json:
+        echo_json({**freed.to_json(), "dry_run": dry_run})
+    elif dry_run or not quiet:
+        for line in _told(freed, "would free" if dry_run else "freed"):
+            click.echo(line, err=not dry_run)
+    return 0
+
+
+def _idle(store: Store, age: str) -> list[str]:
+    """The runs that are old enough, but for those that are being worked on."""
+    found = re.fullmatch(rf"(\d{{1,5}})([{''.join(_UNITS)}])", age.strip())
+    if found is None:
+        raise UsageError(f"--older-than: {age!r} is no age", hint="write a number and m, h, d or w, such as 30d")
+    moment = datetime.now(UTC) - timedelta(**{_UNITS[found[2]]: int(found[1])})
+    old = store.runs.unchanged_since(moment.isoformat(timespec="milliseconds"))
+    return [run.id for run in old if not store.is_claimed(run.id)]
+
+
+def _told(freed: Freed, verb: str) -> Iterator[str]:
+    from redraft.cli.views.render import count
+
+    if not freed.runs and not freed.documents:
+        yield "nothing to forget"
+        return
+    runs = count(len(freed.runs), "run") + (f" ({', '.join(freed.runs)})" if len(freed.runs) <= _FEW else "")
+    documents = f" and {count(len(freed.documents), 'document')}" if freed.documents else ""
+    yield f"{verb} {runs}{documents}: {count(freed.replies, 'reply')}, {count(freed.texts, 'text')}, {_size(freed)}"
+    if freed.trouble:
+        yield f"the files are as large as before: {freed.trouble}"
+
+
+def _size(freed: Freed) -> str:
+    if freed.bytes < _KIB:
+        return f"{freed.bytes} bytes"
+    return f"{freed.bytes / _KIB:,.0f} KiB" if freed.bytes < _KIB**2 else f"{freed.bytes / _KIB**2:,.1f} MiB"

@@ -1,0 +1,293 @@
+"""What is forgotten is gone from the files, and whoever stays lacks nothing."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from redraft.domain import Piece
+from redraft.errors import RunError, StoreError
+from redraft.history.results import read_result
+from redraft.runs.drafting import summarize
+from redraft.store.store import Store
+from tests.judges import Court, Lazy, told
+from tests.store.support import PRINTABLE, call, document, dump, fill, fill_judged, pack, plain, run, started
+
+_WORKING = """
+import sys
+from redraft.store.store import Store
+with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
+    print("ready", flush=True)
+    sys.stdin.readline()
+"""
+GOOD, POOR = told(*range(1, 7)), told(1, 2)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "redraft.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with Store(path) as made:
+        yield made
+
+
+def rows(path: Path) -> dict[str, int]:
+    return {name: len(found) for name, found in dump(path).items() if found and name != "_sqlite_migrations"}
+
+
+def intact(path: Path) -> None:
+    """Nothing points at what is gone, and no text is there that nobody names."""
+    with plain(path) as database:
+        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_of_a_run_and_its_fork_nothing_is_left(store: Store, path: Path) -> None:
+    fill(store)
+    with plain(path) as database:
+        for table in ("questions", "packs", "facts", "trees", "keyfacts"):
+            database.execute(f"DELETE FROM {table}")
+    freed = store.forget(["fork-of-abc123", "abc123"])
+    assert (freed.runs, freed.documents) == (("fork-of-abc123", "abc123"), (document(PRINTABLE).id,))
+    assert (freed.replies, freed.texts) == (1, 6)
+    assert rows(path) == {}
+
+
+def test_a_document_goes_with_all_that_was_made_of_it(store: Store, path: Path) -> None:
+    fill(store)
+    store.documents.add(document())
+    store.runs.add(run("another"))
+    store.packs.add(pack("pack-2"), "made from that")
+    store.judgments.keep_verdicts({"nobody's": "yes"})
+    freed = store.forget(documents=[document(PRINTABLE).id])
+    assert set(freed.runs) == {"abc123", "fork-of-abc123"}
+    assert rows(path) == {"documents": 1, "runs": 1, "packs": 1, "questions": 2, "texts": 1, "verdicts": 1}
+    intact(path)
+
+
+def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, path: Path) -> None:
+    fill(store)
+    assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
+    assert store.packs.get("pack-1") == pack(text=PRINTABLE)
+    assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
+    assert store.judgments.verdicts(["verdict-1"]) != {}
+    intact(path)
+
+
+def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store, path: Path) -> None:
+    fill(store)
+    before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
+    rounds = store.judgments.rounds("fork-of-abc123")
+    store.forget(["abc123"])
+    assert {name: getattr(store.runs, name)("fork-of-abc123") for name in before} == before
+    assert store.judgments.rounds("fork-of-abc123") == rounds
+    assert store.runs.get("fork-of-abc123").parent == "abc123"
+    with pytest.raises(RunError):
+        store.runs.get("abc123")
+    intact(path)
+
+
+def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, path: Path) -> None:
+    store.documents.add(document())
+    for name in ("one", "two"):
+        store.runs.add(run(name))
+    store.calls.add(call("own", run="one"))
+    store.calls.add(call("shared", "unreadable", run="one", reply="nonsense"))
+    store.calls.add(call("shared", run="one"))
+    store.calls.add(call("tried", "rate_limited", run="one", reply=None))
+    store.calls.add(call("lost", "unreadable", run="one", reply="more nonsense"))
+    answer = store.calls.find("shared", "two")
+    assert answer is not None
+    assert answer.repaired
+
+    assert (store.forget(["one"]).replies) == 2
+    assert store.calls.find("shared", "two") == answer
+    assert store.calls.totals("two").cached == 1
+    assert [store.calls.find(key, None) for key in ("own", "tried", "lost")] == [None] * 3
+    intact(path)
+    assert store.forget(["two"]).replies == 2
+    assert rows(path) == {}
+
+
+def test_what_would_go_is_told_and_stays(store: Store, path: Path) -> None:
+    fill(store)
+    before = dump(path)
+    foreseen = store.forget(["abc123"], dry_run=True)
+    assert dump(path) == before
+    freed = store.forget(["abc123"])
+    assert replace(freed, bytes=0) == replace(foreseen, bytes=0)
+
+
+def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(store: Store, path: Path) -> None:
+    fill(store)
+    before = dump(path)
+    with started(_WORKING, path, "abc123"):
+        for runs, documents in ((["fork-of-abc123", "abc123"], []), ([], [document(PRINTABLE).id])):
+            with pytest.raises(RunError, match="being worked on"):
+                store.forget(runs, documents=documents)
+        assert dump(path) == before
+    store.forget(["fork-of-abc123", "abc123"])
+
+
+def test_an_id_that_nobody_has_is_refused(store: Store) -> None:
+    fill(store)
+    with pytest.raises(RunError, match="no run nobody"):
+        store.forget(["abc123", "nobody"])
+    assert store.runs.get("abc123")
+
+
+def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: Store, path: Path) -> None:
+    fill(store)
+    store.runs.add(run("at-work", PRINTABLE))
+    with started(_WORKING, path, "at-work"):
+        assert store.forget(["fork-of-abc123"]).texts == 0
+        store.documents.text(pieced := store.documents.add_text("The first draft."))
+    assert store.forget(["abc123"]).texts > 0
+    with pytest.raises(StoreError, match="no text"):
+        store.documents.text(pieced)
+
+
+def test_the_files_become_smaller_by_what_went(store: Store, path: Path) -> None:
+    fill(store)
+    for name in ("large", "small"):
+        store.runs.add(run(name, PRINTABLE))
+        for n in range(200):
+            text = f"{name} {n} " * (500 if name == "large" else 1)
+            store.runs.add_piece(name, Piece(0, n, n, n, text, 1, 1, 1))
+    foreseen = store.forget(["large"], dry_run=True).bytes
+    with plain(path) as database:
+        database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    size = path.stat().st_size
+    freed = store.forget(["large"])
+    assert freed.trouble == ""
+    assert freed.bytes == size - path.stat().st_size > 1_000_000
+    assert path.with_name("redraft.db-wal").stat().st_size == 0
+    assert 0.5 < foreseen / freed.bytes < 1.5
+    assert b"large 7 large 7" not in path.read_bytes()
+    assert len(store.runs.pieces("small")) == 200
+
+
+def test_files_that_another_program_holds_are_forgotten_all_the_same(
+    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fill(store)
+
+    def held(raw: sqlite3.Connection) -> None:
+        raise sqlite3.OperationalError("database is locked")
+
+    monkeypatch.setattr("redraft.store.connection.compact", held)
+    freed = store.forget(["abc123"])
+    assert "locked" in freed.trouble
+    assert [one.id for one in store.runs.latest(9)] == ["fork-of-abc123"]
+
+
+def threads(store: Store) -> set[str]:
+    with plain(store.checkpoints.path) as saver:
+        tables = ("checkpoints", "writes")
+        return {row[0] for table in tables for row in saver.execute(f"SELECT thread_id FROM {table}")}
+
+
+async def test_checkpoints_of_a_run_go_with_it_and_no_others(tmp_path: Path) -> None:
+    court = Court(tmp_path, Lazy())
+    runs = [(await court.refine(POOR, rounds=2, settings={"sample": n})).run.id for n in range(2)]
+    with plain(court.store.checkpoints.path) as saver:
+        for name in (f"run-{runs[0]}", f"run-{runs[0]}-judge", runs[0], f"run-{runs[0]}0", f"{runs[0]}0"):
+            saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id) VALUES (?, 'x')", (name,))
+    before = threads(court.store)
+    assert any(name.startswith(f"{runs[0]}-") for name in before)
+    court.store.forget([runs[0]])
+    after = threads(court.store)
+    assert after == {f"run-{runs[0]}0", f"{runs[0]}0"} | {name for name in before if name.startswith(f"{runs[1]}-")}
+    assert runs[0].encode() + b"-" not in court.store.checkpoints.path.read_bytes()
+    assert (await court.resume(runs[1])).run.status == "done"
+    court.store.close()
+
+
+async def test_a_text_that_only_a_checkpoint_names_stays_with_it(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    first = await court.refine(GOOD)
+    kept = court.store.documents.add_text("Named in a checkpoint.")
+    stray = court.store.documents.add_text("Named nowhere.")
+    second = await court.refine(POOR)
+    with plain(court.store.checkpoints.path) as saver:
+        values = (f"{second.run.id}-more", f"text\x00{kept}".encode())
+        saver.execute("INSERT INTO checkpoints (thread_id, checkpoint_id, checkpoint) VALUES (?, 'x', ?)", values)
+    court.store.forget([first.run.id])
+    assert court.store.documents.text(kept)
+    with pytest.raises(StoreError, match="no text"):
+        court.store.documents.text(stray)
+    court.store.forget([second.run.id])
+    with pytest.raises(StoreError, match="no text"):
+        court.store.documents.text(kept)
+    court.store.close()
+
+
+@pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
+async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, strategy: str) -> None:
+    """They have asked the same and share every reply; what the second has is all there after the first is gone."""
+    court = Court(tmp_path)
+    settings = court.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
+    first, second = [await summarize(court.document, settings, store=court.store) for _ in range(2)]
+    assert second.usage.cached > 0
+    court.store.forget([first.run.id])
+    again = read_result(court.store, second.run.id)
+    assert (again.summary, again.usage.cached) == (second.summary, second.usage.cached)
+    third = await summarize(court.document, settings, store=court.store)
+    assert (third.usage.calls, third.summary) == (0, first.summary)
+    intact(court.store.path)
+    court.store.forget([second.run.id, third.run.id])
+    assert rows(court.store.path) == {}
+    assert threads(court.store) == set()
+    court.store.close()
+
+
+_KILLED = """
+import os, sys
+from redraft.store import checkpoints
+from redraft.store.store import Store
+checkpoints.Checkpoints.forget = lambda self, runs: os._exit(9)
+with Store(sys.argv[1]) as store:
+    print("ready", flush=True)
+    store.forget(["fork-of-abc123", "abc123"])
+"""
+
+
+def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, path: Path) -> None:
+    fill(store)
+    with started(_KILLED, path) as other:
+        assert other.wait(30) == 9
+    assert {one.id for one in store.runs.latest(9)} == {"abc123", "fork-of-abc123"}
+    store.forget(["fork-of-abc123", "abc123"])
+    assert store.runs.latest(9) == []
+    intact(path)
+
+
+def test_nothing_that_is_followed_is_searched_for(store: Store, path: Path) -> None:
+    """No statement of `forget`, and none of those that list a run's drafts, reads a whole table of texts or calls."""
+    fill(store)
+    fill_judged(store, "again")
+    plans: list[str] = []
+    seen: set[str] = set()
+
+    def traced(statement: str) -> None:
+        seen.add(statement)
+
+    store._connection.raw.set_trace_callback(traced)
+    store.runs.drafts("abc123")
+    store.forget(["abc123"])
+    store._connection.raw.set_trace_callback(None)
+    for statement in seen:
+        if statement.startswith(("SELECT", "DELETE", "UPDATE", "\n")) and "FROM texts t" not in statement:
+            found = store._connection.rows(f"EXPLAIN QUERY PLAN {statement}")
+            plans += [f"{row['detail']}: {statement}" for row in found]
+    assert len(plans) > 20
+    whole = re.compile(r"^SCAN (drafts|pieces|calls|uses|c|u|texts|rounds|evaluations|findings)\b(?!.*USING)")
+    assert [plan for plan in plans if whole.match(plan)] == []
