@@ -30,13 +30,15 @@ from redraft.store.threads import off_loop
 
 @dataclass(slots=True)
 class _Open:
-    """A run at work, with what has to be closed after it, and how many nodes are at it."""
+    """A run at work, with what has to be closed after it, and how many nodes and visitors are at it."""
 
     foreman: Foreman
     job: Job
     closing: AsyncExitStack
     began: float = field(default_factory=time.monotonic)
-    nodes: int = 0
+    present: int = 0
+    driven: bool = False
+    """Whether a graph works on it. A visitor alone leaves the run's status as it is."""
     over: bool = False
 
 
@@ -66,8 +68,9 @@ class Floor:
     async def working(self, run: str) -> AsyncIterator[Foreman]:
         """The run at work, with everybody who works on it."""
         opened = await self._opened(run)
-        opened.nodes += 1
+        opened.present += 1
         try:
+            await self._drive(opened)
             yield opened.foreman
         except BaseException as error:
             if not opened.over:
@@ -75,8 +78,23 @@ class Floor:
                 await self._stopped(opened, error)
             raise
         finally:
-            opened.nodes -= 1
-            if opened.over and not opened.nodes:
+            opened.present -= 1
+            if opened.over:
+                await self._close(opened)
+
+    @asynccontextmanager
+    async def visiting(self, run: str) -> AsyncIterator[Foreman]:
+        """The run for one turn of somebody who leads it from outside, with everybody who works on it.
+
+        The run stands afterwards as it did before, whatever comes of the turn; only `finish` brings it to its end.
+        """
+        opened = await self._opened(run)
+        opened.present += 1
+        try:
+            yield opened.foreman
+        finally:
+            opened.present -= 1
+            if opened.over or not opened.driven:
                 await self._close(opened)
 
     async def finish(self, run: str, draft: str, reason: str) -> str:
@@ -86,6 +104,7 @@ class Floor:
         if draft:
             await off_loop(self.store.runs.choose_draft, run, draft)
         await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason)
+        opened.over = True
         await self._close(opened)
         self.observe(RunDone(run, reason))
         return reason
@@ -93,8 +112,9 @@ class Floor:
     async def aclose(self) -> None:
         """Close every run; those that nobody has brought to an end were interrupted."""
         for opened in list(self._open.values()):
-            if not opened.over:
+            if opened.driven and not opened.over:
                 await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+            opened.present = 0
             await self._close(opened)
 
     async def _opened(self, run: str) -> _Open:
@@ -119,12 +139,17 @@ class Floor:
                 staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
             )
             foreman = Foreman(self.store, run, prepared, staff, self.observe, own)
-            job = await foreman.job()
-            await off_loop(self.store.runs.set_status, run.id, "running")
-            self.observe(RunStarted(run.id))
-            for warning in prepared.warnings:
-                self.observe(Noted(warning))
-            return _Open(foreman, job, stack.pop_all())
+            return _Open(foreman, await foreman.job(), stack.pop_all())
+
+    async def _drive(self, opened: _Open) -> None:
+        """Put on record that the run is being worked on, once."""
+        if opened.driven:
+            return
+        opened.driven, foreman = True, opened.foreman
+        await off_loop(self.store.runs.set_status, foreman.run.id, "running")
+        self.observe(RunStarted(foreman.run.id))
+        for warning in foreman.prepared.warnings:
+            self.observe(Noted(warning))
 
     async def _stopped(self, opened: _Open, error: BaseException) -> None:
         run = opened.job.run.id
@@ -148,11 +173,14 @@ class Floor:
             await job.keep(partial.text, PARTIAL, (note,))
 
     async def _close(self, opened: _Open) -> None:
+        """Close a run, unless somebody is still there, who closes it after them. Who comes later opens it anew."""
         run = opened.job.run.id
-        if self._open.pop(run, None) is not opened:
-            return
-        await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
-        await opened.closing.aclose()
+        async with self._opening.setdefault(run, asyncio.Lock()):
+            if opened.present or self._open.get(run) is not opened:
+                return
+            del self._open[run]
+            await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
+            await opened.closing.aclose()
 
 
 PARTIAL = "partial"

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from langchain_core.tools import BaseTool, StructuredTool, ToolException
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic.v1 import ValidationError as OldValidationError
 
-from redraft.domain import Finding, Span
+from redraft.domain import Document, Draft, Finding, Span
 from redraft.errors import RedraftError, UsageError
 from redraft.graphs.judging import in_short
 from redraft.history.tracing import place_of
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
+from redraft.settings import STATISTICS
+from redraft.store.runs import Run as StoredRun
+from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
+from redraft.text.passages import Passages as DocumentPassages
+from redraft.text.tokens import tokenizer_named
 
 # A document is read in parts, whoever asks for more.
 _LONGEST_READ = 4000
@@ -183,8 +191,13 @@ def _tool(name: str, what: str, given: type[BaseModel], work: Callable[..., Awai
         args_schema=given,
         response_format="content_and_artifact",
         handle_tool_error=True,
-        handle_validation_error=True,
+        handle_validation_error=_complaint,
     )
+
+
+def _complaint(error: ValidationError | OldValidationError) -> str:
+    first = error.errors()[0]
+    return f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
 
 
 class _Bench:
@@ -192,71 +205,85 @@ class _Bench:
 
     def __init__(self, shop: Workshop) -> None:
         self._shop = shop
+        # An agent may call for several things at once: a revision is made of the best draft, one after the other.
+        self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
     async def find(self, given: Search) -> Passages:
-        async with self._shop.working(given.run) as foreman:
-            desk = foreman.desk()
-            found = [passage.span for passage in desk.passages.nearest(given.query, given.count)]
-            document = foreman.prepared.document
-            shown = [Passage(start=s.start, end=s.end, place=place_of(document, s), text=desk.text(s)) for s in found]
-            return Passages(run=foreman.run.id, passages=shown)
+        run = await off_loop(self._shop.store.runs.get, given.run)
+        return await off_loop(self._found, run, given)
+
+    def _found(self, run: StoredRun, given: Search) -> Passages:
+        document = self._shop.store.documents.get(run.document)
+        found = DocumentPassages(document, tokenizer_named(run.tokenizer)).nearest(given.query, given.count)
+        return Passages(run=run.id, passages=[_passage(document, one.span) for one in found])
 
     async def read(self, given: Place) -> Passage:
-        async with self._shop.working(given.run) as foreman:
-            document = foreman.prepared.document
-            span = Span(given.start, min(given.end, given.start + _LONGEST_READ, len(document.text)))
-            if span.start >= span.end:
-                raise UsageError(f"the document has {len(document.text):,} characters, and none from there to there")
-            text = document.text[span.start : span.end]
-            return Passage(start=span.start, end=span.end, place=place_of(document, span), text=text)
+        run = await off_loop(self._shop.store.runs.get, given.run)
+        document = await off_loop(self._shop.store.documents.get, run.document)
+        span = Span(given.start, min(given.end, given.start + _LONGEST_READ, len(document.text)))
+        if span.start >= span.end:
+            raise UsageError(
+                f"there is nothing from character {given.start:,} to {given.end:,}",
+                hint=f"the document has {len(document.text):,} characters",
+            )
+        return _passage(document, span)
 
     async def findings(self, given: Which) -> Findings:
-        result = await self._shop.result(given.run)
-        if given.metric is not None and given.metric not in result.evaluations:
-            there = ", ".join(result.evaluations) or "nothing"
-            raise UsageError(f"the draft has not been judged by {given.metric!r}, but by {there}")
-        found = [
-            _shown(finding)
-            for metric, evaluation in result.evaluations.items()
-            if given.metric in (None, metric)
-            for finding in evaluation.findings
-        ]
+        shown = await self._best(given.run)
+        judged = await off_loop(self._shop.store.judgments.of, shown.id)
+        if given.metric is not None and given.metric not in judged:
+            there = ", ".join(sorted(judged.keys() - {STATISTICS})) or "nothing"
+            raise UsageError(
+                f"the draft has not been judged by {given.metric!r}, but by {there}",
+                hint="each metric has a tool of its own",
+            )
+        said = [one for metric, one in judged.items() if given.metric in (None, metric)]
+        found = [_shown(finding) for one in said for finding in one.findings]
         more = max(0, len(found) - _MOST_FINDINGS)
-        return Findings(run=result.run.id, findings=found[:_MOST_FINDINGS], more=more)
+        return Findings(run=shown.run, findings=found[:_MOST_FINDINGS], more=more)
 
     async def draft(self, given: OfRun) -> DraftShown:
-        result = await self._shop.result(given.run)
-        if result.draft is None:
-            raise UsageError(f"run {result.run.id} has no draft yet")
-        shown = result.draft
-        scores = result.scores
-        return DraftShown(run=result.run.id, round=shown.round, words=shown.words, text=shown.text, scores=scores)
+        shown = await self._best(given.run)
+        scores = (await self._shop.result(shown.run)).scores
+        return DraftShown(run=shown.run, round=shown.round, words=shown.words, text=shown.text, scores=scores)
+
+    async def _best(self, key: str) -> Draft:
+        run = await off_loop(self._shop.store.runs.get, key)
+        if run.draft is None:
+            raise UsageError(f"run {run.id} has no draft yet", hint="it has to be drafted first")
+        return await off_loop(self._shop.store.runs.draft, run.draft)
 
     def judging(self, metric: str) -> Callable[[OfRun], Awaitable[Judged]]:
         async def judge(given: OfRun) -> Judged:
-            async with self._shop.working(given.run) as foreman:
+            async with self._shop.visiting(given.run) as foreman:
                 said = await turns.judge(foreman, metric)
                 return Judged(run=foreman.run.id, metric=metric, reason=said.reason, **in_short(said))
 
         return judge
 
     async def revise(self, given: Mending) -> Revised:
-        async with self._shop.working(given.run) as foreman:
+        run = (await self._best(given.run)).run
+        async with self._turns[run], self._shop.visiting(run) as foreman:
             state = await turns.revise(foreman, given.findings, given.instruction)
-            return Revised(
-                run=foreman.run.id,
-                round=state["round"],
-                accepted=state["accepted"],
-                reason=state["reason"],
-                scores=state["scores"],
-            )
+        return Revised(
+            run=run,
+            round=state["round"],
+            accepted=state["accepted"],
+            reason=state["reason"],
+            scores=state["scores"],
+        )
 
     async def finish(self, given: Ending) -> Finished:
-        result = await self._shop.result(given.run)
-        if result.draft is None:
-            raise UsageError(f"run {result.run.id} has no draft to finish with")
-        reason = await self._shop.finish(result.run.id, result.draft.id, one_line(given.reason, 100) or "finished")
-        return Finished(run=result.run.id, stop_reason=reason, words=result.draft.words)
+        run = (await self._best(given.run)).run
+        async with self._turns[run]:
+            best = await self._best(run)
+            reason = await self._shop.finish(run, best.id, one_line(given.reason, 100) or "finished")
+        return Finished(run=run, stop_reason=reason, words=best.words)
+
+
+def _passage(document: Document, span: Span) -> Passage:
+    text = document.text[span.start : span.end]
+    return Passage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
 def _shown(finding: Finding) -> FindingShown:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Round
+from redraft.domain import REVIEW, Evaluation, Round
 from redraft.errors import RunError, UsageError
 from redraft.graphs.job import Job
 from redraft.graphs.judging import metric
@@ -14,6 +15,7 @@ from redraft.graphs.refinement import settle
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
 from redraft.settings import Judging
+from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 
 
@@ -28,13 +30,21 @@ async def judge(foreman: Foreman, name: str) -> Evaluation:
 
 
 async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) -> State:
-    """Mend findings on the best draft in a round of its own, judge it, and take it if it gains."""
-    job = await foreman.job()
-    state = await _standing(job, findings)
-    state["instruction"] = instruction
+    """Mend findings on the best draft in a round of its own, judge it, and take it if it gains.
+
+    The revision is judged as the run is, and by the metrics that have found what is mended.
+    """
+    run = await off_loop(foreman.store.runs.get, foreman.run.id)
+    _check(run)
+    known = await _metrics_of(foreman, run)
+    if unknown := [one for one in findings if one not in known]:
+        raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
+    aims = tuple(dict.fromkeys(known[one] for one in findings))
+    job = await _job(foreman, run, aims)
+    state = await _standing(job, run, aims, findings, instruction)
     state.update(await revised(state, job))  # type: ignore[typeddict-item]  # a node writes the fields of the state
     seats = [
-        metric({"run": job.run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
+        metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
     ]
     await together(seats)
@@ -44,28 +54,48 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
     return state
 
 
-async def _standing(job: Job, findings: Sequence[str]) -> State:
-    """The state of the refinement so far, as the run's record has it."""
-    run = await off_loop(job.store.runs.get, job.run.id)
+def _check(run: Run) -> None:
+    """Refuse a run that a graph is in the middle of: it would go on from what it knows."""
+    if run.status != "done":
+        raise RunError(
+            f"run {run.id} is {run.status}, and revised when it is done", hint="let it come to its end first"
+        )
     if run.draft is None or run.judging is None:
         raise RunError(f"run {run.id} has no judged draft", hint="begin it with metrics or goals")
-    judged = await job.judged(run.draft)
-    known = {one.id: one.metric for said in judged.values() for one in said.findings}
-    if unknown := [one for one in findings if one not in known]:
-        raise UsageError(f"there is no finding {unknown[0]!r} on the best draft", hint="list_findings has their ids")
+
+
+async def _metrics_of(foreman: Foreman, run: Run) -> dict[str, str]:
+    """The findings on the best draft by id, each with its metric."""
+    judged = await off_loop(foreman.store.judgments.of, run.draft or "")
+    return {one.id: one.metric for said in judged.values() for one in said.findings}
+
+
+async def _job(foreman: Foreman, run: Run, aims: Sequence[str]) -> Job:
+    """The run at work, judged by the metrics that matter to this turn, too."""
+    judging = run.judging or Judging()
+    metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
+    jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
+    return replace(await foreman.job(), jury=jury)
+
+
+async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:
+    """The state of the refinement so far, as the run's record has it."""
+    best = run.draft or ""
     rounds = await off_loop(job.store.judgments.rounds, run.id)
     if not rounds:
-        rounds = [Round(0, run.draft, accepted=True, reason="the first draft")]
+        rounds = [Round(0, best, accepted=True, reason="the first draft")]
         await job.keep_round(rounds[0])
+    judged = await job.judged(best)
     return {
         "run": run.id,
-        "draft": run.draft,
+        "draft": best,
         "round": rounds[-1].number,
         "first": rounds[0].draft,
-        "best": run.draft,
+        "best": best,
         "scores": {name: said.score for name, said in judged.items() if said.outcome != "measured"},
-        "aims": list(dict.fromkeys(known[one] for one in findings)),
+        "aims": list(aims),
         "findings": list(findings),
+        "instruction": instruction,
         "tried": [],
         "dropped": [],
         "refused": 0,

@@ -300,9 +300,9 @@ class Workshop:
         """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
         return self._floor.at_work(run)
 
-    def working(self, run: str) -> AbstractAsyncContextManager[Foreman]:
-        """Work on a run with everybody who is there for it; see `redraft.tools`."""
-        return self._floor.working(run)
+    def visiting(self, run: str) -> AbstractAsyncContextManager[Foreman]:
+        """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
+        return self._floor.visiting(run)
 
     async def finish(self, run: str, draft: str, reason: str) -> str:
         """Bring a run to its end; returns why it has ended."""

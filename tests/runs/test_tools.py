@@ -1,0 +1,300 @@
+"""The tools of a workshop, called as an agent's tool node calls them: typed in and out, and no harm to a run."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.messages import ToolMessage
+from pydantic import BaseModel
+
+from redraft import Case, Evaluation, Evaluator, Finding, Limits, Refinement, Workshop, read_trace, tools
+from redraft.history.results import Result
+from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
+
+SUMMARY = told(1, wrong={2: "Bob"})
+COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
+METRICS = ["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore"]
+
+
+class NamesTheThird(Evaluator):
+    """Wants the third keeper's name."""
+
+    name = "third"
+    aim = "content"
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        if "called Tom3" in case.text:
+            return self.scored(1.0)
+        missing = Finding(self.name, "missing", "add", "Name him.", expected="The keeper number 3 is called Tom3.")
+        return self.scored(0.0, findings=[missing])
+
+
+class Drafting(Keepers):
+    """Drafts a summary, too."""
+
+    def summarize_whole(self, sheet: Sheet) -> Said:
+        return SUMMARY
+
+
+class Hands:
+    """An agent's hands: a court, a workshop on it, and its tools."""
+
+    def __init__(self, court: Court, shop: Workshop) -> None:
+        self.court = court
+        self.shop = shop
+        self.tools = {tool.name: tool for tool in tools(shop)}
+
+    async def call(self, name: str, run: str, **arguments: Any) -> ToolMessage:
+        """What comes of a tool call."""
+        call = {"type": "tool_call", "id": "1", "name": name, "args": {"run": run, **arguments}}
+        message = await self.tools[name].ainvoke(call)
+        assert isinstance(message, ToolMessage)
+        return message
+
+    async def use(self, name: str, run: str, **arguments: Any) -> Any:
+        """The answer of a tool call that has one."""
+        message = await self.call(name, run, **arguments)
+        assert message.status == "success", message.content
+        assert isinstance(message.artifact, BaseModel)
+        assert json.loads(str(message.content)) == message.artifact.model_dump(mode="json")
+        return message.artifact
+
+    async def refused(self, name: str, run: str, **arguments: Any) -> str:
+        """The sentence that an agent is told."""
+        message = await self.call(name, run, **arguments)
+        assert message.status == "error"
+        return str(message.content)
+
+    async def missing(self, run: str) -> list[str]:
+        """The ids of the findings on what the draft does not tell."""
+        found = await self.use("list_findings", run, metric="coverage")
+        return [one.id for one in found.findings if one.kind == "unanswered"]
+
+    async def judged(self, summary: str = SUMMARY, **options: Any) -> Result:
+        """A run that has judged a summary."""
+        return await self.shop.evaluate(self.court.document, summary, metrics=["coverage", "consistency"], **options)
+
+
+@pytest.fixture
+async def hands(tmp_path: Path) -> AsyncIterator[Hands]:
+    court = Court(tmp_path)
+    async with court.shop(metrics=[NamesTheThird()]) as shop:
+        yield Hands(court, shop)
+    court.store.close()
+
+
+async def test_there_is_one_for_everything_and_one_for_each_metric(hands: Hands) -> None:
+    assert list(hands.tools) == [*COMMON, *(f"judge_{name}" for name in [*METRICS, "third"])]
+    for tool in hands.tools.values():
+        assert tool.description
+        shape = tool.get_input_jsonschema()
+        assert "run" in shape["required"]
+        assert all(field["description"] for field in shape["properties"].values())
+    with pytest.raises(NotImplementedError):
+        hands.tools["finish"].invoke({"run": "x"})
+
+
+async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
+    run = (await hands.judged()).run.id
+
+    found = await hands.use("list_findings", run)
+    assert {one.metric for one in found.findings} == {"coverage", "consistency"}
+    wrong = next(one for one in found.findings if one.metric == "consistency")
+    assert wrong.sentence == "The keeper number 2 is called Bob."
+
+    near = await hands.use("find_passages", run, query="keeper number 2", count=1)
+    assert "keeper number 2 is called Tom2" in near.passages[0].text
+    first = near.passages[0]
+    read = await hands.use("read_span", run, start=first.start, end=first.end)
+    assert read == first
+    assert read.place.endswith("of the document")
+
+    revised = await hands.use("revise", run, findings=[wrong.id])
+    assert (revised.round, revised.accepted) == (1, True)
+    assert revised.scores["consistency"] == 1.0
+
+    best = await hands.use("current_draft", run)
+    assert "called Tom2" in best.text
+    assert (best.round, best.scores) == (1, revised.scores)
+    assert (await hands.use("list_findings", run, metric="consistency")).findings == []
+
+
+async def test_a_revision_is_a_round_on_record(hands: Hands) -> None:
+    run = (await hands.judged()).run.id
+    missing = await hands.missing(run)
+    first = await hands.use("revise", run, findings=missing[:1], instruction="Call it an island.")
+    hands.court.script = Saying(lambda sheet: sheet.within("summary"))
+    second = await hands.use("revise", run, findings=(await hands.missing(run))[:1])
+
+    assert (first.accepted, second.accepted, second.round) == (True, False, 2)
+    trace = read_trace(hands.court.store, run)
+    assert [(turn.made.number, turn.made.accepted) for turn in trace.turns] == [(0, True), (1, True), (2, False)]
+    assert trace.turns[1].made.findings == tuple(missing[:1])
+    assert trace.turns[1].made.aims == ("coverage",)
+    assert trace.turns[2].made.reason == second.reason
+    assert (await hands.shop.result(run)).summary == trace.turns[1].draft.text
+    assert "Call it an island." in hands.court.asked("revise")[0].text
+
+
+async def test_a_revision_that_costs_another_goal_is_refused(hands: Hands) -> None:
+    run = (await hands.judged()).run.id
+    found = (await hands.use("list_findings", run, metric="coverage")).findings
+    hands.court.script = Saying(lambda sheet: f"{SUMMARY} {told(3, wrong={4: 'Ian', 5: 'Ann', 6: 'Eve'})}")
+    revised = await hands.use("revise", run, findings=[found[0].id])
+
+    assert (revised.accepted, revised.reason) == (False, "consistency fell by 0.167")
+    assert (await hands.use("current_draft", run)).text == SUMMARY
+
+
+async def test_a_metric_that_the_run_was_not_begun_with_can_be_asked_and_mended(hands: Hands) -> None:
+    run = (await hands.judged()).run.id
+    assert "has not been judged by 'third'" in await hands.refused("list_findings", run, metric="third")
+
+    said = await hands.use("judge_third", run)
+    assert (said.metric, said.score, said.findings) == ("third", 0.0, {"missing": 1})
+    found = (await hands.use("list_findings", run, metric="third")).findings
+    revised = await hands.use("revise", run, findings=[found[0].id])
+
+    assert revised.accepted
+    assert revised.reason == "third gained 1.000"
+    assert revised.scores["third"] == 1.0
+
+
+async def test_finish_brings_the_run_to_its_end(hands: Hands) -> None:
+    drafted = await hands.shop.evaluate(hands.court.document, SUMMARY, metrics=["consistency"])
+    done = await hands.use("finish", drafted.run.id, reason="good  enough")
+
+    assert (done.stop_reason, done.words) == ("good enough", 14)
+    run = hands.court.store.runs.get(drafted.run.id)
+    assert (run.status, run.stop_reason) == ("done", "good enough")
+    assert not hands.court.store.is_claimed(run.id)
+
+
+async def test_finish_ends_a_run_that_waits(hands: Hands) -> None:
+    wanted = Refinement(goals={"consistency": 1.0}, review=True)
+    waiting = await hands.shop.refine(hands.court.document, SUMMARY, refinement=wanted)
+    assert waiting.run.status == "waiting"
+    found = (await hands.use("list_findings", waiting.run.id, metric="consistency")).findings
+
+    refused = await hands.refused("revise", waiting.run.id, findings=[found[0].id])
+    assert "is waiting, and revised when it is done" in refused
+    assert hands.court.store.runs.get(waiting.run.id).status == "waiting"
+
+    await hands.use("finish", waiting.run.id)
+    assert (await hands.shop.resume(waiting.run.id)).run.stop_reason == "finished"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "sentence"),
+    [
+        ("find_passages", {"query": "sea", "count": 11}, "count: Input should be less than or equal to 10"),
+        ("find_passages", {"query": ""}, "query: String should have at least 1 character"),
+        ("find_passages", {"query": "sea", "where": "here"}, "where: Extra inputs are not permitted"),
+        ("read_span", {"start": -1, "end": 5}, "start: Input should be greater than or equal to 0"),
+        (
+            "read_span",
+            {"start": 9, "end": 9},
+            "nothing from character 9 to 9 (the document has 1,092 characters)",
+        ),
+        ("read_span", {"start": 90_000, "end": 90_100}, "there is nothing from character 90,000 to 90,100"),
+        (
+            "list_findings",
+            {"metric": "beauty"},
+            "judged by 'beauty', but by consistency, coverage (each metric",
+        ),
+        ("revise", {"findings": ["f1"]}, "there is no finding 'f1' on the best draft (list_findings has their ids)"),
+        ("revise", {"findings": []}, "findings: List should have at least 1 item"),
+    ],
+)
+async def test_what_goes_wrong_is_a_sentence_and_harms_no_run(
+    hands: Hands, name: str, arguments: dict[str, Any], sentence: str
+) -> None:
+    run = (await hands.judged()).run
+
+    assert sentence in await hands.refused(name, run.id, **arguments)
+    stored = hands.court.store.runs.get(run.id)
+    assert (stored.status, stored.stop_reason, stored.error) == ("done", run.stop_reason, None)
+
+
+async def test_a_run_that_is_not_there_is_told_by_every_tool(hands: Hands) -> None:
+    needed: dict[str, dict[str, Any]] = {
+        "find_passages": {"query": "sea"},
+        "read_span": {"start": 0, "end": 9},
+        "revise": {"findings": ["f"]},
+    }
+    for name in hands.tools:
+        assert "no run begins with 'nowhere'" in await hands.refused(name, "nowhere", **needed.get(name, {}))
+
+
+async def test_a_run_without_a_draft_is_told_so(hands: Hands) -> None:
+    hands.court.script = Saying(lambda sheet: "")
+    built = await hands.shop.build(hands.court.document, "questions")
+
+    for name in ("list_findings", "current_draft", "judge_coverage", "finish"):
+        assert f"run {built.run.id} has no draft yet" in await hands.refused(name, built.run.id)
+    assert hands.court.store.runs.get(built.run.id).status == "done"
+
+
+async def test_a_run_that_nobody_judged_is_not_revised(hands: Hands) -> None:
+    hands.court.script = Drafting()
+    drafted = await hands.shop.summarize(hands.court.document, words=50, strategy="direct", context_tokens=8000)
+    found = await hands.use("judge_third", drafted.run.id)
+    assert found.score == 0.0
+    listed = (await hands.use("list_findings", drafted.run.id)).findings
+    refused = await hands.refused("revise", drafted.run.id, findings=[listed[0].id])
+    assert refused == f"run {drafted.run.id} has no judged draft (begin it with metrics or goals)"
+
+
+async def test_a_document_is_never_echoed_whole(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(200))
+    async with court.shop() as shop:
+        hands = Hands(court, shop)
+        run = (await hands.judged(questions=5)).run.id
+        whole = len(court.document.text)
+        read = await hands.use("read_span", run, start=0, end=whole)
+        found = await hands.use("find_passages", run, query="keeper sea station", count=10)
+    assert whole > 15_000
+    assert (read.start, read.end, len(read.text)) == (0, 4000, 4000)
+    assert len(found.passages) == 10
+    assert sum(len(one.text) for one in found.passages) < whole / 2
+
+
+async def test_a_used_up_budget_is_a_sentence_and_the_run_stays_done(hands: Hands) -> None:
+    run = (await hands.judged()).run
+    hands.court.store.runs.set_limits(run.id, Limits(max_calls=1))
+
+    assert "max-calls" in await hands.refused("judge_faithfulness", run.id)
+    assert hands.court.store.runs.get(run.id).status == "done"
+
+
+async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
+    run = (await hands.judged()).run.id
+    missing = await hands.missing(run)
+    answers = await asyncio.gather(
+        hands.use("judge_faithfulness", run),
+        hands.use("revise", run, findings=missing[:1]),
+        hands.use("judge_third", run),
+        hands.use("find_passages", run, query="sea"),
+        hands.call("revise", run, findings=missing[1:2]),
+    )
+
+    assert answers[1].round == 1
+    rounds = [turn.made.number for turn in read_trace(hands.court.store, run).turns]
+    assert rounds == [*range(len(rounds))]
+    assert not hands.court.store.is_claimed(run)
+    assert hands.court.store.runs.get(run).status == "done"
+
+
+async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
+    """Also when the workshop is closed: only what a graph has left at work was interrupted."""
+    run = (await hands.judged()).run
+    hands.court.script = Keepers()
+    async with hands.court.shop() as shop:
+        await Hands(hands.court, shop).use("judge_faithfulness", run.id)
+        assert not hands.court.store.is_claimed(run.id)
+    assert hands.court.store.runs.get(run.id).status == "done"
