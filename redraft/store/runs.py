@@ -38,6 +38,8 @@ class Run:
     """The run that this one was forked from; that one may have been forgotten since."""
     status: Status = "running"
     stop_reason: str | None = None
+    why: str = ""
+    """Why it was stopped, in the words of a model that led it."""
     error: dict[str, str] | None = field(default=None)
     draft: str | None = None
     seconds: float = 0.0
@@ -142,13 +144,19 @@ class Runs:
         return [_run(dict(row)) for row in rows]
 
     def set_status(
-        self, key: str, status: Status, *, stop_reason: str | None = None, error: dict[str, str] | None = None
+        self,
+        key: str,
+        status: Status,
+        *,
+        stop_reason: str | None = None,
+        error: dict[str, str] | None = None,
+        why: str = "",
     ) -> None:
         """Record how a run stands."""
         with self._connection.writing() as raw:
             raw.execute(
-                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, updated = ? WHERE id = ?",
-                (status, stop_reason, _json(error) if error else None, now(), key),
+                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
+                (status, stop_reason, _json(error) if error else None, storable(why), now(), key),
             )
 
     def set_limits(self, key: str, limits: Limits) -> None:
