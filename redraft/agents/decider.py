@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
-from redraft.domain import Finding, Round
+from redraft.domain import Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Standing
 from redraft.text.cleaning import one_line
 
-# More are not told apart any more; the first of every metric come first.
-MOST_FINDINGS = 40
+T = TypeVar("T")
+
 DECISION_TOKENS = 600
-_LOOKS, _SEARCHES, _PLACES = 2, 3, 2
-_LONGEST_TEXT, _LONGEST_REASON = 400, 600
+LOOKS, PASSAGES_A_LOOK = 2, 6
+"""How often passages are looked up before a decision, and how many each time."""
+_SEARCHES = 3
+MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
+"""How many of the latest revisions are told of, and the tokens of one at most, as a rule."""
+_MOST_FINDINGS = 40
+# Of what a prompt has room for beside the summary and the reply.
+_SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
+_LONGEST_TEXT, _LONGEST_SEARCH, _LONGEST_REASON = 300, 200, 600
+# What is said around a finding's texts to name them.
+_TAG_TOKENS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +36,14 @@ class Board:
 
     summary: str
     scores: Mapping[str, float | None]
+    """Those of the metrics with goals first."""
     goals: Mapping[str, float]
     findings: Sequence[Finding]
+    """What may be mended, the most wanted first."""
     rounds: Sequence[Round]
-    """Those that revised the draft, and what became of them."""
     rounds_left: int
+    at_most: int
+    """How many findings a revision is to mend at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,59 +58,90 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Decider:
-    """Decides with one model; it looks passages up at one desk."""
+    """Decides with one model; it looks passages up at one desk. One that is not `bounded` has no window."""
 
     judge: Judge
     desk: EvidenceDesk
+    bounded: bool = True
 
     async def decide(self, board: Board, label: str) -> Decided:
         """What the next revision is to mend, or that there shall be none."""
-        findings = list(board.findings)[:MOST_FINDINGS]
-        passages: list[str] = []
-        for look in range(_LOOKS + 1):
-            given = self._given(board, findings, passages, may_look_up=look < _LOOKS)
-            name = label if not look else f"{label}, look {look}"
+        findings, found, looks = self._shown(board.findings), list[Span](), LOOKS
+        while True:
+            given = self._given(board, findings, found, _SEARCHES if looks else 0)
             try:
-                reply = await self.judge.ask(DECIDE, given, DECISION_TOKENS, name)
+                decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
-                return Decided((), f"no decision came back: {error.message}")
-            decision = reply.value
-            searches = [one for one in decision.look_up if one.strip()][:_SEARCHES]
-            if not searches or decision.mend or decision.stop or look == _LOOKS:
-                return _decided(decision, findings)
-            passages += self._found(searches)
-        raise AssertionError
+                return Decided((), f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}")
+            searches = [search for one in decision.look_up if (search := one_line(one, _LONGEST_SEARCH))][:_SEARCHES]
+            if decision.mend or decision.stop or not searches or not looks:
+                return _decided(decision, findings, board.at_most)
+            known = len(found)
+            # The first search indexes the document, and nothing else should have to wait for that.
+            found = list(dict.fromkeys([*found, *await asyncio.to_thread(self._found, searches)]))
+            looks = looks - 1 if len(found) > known else 0
 
-    def _found(self, searches: Sequence[str]) -> list[str]:
-        places = [passage.span for one in searches for passage in self.desk.passages.nearest(one, _PLACES)]
-        return [self.desk.text(span) for span in dict.fromkeys(places)]
+    def _found(self, searches: Sequence[str]) -> list[Span]:
+        each = PASSAGES_A_LOOK // len(searches)
+        return [passage.span for one in searches for passage in self.desk.passages.nearest(one, each)]
 
-    def _given(
-        self, board: Board, findings: Sequence[Finding], passages: Sequence[str], *, may_look_up: bool
-    ) -> DecideGiven:
+    def _shown(self, findings: Sequence[Finding]) -> list[Finding]:
+        """As many findings as the prompt has room for."""
+        if not self.bounded:
+            return list(findings)
+        room = int(self.desk.room * _SHARE_OF_FINDINGS)
+        return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
+
+    def _tokens(self, option: Option) -> int:
+        texts = (option.problem, option.sentence, option.question, option.answer, option.evidence)
+        return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
+
+    def _given(self, board: Board, findings: Sequence[Finding], found: Sequence[Span], searches: int) -> DecideGiven:
+        room = int(self.desk.room * _SHARE_OF_PASSAGES)
+        near = _fitting(found, lambda span: self.desk.tokenizer.count(self.desk.text(span)), room)
+        judged = [one for one in board.rounds if one.number and one.accepted is not None]
         return DecideGiven(
             summary=board.summary,
-            scoreboard=[
-                Standing(id=number, metric=metric, score=_figure(score), goal=_figure(board.goals.get(metric)))
-                for number, (metric, score) in enumerate(board.scores.items(), 1)
-            ],
+            scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
             findings=[_option(number, one) for number, one in enumerate(findings, 1)],
-            tried=[_attempt(one) for one in board.rounds if one.number],
-            passages=list(passages),
+            tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
+            passages=[self.desk.text(span) for span in self.desk.joined([near])],
             rounds_left=board.rounds_left,
-            may_look_up=may_look_up,
+            at_most=board.at_most,
+            searches=searches,
         )
 
 
-def _decided(decision: Decision, findings: Sequence[Finding]) -> Decided:
+def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[T]:
+    """The first of them, and those after it that there is room for."""
+    chosen: list[T] = []
+    for item in items:
+        room -= tokens(item)
+        if chosen and room < 0:
+            break
+        chosen.append(item)
+    return chosen
+
+
+def _decided(decision: Decision, findings: Sequence[Finding], at_most: int) -> Decided:
     why = one_line(decision.why, _LONGEST_REASON)
-    if decision.stop and not decision.mend:
-        return Decided((), why, stop=True)
     numbers = dict.fromkeys(number for number in decision.mend if 0 < number <= len(findings))
-    instruction = one_line(decision.instruction, _LONGEST_REASON)
-    if not numbers:
-        return Decided((), f"the decision names no finding that there is: {why}")
-    return Decided(tuple(findings[number - 1] for number in numbers), why, instruction)
+    if numbers:
+        chosen = tuple(findings[number - 1] for number in list(numbers)[:at_most])
+        return Decided(chosen, why, one_line(decision.instruction, _LONGEST_REASON))
+    if decision.stop:
+        return Decided((), why or "no reason was given", stop=True)
+    said = f", saying: {why}" if why else ""
+    return Decided((), f"the decider has named no finding that there is{said}")
+
+
+def _standing(number: int, metric: str, board: Board) -> Standing:
+    score, goal = board.scores[metric], board.goals.get(metric)
+    figure = "none" if score is None else f"{score:.4f}"
+    if goal is None:
+        return Standing(id=number, metric=metric, score=figure)
+    met = "yes" if score is not None and score >= goal else "no"
+    return Standing(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 
 def _option(number: int, finding: Finding) -> Option:
@@ -104,6 +149,7 @@ def _option(number: int, finding: Finding) -> Option:
         id=number,
         metric=finding.metric,
         task=finding.task,
+        problem=one_line(finding.explanation, _LONGEST_TEXT),
         sentence=one_line(finding.sentence, _LONGEST_TEXT),
         question=one_line(finding.question, _LONGEST_TEXT),
         answer=one_line(finding.expected, _LONGEST_TEXT),
@@ -112,11 +158,7 @@ def _option(number: int, finding: Finding) -> Option:
 
 
 def _attempt(one: Round) -> str:
-    what = "taken" if one.accepted else "refused"
-    said = f" It was told: {one.instruction}" if one.instruction else ""
-    about = f"Revision {one.number}, for {' and '.join(one.aims)}, {len(one.findings)} findings"
-    return f"{about}: {what}, {one.reason}.{said}"
-
-
-def _figure(value: float | None) -> str:
-    return "none" if value is None else f"{value:.2f}"
+    aims = f", for {' and '.join(one.aims)}" if one.aims else ""
+    told = f" The reviser was told: {one.instruction}" if one.instruction else ""
+    became = f"{'taken' if one.accepted else 'refused'}, {one.reason}"
+    return f"Revision {one.number}{aims}, {len(one.findings)} findings: {became}.{told}"

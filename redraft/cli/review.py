@@ -97,6 +97,9 @@ class _Review:
         say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
         for line in render.score_lines(result.scores, {}, result.goals):
             say(f"  {line}")
+        for name, text in (("why these", self._request["why"]), ("to the reviser", self._request["instruction"])):
+            if text:
+                say(f"{name}: {one_line(text)}")
         say(f"{render.count(len(self._answer.findings), 'finding')} to be mended:")
         for number, finding in enumerate(self._answer.findings, 1):
             for line in looks.numbered(number, finding, document):

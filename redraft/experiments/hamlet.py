@@ -20,6 +20,8 @@ from redraft.runs.preparing import Order, prepare
 from redraft.runs.staff import hire, located
 from redraft.settings import BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
 
+HAMLET = "hamlet"
+"""What its runs are for, and the command that repeats them."""
 QUERY = "How do the people of this part of the book stand to each other, and what comes of it in the end?"
 """As long as the queries of trees are, and in their place where there are none yet."""
 
@@ -61,13 +63,13 @@ class Design:
     def building(self) -> Order:
         """The order to find a document's key facts."""
         judging = Judging(perspective=self.perspective, validator=self.validator)
-        return Order(BuildKeyfacts(judging=located(judging, self.judging())))
+        return Order(BuildKeyfacts(judging=located(judging, self.judging())), experiment=HAMLET)
 
     def verdict(self, keyfacts: str, summary: str) -> Order:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
         judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
-        return Order(Evaluate(judging=located(judging, self.judging())), given=summary)
+        return Order(Evaluate(judging=located(judging, self.judging())), given=summary, experiment=HAMLET)
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""
@@ -184,7 +186,7 @@ async def _item(subject: Subject, item: Item, design: Design, bench: Bench) -> I
     assert subject.keyfacts is not None
     document, watch, stage = subject.document, Watch(_name(item), bench.observer), DRAFTING
     try:
-        drafted = await bench.made(document, design.drafting(item.model, item.query), Order(), watch)
+        drafted = await bench.made(document, design.drafting(item.model, item.query), Order(experiment=HAMLET), watch)
         item = _noted(replace(item, gaps=len(drafted.gaps)), stage, watch, bench)
         summary = drafted.summary or ""
         item = replace(item, words=drafted.draft.words if drafted.draft else None)

@@ -13,11 +13,26 @@ from redraft.domain import REVIEW, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs.job import Job
-from redraft.graphs.policy import POLICIES, Aim, Aims, aim, held_by, in_turn, reason_to_stop, rule, scores_of
+from redraft.graphs.policy import (
+    FINDINGS_AT_ONCE,
+    POLICIES,
+    Aim,
+    Aims,
+    aim,
+    held_by,
+    in_turn,
+    reason_to_stop,
+    rule,
+    scores_of,
+    unmet,
+)
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
 from redraft.store.threads import off_loop
+
+DECIDED = "decided"
+"""Why a run stops that a model has led to its end."""
 
 
 async def settle(state: State, job: Job) -> Update:
@@ -61,7 +76,7 @@ async def decide(state: State, job: Job) -> Update:
         next_aim=chosen,
     )
     if chosen is None or stop:
-        return {"stop": stop or "nothing_to_fix", "next": "finish"}
+        return {"stop": stop or "nothing_to_fix", "why": "", "next": "finish"}
     following = "review" if settings.review else "revise"
     new: Update = {"by_hand": False, "next": following, "why": "", "instruction": ""}
     if job.decider is not None:
@@ -71,22 +86,36 @@ async def decide(state: State, job: Job) -> Update:
 
 async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Evaluation], otherwise: Aim) -> Update:
     """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
+    goals, number = job.refinement.goals, state["round"]
+    found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
+    if found.stop:
+        return {"stop": DECIDED, "why": found.why, "next": "finish"}
+    if not found.findings:
+        why = f"{found.why}; so it is decided as weakest-first does"
+        job.observe(Noted(f"revision {number + 1}: {why}"))
+        return {**_aimed(otherwise.metrics, otherwise.findings), "why": why}
+    metrics = dict.fromkeys(one.metric for one in found.findings)
+    aims = [metric for metric in metrics if metric in goals] or list(metrics)
+    return {**_aimed(aims, found.findings), "why": found.why, "instruction": found.instruction}
+
+
+async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Board:
+    """What there is to decide on: what misses its goal comes first, and of what was tried in vain there is nothing."""
     goals, gone = job.refinement.goals, {*state["tried"], *state["dropped"]}
-    scores = _shown(scores_of(judged))
-    by_metric = [[one for one in judged[metric].findings if one.id not in gone] for metric in scores]
+    known = _shown(scores_of(judged))
+    # In an order of their own: the metrics judge side by side, and the same has to be asked whoever was first.
+    scores = {name: known[name] for name in (*goals, *sorted(known.keys() - goals.keys())) if name in known}
+    missed = set(unmet(scores, goals))
+    offered = {name: [one for one in judged[name].findings if one.id not in gone] for name in scores}
+    findings = [
+        one
+        for first in (True, False)
+        for one in in_turn([offered[name] for name in scores if (name in missed) is first])
+    ]
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
-    board = Board(draft.text, scores, goals, in_turn(by_metric), rounds, left)
-    decided = await decider.decide(board, f"decision before revision {state['round'] + 1}")
-    if decided.stop:
-        return {"stop": "decided", "why": decided.why, "next": "finish"}
-    if not decided.findings:
-        job.observe(Noted(f"{decided.why}; what is mended next is decided as weakest-first does"))
-        return {**_aimed(otherwise.metrics, otherwise.findings), "why": decided.why}
-    metrics = dict.fromkeys(one.metric for one in decided.findings)
-    aims = [metric for metric in metrics if metric in goals] or list(metrics)
-    return {**_aimed(aims, decided.findings), "why": decided.why, "instruction": decided.instruction}
+    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
@@ -98,14 +127,15 @@ async def review(state: State, job: Job) -> Update:
     best, number = state["best"], state["round"] + 1
     judged = await job.judged(best)
     findings = _findings(judged, state["findings"])
-    asked = question(await job.draft(best), number, state["scores"], job.refinement.goals, findings)
+    draft, goals = await job.draft(best), job.refinement.goals
+    asked = question(draft, number, state["scores"], goals, findings, state["why"], state["instruction"])
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "next": "finish"}
+        return {"stop": "cancelled", "findings": [], "why": "", "next": "finish"}
     if answer.edited is not None:
-        draft = await job.add_draft(answer.edited, "edited by hand", number)
-        by_hand: Update = {"aims": [], "findings": [], "by_hand": True}
-        return {**by_hand, "draft": draft, "round": number, "next": "judge"}
+        edited = await job.add_draft(answer.edited, "edited by hand", number)
+        by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
+        return {**by_hand, "draft": edited, "round": number, "next": "judge"}
     dropped, added = [str(one) for one in answer.drop], requests(answer.add)
     left = [finding for finding in state["findings"] if finding not in dropped]
     passed: Update = {"dropped": [*state["dropped"], *dropped]}
@@ -135,7 +165,7 @@ async def revise(state: State, job: Job) -> Update:
     text, notes = base, ""
     try:
         label = f"revision {number}"
-        told = [Finding("agent", "instruction", "change", state["instruction"])] if state.get("instruction") else []
+        told = [Finding("agent", "instruction", "change", state["instruction"])] if state["instruction"] else []
         points = [*findings, *told]
         written = await job.reviser.revise(base, points, keep, job.reviser_reads, job.plan.words, label)
         # A text that is over the limit, or breaks off, is no revision.
@@ -175,8 +205,8 @@ def _round(state: State, number: int, draft: str, *, accepted: bool | None = Non
         tuple(state["findings"]),
         accepted,
         reason,
-        state.get("why", ""),
-        state.get("instruction", ""),
+        state["why"],
+        state["instruction"],
     )
 
 

@@ -42,6 +42,10 @@ class ReviewQuestion(TypedDict):
     scores: dict[str, float | None]
     goals: dict[str, float]
     findings: list[AskedFinding]
+    why: str
+    """Why these findings, where a model has decided."""
+    instruction: str
+    """What it tells the reviser."""
     problem: str
     """What was wrong with the last answer; empty where there was none."""
 
@@ -69,8 +73,10 @@ def question(
     scores: Mapping[str, float | None],
     goals: Mapping[str, float],
     findings: Sequence[Finding],
+    why: str = "",
+    instruction: str = "",
 ) -> ReviewQuestion:
-    """The question about a draft that is about to be revised."""
+    """The question about a draft that is about to be revised, with what a model has decided on."""
     return {
         "run": draft.run,
         "round": number,
@@ -80,6 +86,8 @@ def question(
         "scores": dict(scores),
         "goals": dict(goals),
         "findings": [_asked(at, finding) for at, finding in enumerate(findings, 1)],
+        "why": why,
+        "instruction": instruction,
         "problem": "",
     }
 

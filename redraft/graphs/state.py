@@ -95,7 +95,7 @@ class State(Task, Drafting, total=False):
     findings: list[str]
     """What the next revision is to mend, or the last one was."""
     why: str
-    """Why these, where a model has decided."""
+    """Why these, or why nothing more, where a model has decided."""
     instruction: str
     """What it tells the reviser."""
     tried: list[str]
@@ -125,3 +125,5 @@ class Outcome(TypedDict, total=False):
     judged: dict[str, Verdict]
     scores: dict[str, float | None]
     stop: str
+    why: str
+    """What the model that led the refinement said when it stopped."""

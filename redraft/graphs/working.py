@@ -25,8 +25,11 @@ class Shop(Protocol):
         """Work on a run; whatever ends that sooner, a person's absence included, is recorded with it."""
         ...
 
-    async def finish(self, run: str, draft: str, reason: str) -> str:
-        """The run is done, with this draft and for this reason, or else for the one that is returned."""
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """The run is done, with this draft and for this reason, or else for the one that is returned.
+
+        `why` is what whoever stopped it said.
+        """
         ...
 
 

@@ -103,6 +103,7 @@ class Result:
             "words": count_words(draft.text) if draft else None,
             "rounds": max((made.number for made in self.rounds), default=0),
             "stop_reason": self.run.stop_reason,
+            "why": self.run.why,
             "scores": self.scores,
             "initial_scores": self.initial_scores,
             "goals": self.goals,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field
@@ -9,14 +10,19 @@ from pydantic import BeforeValidator, Field
 from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText
 
+# More than there ever is to choose from; what a reply lists beyond them is not read.
+_MOST_NUMBERS = 1000
+_NUMBER = re.compile(r"-?\d{1,9}")
+
 
 class Standing(GivenModel):
-    """How the summary stands by one metric."""
+    """How the summary stands by one metric, and by its goal where it has one."""
 
     id: int
     metric: str
     score: str
-    goal: str
+    goal: str = ""
+    met: str = ""
 
 
 class Option(GivenModel):
@@ -25,6 +31,7 @@ class Option(GivenModel):
     id: int
     metric: str
     task: Task
+    problem: str
     sentence: str = ""
     question: str = ""
     answer: str = ""
@@ -32,7 +39,7 @@ class Option(GivenModel):
 
 
 class DecideGiven(GivenModel):
-    """The best summary so far, how it stands, what is wrong with it, and what has been tried."""
+    """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
     summary: SummaryText
     scoreboard: Annotated[list[Standing], Fence("metric")]
@@ -40,26 +47,49 @@ class DecideGiven(GivenModel):
     tried: Annotated[list[str], Fence("attempt")]
     passages: Annotated[list[str], Fence("passage")]
     rounds_left: int
-    may_look_up: bool
+    at_most: int
+    """How many findings a revision can deal with."""
+    searches: int
+    """How many passages may be asked for before deciding; none any more when 0."""
 
 
-def _listed(value: object) -> object:
+def _listed(value: object) -> list[object]:
     """A list where one thing, or nothing, was given."""
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-_Numbers = Annotated[list[int], BeforeValidator(_listed)]
-_Texts = Annotated[list[str], BeforeValidator(_listed)]
+def _numbers(value: object) -> list[int]:
+    """Whatever numbers there are, in digits or in words around them; the rest names no finding."""
+    return [number for one in _listed(value)[:_MOST_NUMBERS] for number in _numbers_in(one)]
+
+
+def _numbers_in(one: object) -> list[int]:
+    if isinstance(one, str):
+        return [int(digits) for digits in _NUMBER.findall(one)[:_MOST_NUMBERS]]
+    if isinstance(one, float):
+        return [int(one)] if one.is_integer() else []
+    return [one] if isinstance(one, int) and not isinstance(one, bool) else []
+
+
+def _texts(value: object) -> list[str]:
+    return [one for one in _listed(value)[:_MOST_NUMBERS] if isinstance(one, str)]
+
+
+def _text(value: object) -> str:
+    return " ".join(_texts(value))
+
+
+_Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Decision(ReplyModel):
     """What to do, and why: passages to look up first, findings to mend with an instruction, or to stop."""
 
-    why: str
-    look_up: _Texts = Field(default_factory=list)
-    mend: _Numbers = Field(default_factory=list)
-    instruction: str = ""
-    stop: bool = False
+    why: _Text
+    look_up: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    mend: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
+    instruction: _Text = ""
+    stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
 
 
 DECIDE: Prompt[DecideGiven, Decision] = Prompt(

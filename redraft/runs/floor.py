@@ -97,13 +97,13 @@ class Floor:
             if opened.over or not opened.driven:
                 await self._close(opened)
 
-    async def finish(self, run: str, draft: str, reason: str) -> str:
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Record a run as done with this draft, for this reason or because of its gaps, and close it."""
         opened = await self._opened(run)
         reason = reason or ("gaps" if await off_loop(self.store.runs.gaps, run) else "complete")
         if draft:
             await off_loop(self.store.runs.choose_draft, run, draft)
-        await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason)
+        await off_loop(self.store.runs.set_status, run, "done", stop_reason=reason, why=why)
         opened.over = True
         await self._close(opened)
         self.observe(RunDone(run, reason))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Any
 
-from redraft.agents import factfinder
+from redraft.agents import decider, factfinder
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
@@ -18,6 +18,7 @@ from redraft.graphs.policy import FINDINGS_AT_ONCE
 from redraft.packs import questions as packs
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
+from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
 from redraft.runs.jobs import fitting_document
 from redraft.runs.preparing import Order, Prepared
@@ -73,6 +74,8 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
     if order.given is not None and order.other is not None:
         yield _preference(prepared, how, order.given, order.other)
     if ahead.rounds:
+        if order.refinement and order.refinement.policy == "agent":
+            yield _decisions(ahead)
         yield _revisions(prepared, ahead)
 
 
@@ -159,6 +162,14 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
     calls = 2 * how.repeat * len(asked)
     prompt = 2 * how.repeat * (sum(asked) - len(asked) * PREFERENCE_TOKENS)
     return Stage("preference", calls, prompt, calls * PREFERENCE_TOKENS)
+
+
+def _decisions(ahead: Ahead) -> Stage:
+    """Before every revision, and each time as often as passages may be looked up before it."""
+    calls = ahead.rounds * (1 + decider.LOOKS)
+    attempts = decider.MOST_ATTEMPTS * decider.AN_ATTEMPT
+    prompt = ahead.summary + ahead.desk.room + attempts + ahead.overhead(DECIDE)
+    return Stage("deciding", calls, calls * prompt, calls * decider.DECISION_TOKENS, "decider")
 
 
 def _revisions(prepared: Prepared, ahead: Ahead) -> Stage:

@@ -47,6 +47,7 @@ class Foreman:
         """The run at work, as the nodes of a graph have it."""
         run, prepared, pen = self.run, self.prepared, self._pen()
         query = run.settings.query
+        jury = await off_loop(self.jury, run.judging) if run.judging else None
         return Job(
             run=run,
             store=self.store,
@@ -58,8 +59,8 @@ class Foreman:
             writer=Writer(pen, query=query),
             reviser=Reviser(pen, query=query),
             reviser_reads=fitting_document(prepared),
-            jury=await off_loop(self.jury, run.judging) if run.judging else None,
-            decider=self._decider(),
+            jury=jury,
+            decider=self._decider(jury),
         )
 
     def jury(self, judging: Judging) -> Jury:
@@ -110,10 +111,13 @@ class Foreman:
             reply_tokens=reply_tokens(settings.context_tokens),
         )
 
-    def _decider(self) -> Decider | None:
-        """Who decides what is mended, where the policy leaves that to a model."""
-        led = self.run.refinement is not None and self.run.refinement.policy == "agent"
-        return Decider(self._judge(self.staff.decider, self.run.settings.sample), self.desk()) if led else None
+    def _decider(self, jury: Jury | None) -> Decider | None:
+        """Who decides what is mended, where the policy leaves that to a model. The extractive one has no window."""
+        refinement, settings = self.run.refinement, self.run.settings
+        if jury is None or refinement is None or refinement.policy != "agent":
+            return None
+        bounded = (refinement.decider or settings.model) != EXTRACTIVE
+        return Decider(self._judge(self.staff.decider, settings.sample), jury.desk, bounded)
 
     def _pen(self) -> Pen:
         settings = self.run.settings

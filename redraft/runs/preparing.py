@@ -75,6 +75,8 @@ class Order:
     """The second summary, where the one that is given is compared with it."""
     own: tuple[Evaluator, ...] = ()
     """The metrics that are handed over: the judging has their names among the others."""
+    experiment: str | None = None
+    """The experiment that the run is made for."""
     prompts: tuple[Prompt[Any, Any], ...] = ()
     """What a part of an experiment asks."""
 
@@ -189,6 +191,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         tokenizer=tokenizer,
         version=version("redraft"),
         purpose=order.purpose,
+        experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, Part) else None),
         parent=order.parent,
     )
     store.runs.add(run)

@@ -304,9 +304,9 @@ class Workshop:
         """Work on a run for one turn, with everybody who is there for it; see `redraft.tools`."""
         return self._floor.visiting(run)
 
-    async def finish(self, run: str, draft: str, reason: str) -> str:
-        """Bring a run to its end; returns why it has ended."""
-        return await self._floor.finish(run, draft, reason)
+    async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
+        """Bring a run to its end for a `reason`, and in somebody's words `why`; returns the reason."""
+        return await self._floor.finish(run, draft, reason, why)
 
     # How they do it.
 

@@ -69,7 +69,8 @@ class Judgments:
         """Store a round, in place of what was known of it."""
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT OR REPLACE INTO rounds VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR REPLACE INTO rounds (run, number, draft, base, aims, findings, accepted, reason, why,"
+                " instruction) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run,
                     round_.number,
@@ -79,6 +80,8 @@ class Judgments:
                     json.dumps(round_.findings),
                     None if round_.accepted is None else int(round_.accepted),
                     storable(round_.reason),
+                    storable(round_.why),
+                    storable(round_.instruction),
                 ),
             )
 
@@ -99,6 +102,8 @@ class Judgments:
                 findings=tuple(json.loads(row["findings"])),
                 accepted=None if row["accepted"] is None else bool(row["accepted"]),
                 reason=row["reason"],
+                why=row["why"],
+                instruction=row["instruction"],
             )
             for row in rows
         ]

@@ -39,6 +39,19 @@ def m004_kinds(db: Database) -> None:
         db.execute(statement)
 
 
+@migrations()
+def m005_reasons(db: Database) -> None:
+    """Why a model that leads the refinement decided as it did, what it told the reviser, and why it stopped."""
+    for statement in _REASONS:
+        db.execute(statement)
+
+
+@migrations()
+def m006_experiments(db: Database) -> None:
+    """Which experiment has made a run, where one has."""
+    db.execute("ALTER TABLE runs ADD COLUMN experiment TEXT")
+
+
 def migrate(connection: Connection) -> None:
     """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
     with connection.explained():
@@ -68,7 +81,7 @@ def _require_ours(connection: Connection) -> None:
         )
 
 
-STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts", "m004_kinds")
+STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts", "m004_kinds", "m005_reasons", "m006_experiments")
 
 _FOUNDATION = (
     """
@@ -358,4 +371,10 @@ _KINDS = (
     "CREATE INDEX uses_call ON uses(call)",
     "CREATE INDEX rounds_draft ON rounds(draft)",
     "CREATE INDEX rounds_base ON rounds(base)",
+)
+
+_REASONS = (
+    "ALTER TABLE rounds ADD COLUMN why TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE rounds ADD COLUMN instruction TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN why TEXT NOT NULL DEFAULT ''",
 )

@@ -34,10 +34,14 @@ class Run:
     tokenizer: str
     version: str
     purpose: Purpose = SUMMARIZE
+    experiment: str | None = None
+    """The experiment that has made it, where one has."""
     parent: str | None = None
     """The run that this one was forked from; that one may have been forgotten since."""
     status: Status = "running"
     stop_reason: str | None = None
+    why: str = ""
+    """Why it was stopped, in the words of a model that led it."""
     error: dict[str, str] | None = field(default=None)
     draft: str | None = None
     seconds: float = 0.0
@@ -76,8 +80,8 @@ class Runs:
         with self._connection.writing() as raw:
             raw.execute(
                 "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
-                " kind, judging, refinement, parent, created, updated)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " kind, judging, refinement, experiment, parent, created, updated)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     run.id,
                     run.identity,
@@ -91,6 +95,7 @@ class Runs:
                     run.kind,
                     run.judging.model_dump_json() if run.judging else None,
                     run.refinement.model_dump_json() if run.refinement else None,
+                    run.experiment,
                     run.parent,
                     now(),
                     now(),
@@ -142,13 +147,19 @@ class Runs:
         return [_run(dict(row)) for row in rows]
 
     def set_status(
-        self, key: str, status: Status, *, stop_reason: str | None = None, error: dict[str, str] | None = None
+        self,
+        key: str,
+        status: Status,
+        *,
+        stop_reason: str | None = None,
+        error: dict[str, str] | None = None,
+        why: str = "",
     ) -> None:
         """Record how a run stands."""
         with self._connection.writing() as raw:
             raw.execute(
-                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, updated = ? WHERE id = ?",
-                (status, stop_reason, _json(error) if error else None, now(), key),
+                "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
+                (status, stop_reason, _json(error) if error else None, storable(why), now(), key),
             )
 
     def set_limits(self, key: str, limits: Limits) -> None:

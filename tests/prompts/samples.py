@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, drafting, factual, judging, revising
+from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 
@@ -88,6 +88,40 @@ GIVEN: dict[str, BaseModel] = {
         words=120,
         query="Who is Ann?",
     ),
+    "decide": deciding.DecideGiven(
+        summary="Hester came.",
+        scoreboard=[
+            deciding.Standing(id=7, metric="coverage", score="0.5000", goal="0.8", met="no"),
+            deciding.Standing(id=3, metric="names", score="1.0000", goal="1", met="yes"),
+        ],
+        findings=[
+            deciding.Option(
+                id=7,
+                metric="coverage",
+                task="correct",
+                problem="It says otherwise.",
+                sentence="Hester came at noon.",
+                question="Who came?",
+                answer="Ann.",
+                evidence="Ann came in.",
+            ),
+            deciding.Option(
+                id=3,
+                metric="coverage",
+                task="add",
+                problem="It does not say when.",
+                sentence="It was late.",
+                question="When was it?",
+                answer="1924.",
+                evidence="It was 1924.",
+            ),
+        ],
+        tried=["Revision 1 was refused.", "Revision 2 was taken."],
+        passages=["The lamp went out.", "It was 1924."],
+        rounds_left=2,
+        at_most=6,
+        searches=3,
+    ),
     "keyfacts_analytical": factual.GrowGiven(excerpt="The lamp went out."),
     "keyfacts_narrative": factual.GrowGiven(excerpt="The lamp went out."),
     "facts_faithful": _VETTED,
@@ -122,8 +156,8 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "context", "document", "excerpt", "fact", "first", "keep", "pair", "passage", "point", "q", "question", "second",
-    "sentence", "summary",
+    "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair", "passage",
+    "point", "q", "question", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

@@ -22,7 +22,7 @@ from redraft.prompts.judging import UNANSWERABLE
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY))
-WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "judge_chunk", *JUDGED})
+WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "decide", "judge_chunk", *JUDGED})
 
 
 def override(folder: Path, **templates: str) -> PromptBook:

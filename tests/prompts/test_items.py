@@ -30,6 +30,10 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
     "verify_sentences": {"sentence": ["before", "sentence"]},
     "find_confusion": {"sentence": []},
+    "decide": {
+        "metric": ["metric", "score", "goal", "met"],
+        "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
+    },
     "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""

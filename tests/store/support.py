@@ -143,12 +143,16 @@ def evaluation(metric: str = "coverage", **changes: Any) -> Evaluation:
 FAILED = Evaluation("consistency", 2, "failed", unjudged=4, reason="Nothing was judged: ünïcode \U0001f600.")
 
 
-def rounds(first: str, second: str) -> list[Round]:
-    """Three rounds on two drafts: the first draft, a revision that was accepted, and one that waits to be judged."""
+def rounds(first: str, second: str, *, led: bool = True) -> list[Round]:
+    """Rounds on two drafts: the first draft, a revision that was accepted, one that waits to be judged, and one that a
+    model has `led`.
+    """
+    reasons = {"why": 'It says "no". \U0001f600', "instruction": "Näme her."}
     return [
         Round(0, first),
         Round(1, second, first, ("coverage",), (finding().id,), accepted=True, reason="coverage rose"),
         Round(2, first, second, ("consistency", "coverage")),
+        *([Round(3, second, first, ("coverage",), accepted=False, reason="no gain", **reasons)] if led else []),
     ]
 
 
@@ -179,6 +183,7 @@ def fill_judged(store: Store, parent: str) -> str:
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.runs.choose_draft(fork, second)
+    store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from redraft import Workshop
 from redraft.domain import Piece
 from redraft.errors import RunError, StoreError
 from redraft.history.results import read_result
-from redraft.runs.drafting import summarize
 from redraft.store.store import Store
 from tests.judges import Court, Lazy, told
 from tests.store.support import PRINTABLE, call, document, dump, fill, fill_judged, pack, plain, run, started
@@ -235,12 +235,14 @@ async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, s
     """They have asked the same and share every reply; what the second has is all there after the first is gone."""
     court = Court(tmp_path)
     settings = court.settings({"model": "extractive", "strategy": strategy, "words": 60, "chunk_tokens": 64})
-    first, second = [await summarize(court.document, settings, store=court.store) for _ in range(2)]
+    async with Workshop(court.store) as shop:
+        first, second = [await shop.summarize(court.document, settings=settings) for _ in range(2)]
     assert second.usage.cached > 0
     court.store.forget([first.run.id])
     again = read_result(court.store, second.run.id)
     assert (again.summary, again.usage.cached) == (second.summary, second.usage.cached)
-    third = await summarize(court.document, settings, store=court.store)
+    async with Workshop(court.store) as shop:
+        third = await shop.summarize(court.document, settings=settings)
     assert (third.usage.calls, third.summary) == (0, first.summary)
     intact(court.store.path)
     court.store.forget([second.run.id, third.run.id])

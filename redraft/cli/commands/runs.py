@@ -80,7 +80,8 @@ def _found(
     from redraft.settings import Part
 
     def wanted(run: Run) -> bool:
-        right = run.kind == kind if kind else show_all or not isinstance(run.purpose, Part)
+        of_experiment = run.experiment is not None or isinstance(run.purpose, Part)
+        right = run.kind == kind if kind else show_all or not of_experiment
         return right and (status is None or store.status(run) == status)
 
     return store.runs.latest(

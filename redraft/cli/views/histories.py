@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding
+from redraft.domain import Document, Finding, Round
 from redraft.history.changes import Change, Difference, compare
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
@@ -53,6 +53,7 @@ def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
 
 def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
     few = None if show_all else _FEW
+    yield from _reasons(turn.made)
     if base is not None:
         yield from _listed("to mend", turn.mending, few)
         if turn.draft.text == base.draft.text:
@@ -67,6 +68,13 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
             yield from terminal.indented(findings.evaluation(one, document, shown=shown, rest="--all shows them"))
     else:
         yield from _found(turn)
+
+
+def _reasons(made: Round) -> Iterator[str]:
+    """Why a model has decided on this round, and what it told the reviser."""
+    for name, text in (("why", made.why), ("told the reviser", made.instruction)):
+        if text:
+            yield from findings.wrapped([one_line(text)], f"  {name}: ")
 
 
 def _found(turn: Turn) -> Iterator[str]:
@@ -131,6 +139,8 @@ def _end(trace: Trace) -> Iterator[str]:
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        if run.why:
+            yield from findings.wrapped([one_line(run.why)], "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
     if len(trace.turns) > 1:

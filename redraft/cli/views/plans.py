@@ -15,7 +15,7 @@ from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve, resolve
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.settings import Judging, Limits, Settings
+from redraft.settings import Judging, Limits, Refinement, Settings
 
 _DONE = 0
 
@@ -69,7 +69,7 @@ def show_plan(
 ) -> int:
     """Print to stdout what a command would do."""
     prepared = prepare(source, order.settled(settings), given=order.given)
-    staff = _staff(prepared.settings, order.judging or Judging())
+    staff = _staff(prepared.settings, order.judging or Judging(), order.refinement)
     spending = _Spending(prepared, forecast(prepared, order), staff, prices)
     if as_json:
         echo_json(_plan_json(spending, order))
@@ -84,14 +84,19 @@ def show_plan(
     return _DONE
 
 
-def _staff(writer: Settings, judging: Judging) -> dict[Role, Settings]:
+def _staff(writer: Settings, judging: Judging, refinement: Refinement | None) -> dict[Role, Settings]:
     """Under which settings everybody works."""
 
     def named(name: str) -> Settings:
         return resolve(writer.model_copy(update={"model": name, "base_url": judging.base_url or writer.base_url}))
 
     judge = named(judging.judges[0]) if judging.judges else writer
-    return {"writer": writer, "judge": judge, "validator": named(judging.validator) if judging.validator else judge}
+    return {
+        "writer": writer,
+        "judge": judge,
+        "validator": named(judging.validator) if judging.validator else judge,
+        "decider": named(refinement.decider) if refinement and refinement.decider else writer,
+    }
 
 
 def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:

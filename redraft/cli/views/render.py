@@ -27,6 +27,7 @@ _STOPS = {
     "rounds": "no more rounds are allowed",
     "no_progress": "two revisions in a row were refused",
     "nothing_to_fix": "there is nothing left to try",
+    "decided": "the model that leads it saw nothing more to gain",
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
 }
