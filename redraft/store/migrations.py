@@ -41,15 +41,9 @@ def m004_kinds(db: Database) -> None:
 
 @migrations()
 def m005_reasons(db: Database) -> None:
-    """Why a model that leads the refinement decided as it did, what it told the reviser, and why it stopped."""
+    """Why a model that leads the refinement decided so, what it told the reviser; and which experiment made a run."""
     for statement in _REASONS:
         db.execute(statement)
-
-
-@migrations()
-def m006_experiments(db: Database) -> None:
-    """Which experiment has made a run, where one has."""
-    db.execute("ALTER TABLE runs ADD COLUMN experiment TEXT")
 
 
 def migrate(connection: Connection) -> None:
@@ -81,7 +75,7 @@ def _require_ours(connection: Connection) -> None:
         )
 
 
-STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts", "m004_kinds", "m005_reasons", "m006_experiments")
+STEPS = ("m001_texts_runs_calls", "m002_judging", "m003_keyfacts", "m004_kinds", "m005_reasons")
 
 _FOUNDATION = (
     """
@@ -377,4 +371,5 @@ _REASONS = (
     "ALTER TABLE rounds ADD COLUMN why TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE rounds ADD COLUMN instruction TEXT NOT NULL DEFAULT ''",
     "ALTER TABLE runs ADD COLUMN why TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE runs ADD COLUMN experiment TEXT",
 )

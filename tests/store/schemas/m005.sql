@@ -5,11 +5,11 @@ CREATE TABLE "_sqlite_migrations" (
    "name" TEXT,
    "applied_at" TEXT
 );
-INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-22 06:56:01.451169+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-22 06:56:01.451900+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-22 06:56:01.452163+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-22 06:56:01.485140+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-22 06:56:01.485980+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-22 07:10:41.751762+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-22 07:10:41.752445+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-22 07:10:41.752699+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-22 07:10:41.801671+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-22 07:10:41.802448+00:00');
 CREATE TABLE calls (
         id INTEGER PRIMARY KEY,
         run TEXT REFERENCES runs(id),
@@ -60,7 +60,7 @@ CREATE TABLE documents (
         added TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-22T06:56:01.490+00:00');
+INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-22T07:10:41.817+00:00');
 CREATE TABLE drafts (
         id TEXT PRIMARY KEY,
         run TEXT NOT NULL REFERENCES runs(id),
@@ -72,9 +72,9 @@ CREATE TABLE drafts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-22T06:56:01.491+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-22T06:56:01.491+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-22T06:56:01.492+00:00');
+INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-22T07:10:41.818+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-22T07:10:41.818+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-22T07:10:41.818+00:00');
 CREATE TABLE evaluations (
         id INTEGER PRIMARY KEY,
         draft TEXT NOT NULL REFERENCES drafts(id),
@@ -91,8 +91,8 @@ CREATE TABLE evaluations (
         UNIQUE (draft, metric)
     ) STRICT
     ;
-INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-22T06:56:01.492+00:00');
-INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-22T06:56:01.492+00:00');
+INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-22T07:10:41.818+00:00');
+INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-22T07:10:41.818+00:00');
 CREATE TABLE facts (
         keyfacts TEXT NOT NULL,
         tree INTEGER NOT NULL,
@@ -153,7 +153,7 @@ CREATE TABLE keyfacts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-22T06:56:01.491+00:00');
+INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-22T07:10:41.818+00:00');
 CREATE TABLE packs (
         id TEXT PRIMARY KEY,
         document TEXT NOT NULL REFERENCES documents(id),
@@ -164,7 +164,7 @@ CREATE TABLE packs (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-22T06:56:01.491+00:00');
+INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-22T07:10:41.818+00:00');
 CREATE TABLE pieces (
         run TEXT NOT NULL REFERENCES runs(id),
         level INTEGER NOT NULL,
@@ -228,10 +228,10 @@ CREATE TABLE runs (
         seconds REAL NOT NULL DEFAULT 0,
         created TEXT NOT NULL,
         updated TEXT NOT NULL
-    , judging TEXT, refinement TEXT, parent TEXT, kind TEXT NOT NULL DEFAULT '', why TEXT NOT NULL DEFAULT '') STRICT
+    , judging TEXT, refinement TEXT, parent TEXT, kind TEXT NOT NULL DEFAULT '', why TEXT NOT NULL DEFAULT '', experiment TEXT) STRICT
     ;
-INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","model":"extractive","base_url":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"prompts":"standard","sample":0}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-22T06:56:01.490+00:00','2026-11-22T06:56:01.491+00:00',NULL,NULL,NULL,'summarize','');
-INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","model":"extractive","base_url":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"prompts":"standard","sample":0}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-22T06:56:01.491+00:00','2026-11-22T06:56:01.492+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"base_url":null,"repeat":2,"questions":40,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"embeddings":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"review":true,"decider":null}','abc123','refine','Nöthing is left.');
+INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","model":"extractive","base_url":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"prompts":"standard","sample":0}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-22T07:10:41.817+00:00','2026-11-22T07:10:41.818+00:00',NULL,NULL,NULL,'summarize','',NULL);
+INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","model":"extractive","base_url":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"prompts":"standard","sample":0}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-22T07:10:41.818+00:00','2026-11-22T07:10:41.819+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"base_url":null,"repeat":2,"questions":40,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"embeddings":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"review":true,"decider":null}','abc123','refine','Nöthing is left.',NULL);
 CREATE TABLE texts (
         id TEXT PRIMARY KEY,
         text TEXT NOT NULL
@@ -271,8 +271,8 @@ CREATE TABLE verdicts (
         created TEXT NOT NULL
     , document TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID
     ;
-INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-22T06:56:01.492+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
-INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-22T06:56:01.492+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-22T07:10:41.819+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-22T07:10:41.819+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
 CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
     ON "_sqlite_migrations" ("migration_set", "name");
 CREATE UNIQUE INDEX calls_answer ON calls(key) WHERE outcome = 'ok';
