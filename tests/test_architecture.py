@@ -242,14 +242,14 @@ def test_the_list_of_late_imports_only_becomes_shorter() -> None:
 
 
 DOC = '"""Something."""\n'
-LOW = {"domain": DOC, "text__words": DOC, "prompts__book": DOC, "agents__writer": DOC, "runs__drafting": DOC}
+LOW = {"domain": DOC, "text__words": DOC, "prompts__book": DOC, "agents__writer": DOC, "runs__workshop": DOC}
 FIRES: list[tuple[str, dict[str, str], str]] = [
     ("direction", {"text__words": "from redraft.agents.writer import Writer"}, "above"),
     ("direction", {"text__words": "import redraft.agents.writer"}, "above"),
     ("direction", {"text__words": "from redraft.agents import writer"}, "above"),
     ("direction", {"domain": "from redraft.text.words import count_words"}, "above"),
-    ("direction", {"agents__writer": "from redraft.runs.drafting import summarize"}, "above"),
-    ("direction", {"agents__writer": "def f():\n    from redraft.runs.drafting import summarize"}, "above"),
+    ("direction", {"agents__writer": "from redraft.runs.workshop import Workshop"}, "above"),
+    ("direction", {"agents__writer": "def f():\n    from redraft.runs.workshop import Workshop"}, "above"),
     ("direction", {"text__words": "from redraft.prompts.book import PromptBook"}, "beside"),
     (
         "defining_modules",
@@ -286,8 +286,8 @@ def test_the_rule_fires(rule: str, changed: dict[str, str], message: str) -> Non
 ALLOWED: list[dict[str, str]] = [
     {"agents__writer": DOC + "from redraft.text.words import count_words\nfrom redraft.domain import Span"},
     {"agents__writer": DOC + "from redraft.agents.judge import Judge", "agents__judge": DOC},
-    {"runs__drafting": DOC + "import redraft.agents.writer"},
-    {"cli__main": DOC + "def _f():\n    import redraft.runs.drafting"},
+    {"runs__workshop": DOC + "import redraft.agents.writer"},
+    {"cli__main": DOC + "def _f():\n    import redraft.runs.workshop"},
     {"cli__commands/runs": DOC + "from redraft.cli.views.render import table", "cli__views/render": DOC},
     {"text__tokens": DOC + "def _f():\n    import tiktoken"},
     {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},

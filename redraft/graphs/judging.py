@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from langgraph.graph import StateGraph
@@ -50,6 +50,8 @@ async def metric(state: Seat, job: Job) -> Update:
     name, number = state["metric"], state["round"]
     try:
         evaluation = await job.judges.judge_by(name, state["draft"])
+        if number == 0 and job.run.refinement is not None and name in job.refinement.goals:
+            _require_verdict(evaluation)
     except RedraftError as error:
         job.failures[name] = error
         return {"judged": {}}
@@ -60,10 +62,9 @@ async def metric(state: Seat, job: Job) -> Update:
 async def gather(state: State, job: Job) -> Update:
     """Wait for all metrics. One that was cut short by what stops the run judges again when the run goes on."""
     missing = [name for name in state["due"] if name not in state["judged"]]
-    if job.failures:
-        raise next(iter(job.failures.values()))
-    if not missing and state["round"] == 0 and job.run.refinement is not None:
-        _require_verdicts(state["judged"], list(job.refinement.goals), await job.judged(state["draft"]))
+    if failed := [job.failures[name] for name in missing if name in job.failures]:
+        # What has stopped the run stands before what another judge might make good.
+        raise min(failed, key=lambda error: isinstance(error, JudgingError))
     scores = {name: verdict["score"] for name, verdict in state["judged"].items() if verdict["outcome"] != "measured"}
     return {"due": missing, **({"scores": scores} if state["round"] == 0 and not missing else {})}
 
@@ -107,11 +108,10 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
         job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))
 
 
-def _require_verdicts(judged: Mapping[str, Verdict], goals: Sequence[str], known: Mapping[str, Evaluation]) -> None:
+def _require_verdict(evaluation: Evaluation) -> None:
     """A first draft that a goal cannot be judged by leaves nothing to compare revisions with."""
-    for name in goals:
-        if judged[name]["outcome"] == "failed":
-            raise JudgingError(
-                f"{name} could not be judged: {known[name].reason}",
-                hint="try another --judge, or --prompts simple; what was done is kept",
-            )
+    if evaluation.outcome == "failed":
+        raise JudgingError(
+            f"{evaluation.metric} could not be judged: {evaluation.reason}",
+            hint="try another --judge, or --prompts simple; what was done is kept",
+        )

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, resume
+from redraft import Limits, Workshop
 from redraft.domain import Usage
 from redraft.errors import (
     BudgetError,
@@ -336,7 +336,8 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="begun with the model function"):
         await desk.resume(stopped.run.id)
     with pytest.raises(UsageError, match="no model 'function'"):
-        await resume(stopped.run.id, store=desk.store)
+        async with Workshop(desk.store) as shop:
+            await shop.resume(stopped.run.id)
 
 
 async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_path: Path) -> None:

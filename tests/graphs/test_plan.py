@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.errors import PlanError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
+from redraft.graphs.strategies import strategy_named
 from redraft.prompts.book import PromptBook
 from redraft.settings import Settings
 from redraft.text.chunks import chunk
@@ -25,7 +26,7 @@ def plan(sentences: int = 2_000, **chosen: object) -> Plan:
     values = Settings.model_validate({"chunk_tokens": 512, "context_tokens": 4096, "words": 300, **chosen})
     tokenizer = EstimatingTokenizer()
     chunks = chunk(document, tokenizer, values.chunk_budget)
-    return Planner(document, chunks, values, tokenizer).plan(BOOK)
+    return strategy_named(values.strategy).plan(Planner(document, chunks, values, tokenizer, BOOK))
 
 
 def test_each_level_has_065_of_the_limit_above_it() -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from redraft.domain import Document, Section, Span
 from redraft.errors import RunError
-from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.tracing import place_of, read_trace
-from tests.judges import Court, told
+from tests.judges import Court, Json, told
 
 POOR = told(1, wrong={2: "Bob"})
 
@@ -39,15 +39,15 @@ async def test_the_rounds_of_a_refinement_with_what_each_was_to_mend(court: Cour
         trace.turn(99)
 
 
-async def test_a_run_that_was_stopped_before_a_draft_was_judged_shows_that_draft(court: Court) -> None:
-    async def leave(_request: ReviewRequest) -> ReviewAnswer:
+async def test_a_run_whose_reviewer_has_left_waits_and_shows_its_draft(court: Court) -> None:
+    async def leave(_question: ReviewQuestion) -> Json:
         raise asyncio.CancelledError
 
     with pytest.raises(asyncio.CancelledError):
         await court.refine(POOR, reviewer=leave, review=True)
     run = court.store.runs.latest(1)[0]
     trace = read_trace(court.store, run.id)
-    assert trace.result.status == "interrupted"
+    assert trace.result.status == "waiting"
     assert [turn.scores["coverage"] for turn in trace.turns] == [pytest.approx(1 / 3)]
 
     court.store.runs.set_status(run.id, "running")
@@ -59,7 +59,7 @@ async def test_a_run_that_was_stopped_before_a_draft_was_judged_shows_that_draft
 async def test_a_persons_requests_are_findings_and_no_scores(court: Court) -> None:
     asked = False
 
-    async def once(_request: ReviewRequest) -> ReviewAnswer:
+    async def once(_question: ReviewQuestion) -> Json:
         nonlocal asked
         first, asked = not asked, True
         return {"add": ["Be kind."]} if first else {"stop": True}

@@ -16,7 +16,6 @@ from redraft.history.built import built
 from redraft.packs.exchange import Packed, choose, import_pack
 from redraft.packs.file import pack_json, read_pack_file
 from redraft.packs.questions import pack_id
-from redraft.runs.refining import build_pack
 from redraft.settings import Judging
 from redraft.text.documents import parse
 from tests.judges import Court, told
@@ -44,13 +43,8 @@ async def exported(court: Court) -> Json:
 
 
 async def build(court: Court, questions: int = 40) -> Pack:
-    result = await build_pack(
-        court.document,
-        court.settings(),
-        store=court.store,
-        judging=Judging(questions=questions),
-        model=court.model,
-    )
+    async with court.shop() as shop:
+        result = await shop.build(court.document, settings=court.settings(), judging=Judging(questions=questions))
     assert result.complete
     return built(court.store, result)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits, Refinement, Settings, Store, refine, resume
+from redraft import Limits, Refinement, Settings, Store, Workshop
 from redraft.domain import KeyFacts
 from redraft.events import Event, unobserved
 from redraft.history.results import Result
@@ -25,15 +25,12 @@ KEEPERS = 60
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed: trees are grown for it first, and then it revises twice."""
-    with Store(database) as store:
-        return await refine(
+    async with Workshop(database, limits=Limits(concurrency=1), observer=observer) as shop:
+        return await shop.refine(
             island(KEEPERS),
             told(*range(1, KEEPERS - 3), wrong={KEEPERS: "Bob"}),
-            Refinement(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}),
-            Settings(model="openai:m", base_url=url, words=900, context_tokens=1600),
-            store=store,
-            limits=Limits(concurrency=1),
-            observer=observer,
+            refinement=Refinement(goals={"keyfact_recall": 1.0, "faithfulness": 1.0}),
+            settings=Settings(model="openai:m", base_url=url, words=900, context_tokens=1600),
         )
 
 
@@ -92,7 +89,8 @@ async def test_a_death_amid_the_trees_changes_nothing(
         run = store.runs.latest(1)[0]
         assert store.status(run) == "killed"
         assert store.keyfacts.latest(run.document) is None
-        resumed = await resume(run.id, store=store)
+        async with Workshop(store) as shop:
+            resumed = await shop.resume(run.id)
 
         assert outcome(resumed) == outcome(whole.result)
         assert grown(store, resumed) == trees

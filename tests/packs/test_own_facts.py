@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from redraft import Judging, Settings, Store, evaluate
+from redraft import Judging, Settings, Store, Workshop
 from redraft.domain import Document, KeyFacts
 from redraft.history.results import Result
-from redraft.runs.refining import build_pack
 from redraft.text.documents import load
 from tests.support import SAMPLE
 
@@ -26,16 +25,25 @@ class Grown:
     document: Document
     keyfacts: KeyFacts
 
-    def judged(self, summary: str) -> Result:
+    def judged(self, summary: str, query: str | None = None) -> Result:
+        return asyncio.run(self._judged(summary, query))
+
+    async def _judged(self, summary: str, query: str | None) -> Result:
         judging = Judging(metrics=("keyfact_recall", "faithfulness"))
-        return asyncio.run(evaluate(self.document, summary, Settings(), store=self.store, judging=judging))
+        async with Workshop(self.store) as shop:
+            return await shop.evaluate(self.document, summary, settings=Settings(query=query), judging=judging)
+
+
+async def build(store: Store, document: Document) -> Result:
+    async with Workshop(store) as shop:
+        return await shop.build(document, "keyfacts")
 
 
 @pytest.fixture(scope="module")
 def grown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grown]:
     document = load(str(SAMPLE))
     with Store(tmp_path_factory.mktemp("own") / "redraft.db") as store:
-        result = asyncio.run(build_pack(document, Settings(), store=store, what="keyfacts"))
+        result = asyncio.run(build(store, document))
         assert result.run.judging is not None
         yield Grown(store, document, store.keyfacts.get(result.run.judging.keyfacts or ""))
 
@@ -73,11 +81,7 @@ def test_an_empty_text_states_none_and_nobody_is_asked(grown: Grown) -> None:
 def test_the_facts_of_a_tree_are_its_answer_and_nobody_elses(grown: Grown) -> None:
     tree = grown.keyfacts.trees[0]
     answer = " ".join(fact.text for fact in tree.kept)
-    judging = Judging(metrics=("keyfact_recall", "faithfulness"))
-    own, other = (
-        asyncio.run(evaluate(grown.document, answer, Settings(query=one.query), store=grown.store, judging=judging))
-        for one in (tree, grown.keyfacts.trees[-1])
-    )
+    own, other = (grown.judged(answer, one.query) for one in (tree, grown.keyfacts.trees[-1]))
 
     assert own.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
     assert (other.scores["keyfact_recall"] or 0) < 0.3

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import UsageError
-from redraft.runs.drafting import summarize
 from redraft.runs.preparing import Order
 from redraft.settings import Compare, Evaluate, Judging, Part, Purpose, Refine, Refinement, Settings, Summarize
 from tests.judges import Court
@@ -32,9 +31,8 @@ async def test_a_summary_that_nobody_makes_and_nobody_hands_over_is_refused(
 ) -> None:
     settings = court.settings({"strategy": "given"})
     with pytest.raises(UsageError, match="`given` makes no draft") as caught:
-        await summarize(
-            court.document, settings, store=court.store, model=court.model, judging=judging, refinement=refinement
-        )
+        async with court.shop() as shop:
+            await shop.summarize(court.document, settings=settings, judging=judging, refinement=refinement)
     assert "evaluate" in caught.value.hint
     assert court.store.runs.latest(9) == []
     assert court.sheets == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import multiprocessing
 import os
 import signal
@@ -15,19 +14,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 import pytest
+from langgraph.runtime import Runtime
 
-from redraft import Limits, Refinement, Settings, Store, refine, resume
+from redraft import Limits, Refinement, Settings, Store, Workshop
 from redraft.events import CallAnswered, Event, StageStarted, unobserved
-from redraft.graphs import refine as graph
-from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft.graphs import assembly, judging, refinement
+from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.results import Result
 from tests.chatserver import ChatServer
-from tests.judges import KEY, Court, island, told
+from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
 POOR = told(1, wrong={2: "Bob"})
-NODES = ("prepare", "evaluate", "settle", "decide", "review", "revise")
-ONCE = ("prepare",)
+HOMES = {"begin": assembly, "finish": assembly, "judge": judging, "metric": judging, "gather": judging}
+NODES = ("begin", "judge", "metric", "gather", "settle", "decide", "review", "revise", "finish")
+ONCE = ("begin", "finish")
 
 Moment = Literal["before", "after"]
 _PROCESSES = multiprocessing.get_context("forkserver")
@@ -45,7 +46,7 @@ class Death:
 
     def arrange(self) -> None:
         """Wrap the node, so that its process dies there."""
-        node: Callable[..., Any] = getattr(graph, self.node)
+        home: Any = HOMES.get(self.node, refinement)
         passed = Counter[Moment]()
 
         def pass_by(moment: Moment) -> None:
@@ -53,14 +54,22 @@ class Death:
             if (moment, passed[moment]) == (self.moment, self.visit):
                 _die()
 
-        @functools.wraps(node)
-        async def deadly(*arguments: Any, **named: Any) -> Any:
-            pass_by("before")
-            update = await node(*arguments, **named)
-            pass_by("after")
-            return update
+        def deadly(work: Callable[..., Any]) -> Callable[..., Any]:
+            # LangGraph asks for the runtime by its annotation, and the work of other nodes is called by position.
+            async def wrapped(state: Any, runtime: Runtime[Any]) -> Any:
+                pass_by("before")
+                update = await work(state, runtime)
+                pass_by("after")
+                return update
 
-        setattr(graph, self.node, deadly)
+            wrapped.__name__ = work.__name__
+            return wrapped
+
+        if self.node in ONCE:
+            make = getattr(home, f"_{self.node}")
+            setattr(home, f"_{self.node}", lambda *given: deadly(make(*given)))
+        else:
+            setattr(home, self.node, deadly(getattr(home, self.node)))
 
     def watch(self) -> Callable[[Event], None]:
         """An observer under which the process dies."""
@@ -79,23 +88,19 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-async def agree(request: ReviewRequest) -> ReviewAnswer:
+async def agree(question: ReviewQuestion) -> Json:
     """A reviewer who asks for something in the first round, and has nothing to say to the others."""
-    return {"add": ["The sea is cold."]} if request["round"] == 1 else {}
+    return {"add": ["The sea is cold."]} if question["round"] == 1 else {}
 
 
 async def work(database: Path, url: str, observer: Callable[[Event], None] = unobserved) -> Result:
     """The refinement that is going to be killed."""
-    with Store(database) as store:
-        return await refine(
+    async with Workshop(database, limits=Limits(concurrency=1), reviewer=agree, observer=observer) as shop:
+        return await shop.refine(
             island(),
             POOR,
-            Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True),
-            Settings(model="openai:m", base_url=url, words=200),
-            store=store,
-            limits=Limits(concurrency=1),
-            reviewer=agree,
-            observer=observer,
+            refinement=Refinement(goals={"coverage": 0.9, "consistency": 1.0}, review=True),
+            settings=Settings(model="openai:m", base_url=url, words=200),
         )
 
 
@@ -161,8 +166,10 @@ async def killed_and_resumed(
     assert process.exitcode == -signal.SIGKILL
     with Store(database) as store:
         run = store.runs.latest(1)[0]
-        assert store.status(run) == "killed"
-        return outcome(await resume(run.id, store=store, reviewer=agree, observer=observer))
+        # Once its end is on record nothing is left to be done.
+        assert store.status(run) == ("done" if (death.node, death.moment) == ("finish", "after") else "killed")
+        async with Workshop(store, reviewer=agree, observer=observer) as shop:
+            return outcome(await shop.resume(run.id))
 
 
 DEATHS = [

@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits, Refinement, fork, summarize
-from redraft.errors import IncompleteError, JudgingError, RunError
-from redraft.graphs.reviewing import ReviewAnswer, ReviewRequest
+from redraft import Limits, Refinement, ReviewQuestion
+from redraft.errors import JudgingError, RunError
 from redraft.history.results import Result
 from redraft.settings import Judging, PolicyName
 from redraft.text.words import count_words
@@ -366,38 +365,36 @@ async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:
 # A person's part.
 
 
-def answers(*given: ReviewAnswer) -> Callable[[ReviewRequest], Any]:
-    """A reviewer with these answers, one a round, and none to give after them."""
+def answers(*given: Json) -> Callable[[ReviewQuestion], Any]:
+    """A reviewer with these answers, one a round, and nothing to say after them."""
     left = iter(given)
 
-    async def reviewer(request: ReviewRequest) -> ReviewAnswer:
-        return next(left, ReviewAnswer())
+    async def reviewer(_question: ReviewQuestion) -> Json:
+        return next(left, {})
 
     return reviewer
 
 
 async def test_a_reviewer_sees_the_findings_before_each_revision(any_court: Open) -> None:
-    asked: list[ReviewRequest] = []
+    asked: list[ReviewQuestion] = []
 
-    async def nod(request: ReviewRequest) -> ReviewAnswer:
-        asked.append(request)
+    async def nod(question: ReviewQuestion) -> Json:
+        asked.append(question)
         return {}
 
     result = await any_court().refine(POOR, review=True, reviewer=nod)
 
-    assert [request["round"] for request in asked] == [1, 2]
-    assert [set(request["findings"]) for request in asked] == mended_in(result)
-    assert [request["draft"] for request in asked] == [made.base for made in result.rounds[1:]]
+    assert [question["round"] for question in asked] == [1, 2]
+    assert [{one["id"] for one in question["findings"]} for question in asked] == mended_in(result)
+    assert [question["draft"] for question in asked] == [made.base for made in result.rounds[1:]]
     assert result.run.stop_reason == "goals_met"
 
 
 async def test_a_finding_that_is_dropped_is_never_mended(court: Open) -> None:
     opened = court()
 
-    async def spare_bob(request: ReviewRequest) -> ReviewAnswer:
-        judged = opened.store.judgments.of(request["draft"])
-        known = [finding for evaluation in judged.values() for finding in evaluation.findings]
-        return {"drop": [finding.id for finding in known if "Bob" in finding.found]}
+    async def spare_bob(question: ReviewQuestion) -> Json:
+        return {"drop": [one["number"] for one in question["findings"] if "Bob" in one["found"]]}
 
     result = await opened.refine(POOR, review=True, reviewer=spare_bob)
 
@@ -429,8 +426,7 @@ async def test_the_request_of_a_refused_round_stays_on_record_beside_a_later_one
 
 async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: Open) -> None:
     opened = court()
-    text = opened.store.documents.add_text(told(1, 3))
-    result = await opened.refine(POOR, review=True, reviewer=answers({"edited": text}), rounds=1)
+    result = await opened.refine(POOR, review=True, reviewer=answers({"edited": told(1, 3)}), rounds=1)
 
     assert stories(result) == [(0, (), True), (1, (), True)]
     assert result.rounds[1].reason == "edited by hand"
@@ -440,10 +436,10 @@ async def test_a_draft_that_the_reviewer_has_edited_is_judged_and_taken(court: O
 
 async def test_without_anybody_to_review_the_run_waits(court: Open) -> None:
     opened = court()
-    with pytest.raises(IncompleteError, match="waits for somebody"):
-        await opened.refine(POOR, review=True)
-    run = opened.store.runs.latest(1)[0]
-    done = await opened.resume(run.id, reviewer=answers())
+    waiting = await opened.refine(POOR, review=True)
+    assert (waiting.run.status, waiting.run.stop_reason, waiting.run.error) == ("waiting", "review", None)
+    assert waiting.summary == POOR
+    done = await opened.resume(waiting.run.id, reviewer=answers())
 
     assert done.run.stop_reason == "goals_met"
 
@@ -467,16 +463,16 @@ async def test_a_fork_begins_with_the_draft_of_a_round_and_asks_nothing_twice(tm
     opened = Court(tmp_path, Lazy())
     first = await opened.refine(POOR, rounds=2)
     opened.forget()
-    forked = await fork(
-        first.run.id, 1, store=opened.store, refinement=Refinement(goals={"coverage": 0.5}), model=opened.model
-    )
+    async with opened.shop() as shop:
+        forked = await shop.fork(first.run.id, 1, refinement=Refinement(goals={"coverage": 0.5}))
 
     assert forked.run.parent == first.run.id
-    assert forked.initial_scores == {"coverage": 2 / 6}
+    assert forked.initial_scores == {"coverage": 2 / 6, "consistency": 1.0}
     assert not [sheet for sheet in opened.sheets if "called Bob" in sheet.text]
     assert not opened.asked("ask_document")
     with pytest.raises(RunError, match="no draft of round 9") as caught:
-        await fork(first.run.id, 9, store=opened.store, refinement=Refinement(goals={}), model=opened.model)
+        async with opened.shop() as shop:
+            await shop.fork(first.run.id, 9)
     assert "0, 1, 2" in caught.value.hint
 
 
@@ -486,14 +482,13 @@ async def test_a_summary_is_drafted_and_refined_in_one_run(tmp_path: Path) -> No
             return POOR
 
     opened = Court(tmp_path, Author())
-    result = await summarize(
-        opened.document,
-        opened.settings({"strategy": "direct", "words": 100}),
-        store=opened.store,
-        refinement=Refinement(goals={"coverage": 1.0}),
-        judging=Judging(metrics=("consistency",)),
-        model=opened.model,
-    )
+    async with opened.shop() as shop:
+        result = await shop.summarize(
+            opened.document,
+            settings=opened.settings({"strategy": "direct", "words": 100}),
+            refinement=Refinement(goals={"coverage": 1.0}),
+            judging=Judging(metrics=("consistency",)),
+        )
 
     assert result.run.kind == "refine"
     assert result.initial_scores == {"consistency": 1 / 2, "coverage": 2 / 6}
@@ -514,17 +509,21 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
     assert {key: told_of[key] for key in expected} == expected
 
 
-async def test_the_checkpoints_hold_no_text(tmp_path: Path) -> None:
+@pytest.mark.parametrize("review", [False, True])
+async def test_the_checkpoints_hold_no_text_but_in_the_question_to_a_person(tmp_path: Path, review: bool) -> None:
     opened = Court(tmp_path, Lazy())
     opened.store.documents.add_text(GOOD)
-    result = await opened.refine(POOR, review=True, reviewer=answers(), rounds=3)
+    result = await opened.refine(POOR, review=review, reviewer=answers(), rounds=3)
     opened.store.close()
 
     path = opened.store.checkpoints.path
-    with sqlite3.connect(path) as database:
+    with sqlite3.connect(path, isolation_level=None) as database:
         steps = database.execute("SELECT count(*) FROM checkpoints").fetchone()[0]
+        asked = database.execute("DELETE FROM writes WHERE channel = '__interrupt__'").rowcount
+        database.execute("VACUUM")
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     database.close()
+    assert asked == (3 if review else 0)
     content = path.read_bytes()
     assert steps > 10
     assert result.rounds[0].draft.encode() in content

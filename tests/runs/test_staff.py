@@ -12,7 +12,7 @@ import pytest
 from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
-from redraft import Limits, Settings, Store, evaluate, summarize
+from redraft import Limits, Settings, Store, Workshop
 from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
 from redraft.models.base import Model
@@ -20,10 +20,10 @@ from redraft.models.chat import ChatModel
 from redraft.models.prices import price_table
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
-from redraft.runs.drafting import Means
+from redraft.runs.people import people
 from redraft.runs.preparing import Order, prepare, record
 from redraft.runs.staff import Staff, at_work, by_identity, hire, located
-from redraft.settings import Judging, Refinement
+from redraft.settings import Judging, Refinement, with_draft
 from redraft.text.documents import parse
 
 LOCAL = "http://localhost:8000/v1"
@@ -57,8 +57,8 @@ def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
 
 def test_with_judges_handed_over_a_run_asks_its_validator_where_the_writer_is() -> None:
     settings = Settings(model="openai:m", base_url=LOCAL)
-    means = Means(None, judges=[silent("mine")])  # type: ignore[arg-type]
-    judging = means.judging(Judging(validator="openai:x"), None, settings)
+    there = people(None, [silent("mine")], None, None)
+    judging = there.judging(Judging(validator="openai:x"), settings)
     assert (judging.judges, judging.base_url) == (("mine",), LOCAL)
 
 
@@ -116,7 +116,8 @@ async def test_a_panel_of_twins_is_refused_before_anybody_is_asked(
     writer, *judges = (models[name] for name in names)
     with Store(tmp_path / "redraft.db") as store:
         with pytest.raises(UsageError, match=words):
-            await evaluate(parse(TEXT, name="a"), "A lamp is lit.", store=store, model=writer, judges=judges)
+            async with Workshop(store, model=writer, judges=judges) as shop:
+                await shop.evaluate(parse(TEXT, name="a"), "A lamp is lit.")
         assert store.runs.latest(10) == []
 
 
@@ -131,7 +132,7 @@ async def team(
     """A run's models at work."""
     with Store(folder / "redraft.db") as store:
         prepared = prepare(parse(TEXT, name="a"), Settings())
-        run = record(prepared, Order(judging, refinement), Limits(), store)
+        run = record(prepared, Order(with_draft(judging, refinement)), Limits(), store)
         hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
         async with at_work(hired, run, prepared.book, store, unobserved) as staff:
             yield staff
@@ -194,7 +195,8 @@ async def test_what_is_sent_is_what_was_hashed(tmp_path: Path) -> None:
     model = ChatModel(Noting(messages=iter([AIMessage("A lamp is lit, and a ship comes home.")])), identity="fake")
     settings = Settings(strategy="direct", prompts=str(folder), words=20)
     with Store(tmp_path / "redraft.db") as store:
-        await summarize(parse(TEXT, name="a"), settings, store=store, model=model)
+        async with Workshop(store, model=model) as shop:
+            await shop.summarize(parse(TEXT, name="a"), settings=settings)
         with sqlite3.connect(store.path) as database:
             hashes = database.execute("SELECT prompt, prompt_hash FROM calls").fetchall()
         database.close()

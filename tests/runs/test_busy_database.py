@@ -1,0 +1,145 @@
+"""Another program holds the database for a while: the run waits for it, and whatever else the application does goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Document, Result
+from redraft.errors import RunError
+from redraft.models.base import Request
+from tests.judges import Court, Keepers, Said, Sheet, told
+from tests.support import Desk, story
+
+HELD = 1.5
+STALL = 0.25
+POOR = told(1, wrong={2: "Bob"})
+
+
+def hold(database: Path) -> None:
+    """Take the database's write lock, and keep it for a while from another thread."""
+    taken = threading.Event()
+
+    def keep() -> None:
+        with sqlite3.connect(database, isolation_level=None) as raw:
+            raw.execute("BEGIN IMMEDIATE")
+            taken.set()
+            time.sleep(HELD)
+            raw.execute("ROLLBACK")
+        raw.close()
+
+    threading.Thread(target=keep).start()
+    assert taken.wait(10)
+
+
+@asynccontextmanager
+async def watched() -> AsyncIterator[Callable[[], float]]:
+    """How long the event loop has stood still at most."""
+    longest = 0.0
+
+    async def watch() -> None:
+        nonlocal longest
+        while True:
+            began = time.monotonic()
+            await asyncio.sleep(0.01)
+            longest = max(longest, time.monotonic() - began - 0.01)
+
+    watching = asyncio.create_task(watch())
+    await asyncio.sleep(0)
+    try:
+        yield lambda: longest
+    finally:
+        watching.cancel()
+
+
+def holding(model: Any, prompt: str, database: Path) -> list[str]:
+    """Have the database held when a prompt is asked for the first time; where that has happened is noted."""
+    ask, held = model.ask, list[str]()
+
+    async def asked(request: Request[Any, Any]) -> Any:
+        if request.prompt.name == prompt and not held:
+            held.append(prompt)
+            await asyncio.to_thread(hold, database)
+        return await ask(request)
+
+    model.ask = asked
+    return held
+
+
+class Author(Keepers):
+    """Drafts, too."""
+
+    def summarize_whole(self, sheet: Sheet) -> Said:
+        return POOR
+
+
+async def refined(court: Court, document: Document) -> Result:
+    async with court.shop() as shop:
+        settings = court.settings({"strategy": "direct", "words": 100})
+        return await shop.summarize(document, settings=settings, goals={"coverage": 0.9, "consistency": 1.0})
+
+
+@pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "revise"])
+async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, prompt: str) -> None:
+    before, court = Court(tmp_path / "before", Author()), Court(tmp_path, Author())
+    whole = await refined(before, before.document)
+    held = holding(court.model, prompt, court.store.path)
+    if not prompt:
+        hold(court.store.path)
+    began = time.monotonic()
+    async with watched() as longest:
+        result = await refined(court, court.document)
+    took = time.monotonic() - began
+    for one in (before, court):
+        one.store.close()
+
+    assert held == ([prompt] if prompt else [])
+    assert took > HELD * 0.8, "nobody had to wait, and nothing was tested"
+    assert (result.summary, result.scores) == (whole.summary, whole.scores)
+    assert longest() < STALL
+
+
+@pytest.mark.parametrize(
+    ("strategy", "prompt"),
+    [
+        ("hierarchical", "summarize_chunk"),
+        ("hierarchical", "merge_onward"),
+        ("incremental", "begin"),
+        ("incremental", "tidy"),
+    ],
+)
+async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, strategy: str, prompt: str) -> None:
+    before, desk = Desk(tmp_path / "before"), Desk(tmp_path)
+    whole = await before.summarize(story(200), strategy=strategy)
+    held = holding(desk.model, prompt, desk.store.path)
+    async with watched() as longest:
+        result = await desk.summarize(story(200), strategy=strategy)
+    for one in (before, desk):
+        one.store.close()
+
+    assert held == [prompt]
+    assert result.summary == whole.summary
+    assert longest() < STALL
+
+
+async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    stopped = await desk.summarize(story(20))
+    desk.store.runs.set_status(stopped.run.id, "interrupted")
+    with desk.store.claim(stopped.run.id):
+        async with watched() as longest:
+            with pytest.raises(RunError, match="is being worked on"):
+                await desk.resume(stopped.run.id)
+    assert longest() < STALL
+    # Whoever was refused has taken nothing away from the one who works on it.
+    assert (await desk.resume(stopped.run.id)).run.status == "done"
+    assert not list(tmp_path.glob("*.lock"))
+    desk.store.close()
