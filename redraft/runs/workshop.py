@@ -269,8 +269,9 @@ class Workshop:
     async def add(self, text: str | Document) -> str:
         """Keep a document, or the text of a summary, in the store; the id that is returned stands for it in a graph."""
         if isinstance(text, Document):
-            await off_loop(self.store.documents.add, text)
-            return text.id
+            document = await off_loop(document_of, self.store, text)
+            await off_loop(self.store.documents.add, document)
+            return document.id
         return await off_loop(self.store.documents.add_text, text)
 
     async def checkpointer(self) -> BaseCheckpointSaver[Any]:

@@ -1,0 +1,41 @@
+"""The graphs as they are drawn: the page that shows them is what they are."""
+
+from __future__ import annotations
+
+import runpy
+from itertools import pairwise
+
+import pytest
+from langgraph.graph import StateGraph
+
+from redraft.graphs.assembly import BUILDERS, draft, summarizer
+from redraft.graphs.strategies import STRATEGIES
+from tests.support import SAMPLE
+
+DOCS = SAMPLE.parent.parent / "docs"
+
+
+def arrows(graph: StateGraph[object, object, object, object]) -> set[tuple[str, str]]:
+    """From where to where a graph goes."""
+    return {(edge.source, edge.target) for edge in graph.compile().get_graph().edges}
+
+
+def test_the_page_shows_every_graph_as_it_is() -> None:
+    page = runpy.run_path(str(DOCS / "draw_graphs.py"))["page"]()
+    assert (DOCS / "graphs.md").read_text("utf-8") == page, "write it again: python docs/draw_graphs.py"
+    for name in BUILDERS:
+        assert f"## `redraft.graphs.{name}(" in page
+    for name in STRATEGIES:
+        assert f'## `redraft.graphs.draft("{name}")`' in page
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_the_summarizer_is_the_same_for_every_strategy(strategy: str) -> None:
+    assert arrows(summarizer(strategy)) == arrows(summarizer())
+    assert arrows(summarizer(strategy, refine=False)) == arrows(draft(strategy))
+
+
+def test_the_summarizer_drafts_judges_decides_revises_and_judges_again() -> None:
+    way = ["__start__", "begin", "draft", "judge", "metric", "gather", "settle", "decide", "review", "revise", "judge"]
+    assert set(pairwise(way)) < arrows(summarizer())
+    assert {("decide", "revise"), ("decide", "finish"), ("finish", "__end__")} < arrows(summarizer())

@@ -1,0 +1,119 @@
+"""The graphs of `langgraph.json`, loaded and called as LangGraph's server loads and calls them."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.pregel import Pregel
+from langgraph.types import Command
+
+from redraft import Store, read_result
+from redraft.errors import UsageError
+from redraft.graphs.assembly import BUILDERS
+from tests.support import SAMPLE
+
+CONFIG = json.loads((SAMPLE.parent.parent / "langgraph.json").read_text("utf-8"))
+
+
+@asynccontextmanager
+async def served(name: str, config: RunnableConfig) -> AsyncIterator[Pregel[Any, Any, Any, Any]]:
+    """A graph in the hands of the server: its factory is called for every request, and the saver is the server's."""
+    module, _, variable = CONFIG["graphs"][name].partition(":")
+    factory = importlib.import_module(module).__dict__[variable]
+    # It tells by the signature what a factory wants; one parameter is the configuration.
+    (parameter,) = inspect.signature(factory).parameters
+    made = factory(**{parameter: config})
+    assert hasattr(made, "__aenter__")
+    async with made as graph:
+        assert isinstance(graph, Pregel)
+        assert graph.checkpointer is None
+        assert graph.name == name
+        yield graph.copy(update={"checkpointer": SAVERS[name], "store": None})
+
+
+SAVERS = {name: InMemorySaver() for name in BUILDERS}
+
+
+@pytest.fixture(autouse=True)
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The database that the environment names, and a document and a summary on disk."""
+    monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "served.db"))
+    monkeypatch.chdir(tmp_path)
+    Path("book.md").write_text(SAMPLE.read_text("utf-8").split("## Chapter 3")[0], "utf-8")
+    Path("summary.txt").write_text("Hester Vane came to the island of Sarn. Two miles of sand lay behind her.", "utf-8")
+    return tmp_path / "served.db"
+
+
+def at(thread: str, **configurable: Any) -> RunnableConfig:
+    """The configuration of a request."""
+    return {"configurable": {"thread_id": thread, **configurable}}
+
+
+def test_all_public_graphs_are_served() -> None:
+    assert set(CONFIG["graphs"]) == set(BUILDERS)
+    assert CONFIG["dependencies"] == ["."]
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("summarizer", {"words": 40, "goals": {"coverage": 0.1}}),
+        ("draft", {"words": 40}),
+        ("refine", {"summary": "summary.txt", "goals": {"coverage": 0.1}}),
+        ("judge", {"summary": "summary.txt", "metrics": ["coverage"]}),
+    ],
+)
+async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: Path) -> None:
+    config = at(f"end of {name}")
+    async with served(name, config) as graph:
+        done = await graph.ainvoke({"source": "book.md", **given}, config)
+    async with served(name, config) as graph:
+        kept = await graph.aget_state(config)
+
+    assert kept.next == ()
+    with Store(database) as store:
+        result = read_result(store, done["run"])
+    assert result.run.status == "done"
+    assert result.run.stop_reason == done["stop"] == kept.values["stop"]
+    assert result.draft is not None
+    assert result.draft.id == done["best"]
+    assert set(result.scores) == (set() if name == "draft" else {"coverage"})
+
+
+async def test_a_question_is_answered_in_another_request(database: Path) -> None:
+    config = at("review")
+    given = {"source": "book.md", "words": 40, "goals": {"coverage": 1.0}, "review": True, "rounds": 1}
+    async with served("summarizer", config) as graph:
+        asked = await graph.ainvoke(given, config)
+    (waiting,) = asked["__interrupt__"]
+    assert waiting.value["findings"]
+    with Store(database) as store:
+        assert store.runs.get(waiting.value["run"]).status == "waiting"
+
+    async with served("summarizer", config) as graph:
+        again = await graph.ainvoke(Command(resume={"drop": [99]}), config)
+        assert again["__interrupt__"][0].value["problem"].startswith("drop: there is no finding '99'")
+        done = await graph.ainvoke(Command(resume={"stop": True}), config)
+    assert done["stop"] == "cancelled"
+
+
+async def test_the_configuration_names_the_strategy(database: Path) -> None:
+    config = at("strategy", strategy="incremental")
+    async with served("draft", config) as graph:
+        assert "tidy" in {node.partition(":")[2] for node in graph.get_graph(xray=True).nodes}
+        done = await graph.ainvoke({"source": "book.md", "words": 40}, config)
+    with Store(database) as store:
+        assert store.runs.get(done["run"]).settings.strategy == "incremental"
+
+    with pytest.raises(UsageError, match="there is no strategy 'random'"):
+        async with served("draft", at("strategy", strategy="random")):
+            pass
