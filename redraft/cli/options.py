@@ -143,7 +143,7 @@ model_options = grouped(
         section="model",
         metavar="NAME",
         default="extractive",
-        help="extractive (built in), or openai:NAME.",
+        help="extractive (built in), openai:NAME, or PROVIDER:NAME.",
     ),
     setup_options,
 )
@@ -176,7 +176,7 @@ required_judges = option(
     multiple=True,
     required=True,
     metavar="NAME",
-    help="Model that judges: extractive, or openai:NAME.",
+    help="Model that judges: extractive, openai:NAME, or PROVIDER:NAME.",
 )
 
 questions = option(

@@ -15,7 +15,7 @@ Section = Literal["summary", "model", "judging", "refining", "limits", "output"]
 Record = tuple[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
 
-_TITLES: dict[Section, str] = {
+SECTIONS: dict[Section, str] = {
     "summary": "Summary",
     "model": "Model",
     "judging": "Judging",
@@ -23,6 +23,7 @@ _TITLES: dict[Section, str] = {
     "limits": "Limits",
     "output": "Output",
 }
+"""The sections and their titles, in the order of the help."""
 _WIDEST_NAME = 28
 
 
@@ -95,9 +96,9 @@ class Command(click.Command):
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:
     """The records under the titles of their sections, in columns that run through; a single section needs no title."""
     widest = min(_WIDEST_NAME, max((len(name) for _, (name, _) in records), default=0))
-    there = [section for section in _TITLES if any(one == section for one, _ in records)]
+    there = [section for section in SECTIONS if any(one == section for one, _ in records)]
     for section in there:
-        with formatter.section(_TITLES[section] if len(there) > 1 else "Options"):
+        with formatter.section(SECTIONS[section] if len(there) > 1 else "Options"):
             formatter.write_dl(
                 [(name.ljust(widest), text) for one, (name, text) in records if one == section], col_max=widest
             )

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import click
 
-from redraft.cli.sections import Command, Record, Section, command, write_sections
+from redraft.cli.sections import Command, Section, command, write_sections
 
 _OPTIONS = "options"
 # An option of more commands than this has no need of their names.
 _MANY = 3
+ABOUT_ALL = (
+    "All options of all commands; `redraft help COMMAND` says which of them a command takes. Most can also be set in"
+    " the environment, as REDRAFT_WORDS=300, and in a file redraft.toml, as words = 300."
+)
 _EPILOG = """\b
 Examples:
   redraft help
@@ -39,33 +44,50 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
     click.echo(at.command.everything(at) if isinstance(at.command, Command) else at.command.get_help(at))
 
 
-def _all_options(root: click.Context) -> str:
-    formatter = root.make_formatter()
-    formatter.write_text(
-        "All options of all commands; `redraft help COMMAND` says which of them a command takes. Most can also be"
-        " set in the environment, as REDRAFT_WORDS=300, and in a file redraft.toml, as words = 300."
-    )
-    known: dict[Record, tuple[Section, list[str]]] = {}
-    for at in _contexts(root):
+@dataclass(frozen=True, slots=True)
+class Known:
+    """An option, as all commands have it that say the same of it."""
+
+    section: Section
+    name: str
+    """With its short form, and what it takes."""
+    text: str
+    """What it does, and whose it is where that needs saying."""
+    variable: str
+    """What sets it in the environment; empty where it is for one command at a time."""
+
+
+def known_options(root: click.Context) -> list[Known]:
+    """Every option of every command, once for each thing that commands say of it."""
+    found: dict[tuple[Section, str, str, str], list[str]] = {}
+    for at in contexts(root):
         for one in at.command.options if isinstance(at.command, Command) else []:
             if record := one.get_help_record(at):
-                known.setdefault(record, (one.section, []))[1].append(at.command_path.partition(" ")[2])
-    names = list(dict.fromkeys(name for name, _ in known))
-    records = [
-        (section, (name, text if len(paths) > _MANY or alone else f"{text}  ({', '.join(paths)})"))
-        for name in names
-        for alone in (sum(other == name for other, _ in known) == 1,)
-        for (other, text), (section, paths) in known.items()
-        if other == name
+                variable = one.envvar if isinstance(one.envvar, str) else ""
+                found.setdefault((one.section, *record, variable), []).append(at.command_path.partition(" ")[2])
+    names = [name for _, name, _, _ in found]
+    known = [
+        Known(section, name, _told(text, paths, alone=names.count(name) == 1), variable)
+        for (section, name, text, variable), paths in found.items()
     ]
-    write_sections(records, formatter)
+    return sorted(known, key=lambda one: names.index(one.name))
+
+
+def _told(text: str, paths: Sequence[str], *, alone: bool) -> str:
+    return text if alone or len(paths) > _MANY else f"{text}  ({', '.join(paths)})"
+
+
+def _all_options(root: click.Context) -> str:
+    formatter = root.make_formatter()
+    formatter.write_text(ABOUT_ALL)
+    write_sections([(one.section, (one.name, one.text)) for one in known_options(root)], formatter)
     return formatter.getvalue().rstrip("\n")
 
 
-def _contexts(above: click.Context) -> Iterator[click.Context]:
+def contexts(above: click.Context) -> Iterator[click.Context]:
     """Every command with its context, those within groups too."""
     if not isinstance(above.command, click.Group):
         yield above
         return
     for name, each in above.command.commands.items():
-        yield from _contexts(click.Context(each, parent=above, info_name=name))
+        yield from contexts(click.Context(each, parent=above, info_name=name))

@@ -1,0 +1,163 @@
+"""The documentation holds: its links lead somewhere, its commands are parsed, its Python runs, its lists are whole."""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from redraft.cli.main import app
+from tests.command import Command
+from tests.support import SAMPLE
+
+ROOT = SAMPLE.parent.parent
+README = ROOT / "README.md"
+PAGES = [README, ROOT / "CHANGELOG.md", ROOT / "examples" / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+LONGEST_README = 140
+
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_INLINE = re.compile(r"`([^`\n]+)`")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+# What stands before a command on its line, and what of the shell ends it.
+_BEFORE = re.compile(r"^(?:\$ |.*&& |uv run )?(redraft .*)$")
+_ENDS = {"|", ">", "&&", "#", ";"}
+
+page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+
+
+def _blocks(text: str) -> Iterator[str]:
+    """The blocks of code, indented or fenced, that are not Python."""
+    yield from (code for language, code in _FENCED.findall(text) if language != "python")
+    block: list[str] = []
+    for line in [*_FENCED.sub("", text).splitlines(), "end"]:
+        if line.startswith("    ") or (block and not line):
+            block.append(line.removeprefix("    "))
+        elif block:
+            yield "\n".join(block)
+            block = []
+
+
+def _shown(text: str) -> list[list[str]]:
+    """The words of every redraft command in the blocks of a page."""
+    found = []
+    for block in _blocks(text):
+        for line in re.sub(r"\\\n\s*", "", block).splitlines():
+            if match := _BEFORE.match(line):
+                words = shlex.split(match[1], comments=False)
+                found.append(words[1 : next((at for at, word in enumerate(words) if word in _ENDS), None)])
+    return found
+
+
+def _named(words: list[str]) -> tuple[click.Command, list[str]]:
+    """The command that the first of the words name, and the rest of them."""
+    command: click.Command = app
+    while isinstance(command, click.Group) and words and words[0] != "COMMAND" and not words[0].startswith("-"):
+        assert words[0] in command.commands, f"there is no command {words[0]!r}"
+        command, words = command.commands[words[0]], words[1:]
+    return command, words
+
+
+def _options(command: click.Command) -> set[str]:
+    """The options of a command, for a group those of all its commands."""
+    own = {name for one in command.params for name in [*one.opts, *one.secondary_opts]} | {"--help"}
+    return own.union(*(_options(one) for one in command.commands.values())) if isinstance(command, click.Group) else own
+
+
+def _anchors(path: Path) -> set[str]:
+    """What the headings of a page are called in links."""
+    heads = re.findall(r"^#+ (.+)$", _FENCED.sub("", path.read_text("utf-8")), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
+def test_the_readme_is_three_screens() -> None:
+    assert len(README.read_text("utf-8").splitlines()) <= LONGEST_README
+
+
+@page
+def test_links_lead_to_files_and_headings_that_are_there(path: Path) -> None:
+    for link in _LINK.findall(path.read_text("utf-8")):
+        if "://" in link:
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), link
+        assert not anchor or anchor in _anchors(target), link
+
+
+def test_every_page_is_in_the_index() -> None:
+    index = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = set(_LINK.findall(index))
+    assert {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"} <= listed
+
+
+@page
+def test_the_commands_in_blocks_are_parsed(path: Path) -> None:
+    for words in _shown(path.read_text("utf-8")):
+        command, rest = _named(words)
+        try:
+            command.make_context(command.name, rest)
+        except click.ClickException as error:
+            pytest.fail(f"redraft {' '.join(words)}: {error.format_message()}")
+
+
+@page
+def test_the_commands_and_options_in_sentences_are_there(path: Path) -> None:
+    everywhere = _options(app)
+    for code in _INLINE.findall(_FENCED.sub("", path.read_text("utf-8"))):
+        words = code.replace("\\|", "|").split()
+        known = _options(_named(words[1:])[0]) if words[0] == "redraft" else everywhere
+        # Other programs' own commands.
+        if words[0] not in {"pip", "python", "pytest", "ruff", "uv", "mypy"}:
+            assert set(_OPTION.findall(code)) <= known, code
+
+
+def test_the_two_commands_of_the_readme_are_those_of_ci() -> None:
+    text, ci = README.read_text("utf-8"), (ROOT / ".ci" / "run").read_text("utf-8")
+    for command in (
+        "pip install -e . && redraft summarize examples/the-salt-ledger.md --strategy hierarchical",
+        'pip install -e ".[dev]" && pytest',
+    ):
+        assert f"\n    {command}\n" in text
+        assert command in ci
+
+
+def test_the_list_of_options_is_what_the_commands_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    script = runpy.run_path(str(ROOT / "docs" / "write_options.py"))
+    written = (ROOT / "docs" / "options.md").read_text("utf-8")
+    assert written == script["page"](), "write it again: python docs/write_options.py"
+
+
+_PROGRAMS = [code for language, code in _FENCED.findall(README.read_text("utf-8")) if language == "python"]
+
+
+@pytest.mark.parametrize("number", range(len(_PROGRAMS)))
+def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
+    (tmp_path / "book.txt").write_text(SAMPLE.read_text("utf-8"), "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-c", _PROGRAMS[number]],
+        env=Command(tmp_path).environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode == 0, done.stderr
+    assert "Hester" in done.stdout
+
+
+def test_the_readme_has_python_and_commands() -> None:
+    """What is not found is not checked."""
+    assert len(_PROGRAMS) == 2
+    shown = [words for path in PAGES for words in _shown(path.read_text("utf-8"))]
+    assert {"summarize", "evaluate", "refine", "trace", "forget", "experiment"} <= {words[0] for words in shown}
+    assert len(shown) > 25
