@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redraft.runs.drafting import resume
 
 from redraft import Comparison, compare, compared
 from redraft.agents.judge import Judge
@@ -21,7 +22,6 @@ from redraft.evaluators.preference import Verdict, Winner, settled, winner_of
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ASPECTS, Preferred
-from redraft.runs.drafting import resume
 from redraft.runs.preparing import prepare
 from redraft.settings import Judging, Limits
 from redraft.text.tokens import EstimatingTokenizer

@@ -14,6 +14,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
+from redraft.runs.drafting import resume
 
 from redraft import Limits, Store
 from redraft.errors import RunError, UsageError
@@ -32,7 +33,6 @@ from redraft.experiments.booookscore_tables import coherence_report
 from redraft.experiments.bootstrap import spread_of_mean
 from redraft.experiments.report import Report
 from redraft.experiments.tables import Table
-from redraft.runs.drafting import resume
 from redraft.text import tokens
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from redraft.runs.drafting import resume
 
 from redraft import Limits, Store
 from redraft.domain import Document, Totals
@@ -18,7 +19,6 @@ from redraft.experiments.bench import Bench
 from redraft.experiments.chunk_size import Marked, SizeDesign, SizeOutcome, chunk_sizes
 from redraft.experiments.chunk_tables import chunk_report
 from redraft.prompts.factual import ChunkMarks
-from redraft.runs.drafting import resume
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import LOST, rows
 from tests.experiments.world import answer, sent, serving
