@@ -25,7 +25,7 @@ from redraft.runs.staff import at_work as staffed
 from redraft.runs.staff import hire
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import off_loop
+from redraft.store.threads import held_off_loop, off_loop
 
 
 @dataclass(slots=True)
@@ -128,13 +128,20 @@ class Floor:
 
     async def _begun(self, run: Run) -> _Open:
         async with AsyncExitStack() as stack:
-            stack.enter_context(self.store.claim(run.id))
+            await stack.enter_async_context(held_off_loop(self.store.claim(run.id)))
             own = tuple(self.own.values())
             prepared = self.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(recall, self.store, run, own)
-            objects = self.people.objects
-            hired = hire(run.settings, run.judging, run.limits, self.prices, refinement=run.refinement, objects=objects)
+            hired = await off_loop(
+                hire,
+                run.settings,
+                run.judging,
+                run.limits,
+                self.prices,
+                refinement=run.refinement,
+                objects=self.people.objects,
+            )
             staff = await stack.enter_async_context(
                 staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
             )

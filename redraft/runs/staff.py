@@ -20,6 +20,7 @@ from redraft.runs.opening import address_in, open_model, price_of, provider_of, 
 from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.store.threads import off_loop
 
 Role = Literal["writer", "judge", "validator", "decider"]
 _NOBODY: Mapping[str, Model] = MappingProxyType({})
@@ -152,7 +153,7 @@ async def at_work(
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits = run.limits
     if budget is None:
-        used = store.calls.totals(run.id)
+        used = await off_loop(store.calls.totals, run.id)
         budget = Budget(
             max_calls=limits.max_calls, max_cost=limits.max_cost, calls=used.calls, cost=used.cost_usd or 0.0
         )

@@ -127,7 +127,8 @@ class Store:
         return self.path.with_name(f"{self.path.name}.{run}.lock")
 
     def _lock(self, run: str) -> FileLock:
-        return FileLock(self._lock_path(run), mode=PRIVATE)
+        # A lock is taken and released by whichever threads keep the file's slowness from an event loop.
+        return FileLock(self._lock_path(run), mode=PRIVATE, thread_local=False)
 
     def close(self) -> None:
         """Close the database; harmless when repeated."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, ExitStack, asynccontextmanager
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -20,3 +21,13 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
         # Looked at, so that asyncio does not complain of a failure that nobody has taken note of.
         doing.exception()
         raise
+
+
+@asynccontextmanager
+async def held_off_loop(held: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave a context in threads, not necessarily the same one."""
+    stack = ExitStack()
+    try:
+        yield await off_loop(stack.enter_context, held)
+    finally:
+        await off_loop(stack.close)
