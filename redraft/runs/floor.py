@@ -133,8 +133,15 @@ class Floor:
             prepared = self.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(recall, self.store, run, own)
-            objects = self.people.objects
-            hired = hire(run.settings, run.judging, run.limits, self.prices, refinement=run.refinement, objects=objects)
+            hired = await off_loop(
+                hire,
+                run.settings,
+                run.judging,
+                run.limits,
+                self.prices,
+                refinement=run.refinement,
+                objects=self.people.objects,
+            )
             staff = await stack.enter_async_context(
                 staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
             )

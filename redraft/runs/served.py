@@ -17,6 +17,8 @@ from langgraph.graph.state import CompiledStateGraph
 from redraft.graphs import assembly
 from redraft.runs.workshop import Workshop
 from redraft.settings import EXTRACTIVE, Settings
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
 
 Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 
@@ -27,8 +29,13 @@ async def _shop() -> AsyncIterator[Workshop]:
         model=os.environ.get("REDRAFT_MODEL", EXTRACTIVE), base_url=os.environ.get("REDRAFT_BASE_URL") or None
     )
     judges = os.environ.get("REDRAFT_JUDGE", "").split()
-    async with Workshop(os.environ.get("REDRAFT_DB"), judges=judges, settings=settings) as shop:
-        yield shop
+    # The server refuses whatever blocks its event loop.
+    store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
+    try:
+        async with Workshop(store, judges=judges, settings=settings) as shop:
+            yield shop
+    finally:
+        await off_loop(store.close)
 
 
 def _strategy(config: RunnableConfig) -> str:

@@ -347,7 +347,15 @@ class Workshop:
         # Whatever is amiss with how drafts are judged is said before the first one is paid for.
         await off_loop(check_judging, order, prepared, self.store)
         objects = self._people.objects
-        hire(prepared.settings, order.judging, limits, self._prices, refinement=order.refinement, objects=objects)
+        await off_loop(
+            hire,
+            prepared.settings,
+            order.judging,
+            limits,
+            self._prices,
+            refinement=order.refinement,
+            objects=objects,
+        )
         run = await off_loop(record, prepared, order, limits, self.store)
         self._floor.prepared[run.id] = prepared
         return run

@@ -1,4 +1,4 @@
-"""Another program holds the database for a while: the run waits for it, and whatever else the application does goes on."""
+"""Another program holds the database for a while: the run waits for it, and the rest of the application goes on."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from blockbuster import blockbuster_ctx
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.pregel import Pregel
@@ -74,8 +75,10 @@ def test_all_public_graphs_are_served() -> None:
 )
 async def test_each_runs_to_its_end(name: str, given: dict[str, Any], database: Path) -> None:
     config = at(f"end of {name}")
-    async with served(name, config) as graph:
-        done = await graph.ainvoke({"source": "book.md", **given}, config)
+    # As the server has it, which refuses whatever blocks its event loop.
+    with blockbuster_ctx():
+        async with served(name, config) as graph:
+            done = await graph.ainvoke({"source": "book.md", **given}, config)
     async with served(name, config) as graph:
         kept = await graph.aget_state(config)
 
