@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
+    from redraft.evaluators.forecasting import Ahead, Stage
     from redraft.events import (
         CallAnswered,
         CallFailed,
@@ -58,7 +59,8 @@ if TYPE_CHECKING:
     from redraft.models.chat import ChatModel
     from redraft.models.prices import Price, PriceTable, price_table
     from redraft.models.testing import FunctionModel, ScriptedModel
-    from redraft.prompts.contract import GivenModel, Prompt, ReplyModel
+    from redraft.prompts.catalog import PROMPTS
+    from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
@@ -67,6 +69,7 @@ if TYPE_CHECKING:
     from redraft.text.documents import load
 
 _HOMES = {
+    "Ahead": "redraft.evaluators.forecasting",
     "BudgetError": "redraft.errors",
     "CallAnswered": "redraft.events",
     "CallFailed": "redraft.events",
@@ -81,6 +84,7 @@ _HOMES = {
     "Evaluator": "redraft.evaluators.base",
     "Event": "redraft.events",
     "Evidence": "redraft.domain",
+    "Fence": "redraft.prompts.contract",
     "Finding": "redraft.domain",
     "Found": "redraft.events",
     "FunctionModel": "redraft.models.testing",
@@ -95,6 +99,7 @@ _HOMES = {
     "Noted": "redraft.events",
     "Observer": "redraft.events",
     "Options": "redraft.graphs.state",
+    "PROMPTS": "redraft.prompts.catalog",
     "Pack": "redraft.domain",
     "PartDone": "redraft.events",
     "PieceDone": "redraft.events",
@@ -120,6 +125,7 @@ _HOMES = {
     "ScriptedModel": "redraft.models.testing",
     "Settings": "redraft.settings",
     "Span": "redraft.domain",
+    "Stage": "redraft.evaluators.forecasting",
     "StageStarted": "redraft.events",
     "Store": "redraft.store.store",
     "Totals": "redraft.domain",
@@ -143,6 +149,8 @@ _HOMES = {
 }
 
 __all__ = [
+    "PROMPTS",
+    "Ahead",
     "BudgetError",
     "CallAnswered",
     "CallFailed",
@@ -157,6 +165,7 @@ __all__ = [
     "Evaluator",
     "Event",
     "Evidence",
+    "Fence",
     "Finding",
     "Found",
     "FunctionModel",
@@ -196,6 +205,7 @@ __all__ = [
     "ScriptedModel",
     "Settings",
     "Span",
+    "Stage",
     "StageStarted",
     "Store",
     "Totals",

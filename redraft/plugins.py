@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import cache
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
 from redraft.errors import UsageError
 
 Kind = Literal["metrics", "strategies", "models", "readers"]
 """The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models` and `redraft.readers`."""
+_ONE: dict[Kind, str] = {"metrics": "metric", "strategies": "strategy", "models": "model", "readers": "reader"}
 
 
 @cache
@@ -21,12 +23,38 @@ def names(kind: Kind) -> tuple[str, ...]:
 @cache
 def load(kind: Kind, name: str) -> Any:
     """The object behind an entry point. One that cannot be loaded is somebody else's fault, and is named."""
-    found = next(iter(entry_points(group=f"redraft.{kind}", name=name)))
+    found = _found(kind, name)
     try:
         return found.load()
     except Exception as error:
-        package = found.dist.name if found.dist else found.value
+        package = package_of(kind, name)
         raise UsageError(
             f"{name}, of the package {package}, cannot be loaded: {type(error).__name__}: {error}",
             hint=f"update {package}, or remove it",
         ) from error
+
+
+def package_of(kind: Kind, name: str) -> str:
+    """The package that offers it, as one would install it."""
+    found = _found(kind, name)
+    return found.dist.name if found.dist else found.module
+
+
+def refuse_taken(kind: Kind, taken: Container[str]) -> None:
+    """Refuse what an installed package offers under a name that redraft has itself."""
+    for name in names(kind):
+        if name in taken:
+            raise UsageError(
+                f"an installed package has a {_ONE[kind]} named {name}, which is one of redraft's own",
+                hint=f"update {package_of(kind, name)}, or remove it: it is among its entry points redraft.{kind}",
+            )
+
+
+def _found(kind: Kind, name: str) -> EntryPoint:
+    first, *others = entry_points(group=f"redraft.{kind}", name=name)
+    if different := [one for one in others if one.value != first.value]:
+        offered = " and ".join(one.dist.name if one.dist else one.module for one in (first, *different))
+        raise UsageError(
+            f"several installed packages have a {_ONE[kind]} named {name}: {offered}", hint="remove all but one of them"
+        )
+    return first

@@ -23,6 +23,11 @@ def answers(prompt: Prompt[Given_, Value_]) -> Callable[[Callable[[Given_], Valu
     return bind
 
 
+def is_answered(prompt: Prompt[Any, Any]) -> bool:
+    """Whether there is a function that answers `prompt`."""
+    return prompt.name in _HANDLERS
+
+
 def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
     """The function that answers `prompt`."""
     try:

@@ -84,9 +84,9 @@ query = option(
 strategy = option(
     "--strategy",
     section="summary",
-    type=click.Choice(["hierarchical", "incremental", "direct"]),
+    metavar="NAME",
     default="hierarchical",
-    help="How the summary is drafted.",
+    help="How the summary is drafted: hierarchical, incremental, direct, or as an installed package does it.",
 )
 chunk_tokens = option(
     "--chunk-tokens",

@@ -39,14 +39,8 @@ TAKEN = ("review", PREFERENCE)
 
 def names(own: Sequence[Evaluator] = ()) -> tuple[str, ...]:
     """What can be asked for: redraft's own metrics, those of installed packages, and `own`."""
-    installed = plugins.names(_KIND)
-    for name in installed:
-        if name in BUILT_IN:
-            raise UsageError(
-                f"an installed package has a metric named {name}, which is one of redraft's own",
-                hint="remove the package that has it among its entry points redraft.metrics",
-            )
-    taken = [*BUILT_IN, *installed]
+    plugins.refuse_taken(_KIND, BUILT_IN)
+    taken = [*BUILT_IN, *plugins.names(_KIND)]
     for one in own:
         name = _named(one)
         if name in taken:

@@ -15,8 +15,7 @@ from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
 from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
-from redraft.prompts.catalog import FACTUAL
-from redraft.prompts.factual import VERIFY_SENTENCES
+from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 
 NONE = "none"

@@ -11,8 +11,7 @@ from redraft.evaluators.alignment import MISSING, STATED, Aligned, align
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.forecasting import A_FACT, Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
-from redraft.prompts.catalog import FACTUAL
-from redraft.prompts.factual import ALIGN_FACTS
+from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
 from redraft.text.words import words_key
 
 Shares = dict[str, dict[str, float | int | None]]

@@ -12,11 +12,12 @@ if TYPE_CHECKING:
     from redraft.graphs.assembly import draft, judge, refine, summarizer
     from redraft.graphs.job import Job
     from redraft.graphs.plan import Plan, Planner
-    from redraft.graphs.state import Options, Outcome, State, Task, Update, Verdict
+    from redraft.graphs.state import Drafting, Options, Outcome, State, Task, Update, Verdict
     from redraft.graphs.strategies import Strategy
     from redraft.graphs.working import Shop, node
 
 _HOMES = {
+    "Drafting": "state",
     "Job": "job",
     "Options": "state",
     "Outcome": "state",
@@ -36,6 +37,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "Drafting",
     "Job",
     "Options",
     "Outcome",

@@ -89,6 +89,7 @@ class Planner:
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
         self._overheads = _Overheads(book, tokenizer, settings.query)
+        self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
         """The plan of a run that drafts nothing, because the draft is given."""
@@ -97,6 +98,11 @@ class Planner:
     def reply(self, words: int) -> int:
         """The tokens of a reply of so many words."""
         return max(16, int(words * self._tokens_per_word) + 1)
+
+    def overhead(self, prompt: Prompt[Any, Any]) -> int:
+        """The tokens of a prompt before any text is put into it."""
+        known = self._overheads.of(prompt)
+        return known if known is not None else self._tokenizer.count(self._book.template(prompt))
 
     def fits(self, needed: int, what: str) -> None:
         """Refuse what the window has no room for."""
@@ -127,19 +133,19 @@ class Planner:
     def direct(self) -> Plan:
         """The plan of one prompt."""
         reply = self.reply(self.words)
-        prompt = self.tokens + self._overheads.of(drafting.SUMMARIZE_WHOLE)
+        prompt = self.tokens + self.overhead(drafting.SUMMARIZE_WHOLE)
         self.fits(prompt + reply + MARGIN, "the whole document in one prompt")
         return self.made((Level(self.words, reply, self.tokens, 1),), 1, prompt, reply)
 
     def incremental(self) -> Plan:
         """The plan of a running summary."""
         room = self.reply(int(self.words * OVERFLOW))
-        update = self._overheads.of(drafting.UPDATE)
+        update = self.overhead(drafting.UPDATE)
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
         count = len(self.chunks)
         targets = [self.reply(running_target(self.words, index, count)) for index in range(count)]
-        prompt = self.tokens + count * update + sum(targets[:-1]) + self._overheads.of(drafting.TIDY) + targets[-1]
+        prompt = self.tokens + count * update + sum(targets[:-1]) + self.overhead(drafting.TIDY) + targets[-1]
         return self.made((Level(self.words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
 
     def hierarchical(self) -> Plan:
@@ -152,7 +158,7 @@ class Planner:
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
         largest = max(chunk.tokens for chunk in self.chunks)
-        chunk_overhead = self._overheads.of(drafting.SUMMARIZE_CHUNK)
+        chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
         self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
         calls = sum(level.pieces for level in levels)
         prompt = self.tokens + len(self.chunks) * chunk_overhead
@@ -231,8 +237,9 @@ class _Overheads:
         self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
         self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
 
-    def of(self, prompt: Prompt[Any, str]) -> int:
-        return self._counts[prompt.name]
+    def of(self, prompt: Prompt[Any, Any]) -> int | None:
+        """Of a prompt that is filled in for it."""
+        return self._counts.get(prompt.name)
 
 
 def running_target(words: int, index: int, chunks: int) -> int:

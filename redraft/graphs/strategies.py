@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import version
 from typing import Any
 
 from langgraph.graph import StateGraph
 
 from redraft import plugins
-from redraft.errors import UsageError
+from redraft.errors import RunError, UsageError
 from redraft.graphs.direct import direct_graph
 from redraft.graphs.hierarchical import hierarchical_graph
 from redraft.graphs.incremental import incremental_graph
@@ -17,6 +18,8 @@ from redraft.graphs.plan import Plan, Planner
 from redraft.graphs.working import Shop
 from redraft.prompts import drafting
 from redraft.prompts.contract import Prompt
+from redraft.settings import GIVEN_STRATEGY
+from redraft.store.runs import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,8 @@ class Strategy:
     prompts: tuple[Prompt[Any, Any], ...]
 
 
+# Between the version of redraft that a run has on record and the package that its strategy came with.
+_WITH = " with "
 _OWN = (
     Strategy(
         "hierarchical",
@@ -52,15 +57,43 @@ _OWN = (
 STRATEGIES: dict[str, Strategy] = {one.name: one for one in _OWN}
 """The strategies of redraft by name."""
 
+_KIND: plugins.Kind = "strategies"
+
 
 def strategy_named(name: str) -> Strategy:
     """The strategy of this name, of redraft or of an installed package."""
+    plugins.refuse_taken(_KIND, {*STRATEGIES, GIVEN_STRATEGY})
     if name in STRATEGIES:
         return STRATEGIES[name]
-    if name not in plugins.names("strategies"):
-        there = ", ".join([*STRATEGIES, *plugins.names("strategies")])
-        raise UsageError(f"there is no strategy {name!r}; there are: {there}", hint="see `redraft summarize --help`")
-    strategy = plugins.load("strategies", name)
-    if not isinstance(strategy, Strategy):
-        raise UsageError(f"the strategy {name} of another package is no redraft.graphs.Strategy")
+    installed = plugins.names(_KIND)
+    if name not in installed:
+        *others, last = [*STRATEGIES, *installed]
+        raise UsageError(
+            f"there is no strategy {name!r}; there are {', '.join(others)} and {last}",
+            hint="one of another package is there when that is installed beside redraft",
+        )
+    strategy = plugins.load(_KIND, name)
+    if not isinstance(strategy, Strategy) or strategy.name != name:
+        what = f"calls itself {strategy.name}" if isinstance(strategy, Strategy) else f"is none, but {strategy!r:.80}"
+        package = plugins.package_of(_KIND, name)
+        raise UsageError(
+            f"the strategy {name} of the package {package} {what}",
+            hint="an entry point of redraft.strategies bears the name of its redraft.graphs.Strategy",
+        )
     return strategy
+
+
+def check_there(run: Run) -> None:
+    """Refuse to go on with a run whose strategy came with a package that is not installed any more."""
+    strategy, package = run.settings.strategy, run.version.partition(_WITH)[2]
+    if package and strategy not in plugins.names(_KIND):
+        raise RunError(
+            f"run {run.id} is drafted by the strategy {strategy}, of a package that is not installed",
+            hint=f"pip install {package}, then `redraft resume {run.id}`",
+        )
+
+
+def version_with(strategy: str) -> str:
+    """The version of redraft, and the package of the strategy where that is not redraft's own."""
+    own = version("redraft")
+    return f"{own}{_WITH}{plugins.package_of(_KIND, strategy)}" if strategy in plugins.names(_KIND) else own

@@ -17,9 +17,8 @@ from redraft.errors import JudgingError, RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.packs.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
 from redraft.prompts.book import PromptBook
-from redraft.prompts.catalog import FACTUAL
 from redraft.prompts.contract import Prompt
-from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, FactTree
+from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words

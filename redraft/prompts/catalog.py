@@ -1,51 +1,24 @@
-"""Every prompt of redraft, by name."""
+"""Every prompt of redraft, by name: what the modules beside this one define. A new one is found where it stands."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
-from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.contract import Prompt
 
-JUDGING: tuple[Prompt[Any, Any], ...] = (
-    judging.ASK_DOCUMENT,
-    judging.RANK_QUESTIONS,
-    judging.ANSWER_FROM_SUMMARY,
-    judging.COMPARE_ANSWERS,
-    judging.ASK_SUMMARY,
-    judging.ANSWER_FROM_DOCUMENT,
-)
-"""The prompts that judge a draft by questions and answers."""
+# They define none, and the first of them needs the catalog.
+_WITHOUT = {"book", "catalog", "contract"}
 
-FACTUAL: tuple[Prompt[Any, Any], ...] = (
-    factual.KEYFACTS_ANALYTICAL,
-    factual.KEYFACTS_NARRATIVE,
-    factual.FACTS_FAITHFUL,
-    factual.FACTS_OBJECTIVE,
-    factual.FACTS_SIGNIFICANT,
-    factual.QUERY_ANALYTICAL,
-    factual.QUERY_NARRATIVE,
-    factual.ALIGN_FACTS,
-    factual.VERIFY_SENTENCES,
-)
-"""The prompts that build key facts, and judge a draft by them."""
 
-_ALL: tuple[Prompt[Any, Any], ...] = (
-    drafting.SUMMARIZE_CHUNK,
-    drafting.MERGE,
-    drafting.MERGE_ONWARD,
-    drafting.BEGIN,
-    drafting.UPDATE,
-    drafting.COMPRESS,
-    drafting.TIDY,
-    drafting.SUMMARIZE_WHOLE,
-    *JUDGING,
-    *FACTUAL,
-    factual.JUDGE_CHUNK,
-    coherence.FIND_CONFUSION,
-    coherence.PREFER_SUMMARY,
-    revising.REVISE,
-    deciding.DECIDE,
-)
+def _defined() -> Iterator[Prompt[Any, Any]]:
+    for found in iter_modules([str(Path(__file__).parent)]):
+        if found.name not in _WITHOUT:
+            module = import_module(f"redraft.prompts.{found.name}")
+            yield from (one for one in vars(module).values() if isinstance(one, Prompt))
 
-PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _ALL}
+
+PROMPTS: dict[str, Prompt[Any, Any]] = {prompt.name: prompt for prompt in _defined()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -233,3 +233,16 @@ QUERYING: dict[Perspective, Prompt[QueryGiven, Query]] = {
     "analytical": QUERY_ANALYTICAL,
     "narrative": QUERY_NARRATIVE,
 }
+
+FACTUAL: tuple[Prompt[Any, Any], ...] = (
+    KEYFACTS_ANALYTICAL,
+    KEYFACTS_NARRATIVE,
+    FACTS_FAITHFUL,
+    FACTS_OBJECTIVE,
+    FACTS_SIGNIFICANT,
+    QUERY_ANALYTICAL,
+    QUERY_NARRATIVE,
+    ALIGN_FACTS,
+    VERIFY_SENTENCES,
+)
+"""The prompts that build key facts, and judge a draft by them."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
@@ -204,3 +204,13 @@ ANSWER_FROM_DOCUMENT = Prompt(
     "consistency: answer the summary's questions from the document",
     0.0,
 )
+
+JUDGING: tuple[Prompt[Any, Any], ...] = (
+    ASK_DOCUMENT,
+    RANK_QUESTIONS,
+    ANSWER_FROM_SUMMARY,
+    COMPARE_ANSWERS,
+    ASK_SUMMARY,
+    ANSWER_FROM_DOCUMENT,
+)
+"""The prompts that judge a draft by questions and answers."""

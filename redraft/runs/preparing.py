@@ -6,21 +6,22 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.metadata import version
 from typing import Any
 
+from redraft.builtin.registry import is_answered
 from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, Planner, fitting_words
-from redraft.graphs.strategies import strategy_named
+from redraft.graphs.strategies import strategy_named, version_with
 from redraft.models.base import Model
 from redraft.prompts.book import PromptBook, prompt_choice
-from redraft.prompts.catalog import FACTUAL, JUDGING
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
+from redraft.prompts.factual import FACTUAL
+from redraft.prompts.judging import JUDGING
 from redraft.prompts.revising import REVISE
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.settings import (
@@ -163,9 +164,15 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
+    judges = {*(judging.judges or (prepared.settings.model,))}
     # The extractive model has no window.
-    with_window = {*(judging.judges or (prepared.settings.model,))} != {EXTRACTIVE}
+    with_window = judges != {EXTRACTIVE}
     for one in known:
+        if EXTRACTIVE in judges and not all(map(is_answered, one.prompts)):
+            raise UsageError(
+                f"the metric {one.name} has a prompt of its own, which the built-in model cannot answer",
+                hint="name a judge that can, such as --judge openai:gpt-5-mini",
+            )
         one.check(prepared.book, prepared.tokenizer, prepared.settings.context_tokens if with_window else None)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
@@ -189,7 +196,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         limits=limits,
         prompt_hashes=hashes,
         tokenizer=tokenizer,
-        version=version("redraft"),
+        version=version_with(settings.strategy),
         purpose=order.purpose,
         experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, Part) else None),
         parent=order.parent,

@@ -19,6 +19,7 @@ from redraft.events import Event, Observer, harmless, unobserved
 from redraft.graphs.job import Job
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
+from redraft.graphs.strategies import check_there
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
@@ -218,6 +219,7 @@ class Workshop:
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, Part):
             raise RunError(f"run {run.id} is part of an experiment", hint=f"repeat `redraft experiment {run.kind}`")
+        check_there(run)
         if self._people.model is None:
             resolve(run.settings)
         elif self._people.model != run.settings.model:

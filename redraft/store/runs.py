@@ -33,6 +33,7 @@ class Run:
     prompt_hashes: dict[str, str]
     tokenizer: str
     version: str
+    """Of redraft, and after `with` the package of a strategy that is none of redraft's own."""
     purpose: Purpose = SUMMARIZE
     experiment: str | None = None
     """The experiment that has made it, where one has."""

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from redraft.domain import Document, Section, Span, content_id
-from redraft.errors import DocumentError
+from redraft.errors import DocumentError, UsageError
 from redraft.text.cleaning import clean, one_line
+from redraft.text.readers import SUFFIXES, how_to_read, installed_for, read_installed
 
 STDIN = "-"
 _TITLE_WIDTH = 120
-_SUFFIXES = {".txt", ".text", ".md", ".markdown", ".mkd", ""}
+# What is longer, and no file that there is, is no path.
+_LONGEST_PATH, _MOST_WORDS = 1000, 15
 _BOMS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -66,30 +70,61 @@ _NO_PROSE = re.compile(
 
 def load(source: str) -> Document:
     """Read the document at `source`, a path, or `-` for standard input."""
-    data, name, markdown = _read(source)
+    path = _path(source, "redraft.Document.from_text(text, title=...)")
+    if source != STDIN and (suffix := installed_for(path)):
+        return finished(read_installed(suffix, _bytes(path, source), path.name), path.name)
+    data, name, markdown = _read(source, path)
     return parse(data, name=name, markdown=markdown)
 
 
 def read_text(source: str) -> str:
     """The text at `source`, read as a document is, without the space around it; here it may be empty."""
-    data, name, _ = _read(source)
+    path = _path(source, "the id that `await shop.add(text)` returns")
+    if source != STDIN and installed_for(path):
+        return load(source).text.strip()
+    data, name, _ = _read(source, path)
     return clean(_decode(data, name)[0]).strip()
 
 
-def _read(source: str) -> tuple[bytes, str, bool]:
+def finished(document: Document, name: str = "") -> Document:
+    """The document of a title and a text that were handed over: the text cleaned, and with its sections.
+
+    They are those of Markdown's headings. `name` is that of the file that it was read from, if it was.
+    """
+    title = one_line(document.title, _TITLE_WIDTH)
+    called = name or title or "text"
+    read = parse(_without_nul(document.text, called).encode("utf-8", "replace"), name=called)
+    return replace(read, title=title or read.title, source=name)
+
+
+def _path(source: str, instead: str) -> Path:
+    """A path, and not a text in its place, which is not quoted: it may be long, and it may be private."""
+    long = len(source) > _LONGEST_PATH or len(source.split()) > _MOST_WORDS
+    if (long or "\n" in source or "\0" in source) and not os.path.exists(source):
+        raise UsageError(
+            f"a text of {len(source):,} characters was given where a path was expected",
+            hint=f"give the path of a file; or, from Python, {instead}",
+        )
+    return Path(source).expanduser()
+
+
+def _read(source: str, path: Path) -> tuple[bytes, str, bool]:
     """The bytes at `source`, what they are called, and whether they may be Markdown."""
     if source == STDIN:
         return sys.stdin.buffer.read(), "stdin", True
-    path = Path(source).expanduser()
-    if path.suffix.lower() not in _SUFFIXES:
-        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint="convert it to .txt or .md first")
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
+    return _bytes(path, source), path.name, suffix not in {".txt", ".text"}
+
+
+def _bytes(path: Path, source: str) -> bytes:
     try:
-        data = path.read_bytes()
+        return path.read_bytes()
     except FileNotFoundError:
         raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
     except OSError as error:
         raise DocumentError(error.strerror or str(error), place=source, hint="check the path") from error
-    return data, path.name, path.suffix.lower() not in {".txt", ".text"}
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:

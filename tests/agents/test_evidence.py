@@ -10,7 +10,8 @@ import pytest
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.evaluators.base import statements_of
-from redraft.prompts.catalog import FACTUAL, JUDGING
+from redraft.prompts.factual import FACTUAL
+from redraft.prompts.judging import JUDGING
 from redraft.prompts.revising import REVISE
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named

@@ -15,10 +15,11 @@ from redraft.domain import Task
 from redraft.errors import PromptError, UsageError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook, neutralize
-from redraft.prompts.catalog import FACTUAL, JUDGING, PROMPTS
+from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
-from redraft.prompts.judging import UNANSWERABLE
+from redraft.prompts.factual import FACTUAL
+from redraft.prompts.judging import JUDGING, UNANSWERABLE
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY))

@@ -1,0 +1,81 @@
+"""A strategy that reads the ends: the first chunk and the last are summarized, and the two are merged."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langgraph.graph import START, StateGraph
+
+from redraft import PROMPTS
+from redraft.graphs import Drafting, Job, Plan, Planner, Shop, State, Strategy, Update, node
+
+_NAME = "first-and-last"
+_CHUNK, _MERGE = PROMPTS["summarize_chunk"], PROMPTS["merge"]
+_LEAST_WORDS = 15
+
+
+class Ends(State, total=False):
+    """What the nodes know besides: the ids of the summaries of the ends."""
+
+    ends: list[str]
+
+
+def _share(words: int) -> int:
+    """The limit of the summary of one end."""
+    return max(_LEAST_WORDS, words * 2 // 3)
+
+
+async def read_first(_state: Ends, job: Job) -> Update:
+    """Summarize the first chunk."""
+    return {"ends": [await _read(job, 0, 0)], "pieces": {"0": 1}}
+
+
+async def read_last(state: Ends, job: Job) -> Update:
+    """Summarize the last chunk, where that is another."""
+    last = len(job.chunks) - 1
+    return {"ends": [*state["ends"], await _read(job, last, 1)], "pieces": {"0": 2}} if last else {}
+
+
+async def merge(state: Ends, job: Job) -> Update:
+    """Make one summary of what there is, and keep it as the draft."""
+    texts = [await job.text(end) for end in state["ends"]]
+    if len(texts) == 1:
+        return {"draft": await job.keep(texts[0], _NAME)}
+    written = await job.writer.merge(texts, "", job.plan.words, "merge")
+    await job.piece(written, 1, 0, (0, len(job.chunks) - 1), job.plan.words)
+    return {"draft": await job.keep(written.text, _NAME), "pieces": {"0": 2, "1": 1}}
+
+
+async def _read(job: Job, index: int, at: int) -> str:
+    words = _share(job.plan.words)
+    written = await job.writer.summarize_chunk(job.excerpt(job.chunks[index]), words, f"chunk {index + 1}")
+    await job.piece(written, 0, at, (index, index), words)
+    return await job.keep_text(written.text)
+
+
+def graph(shop: Shop | None = None) -> StateGraph[Ends, Any, Ends, Drafting]:
+    """Three nodes in a row. A run that is killed goes on after the last of them that was done."""
+    made = StateGraph(Ends, output_schema=Drafting)
+    made.add_node("read_first", node(read_first, shop))
+    made.add_node("read_last", node(read_last, shop))
+    made.add_node("merge", node(merge, shop))
+    made.add_edge(START, "read_first")
+    made.add_edge("read_first", "read_last")
+    made.add_edge("read_last", "merge")
+    return made
+
+
+def plan(planner: Planner) -> Plan:
+    """What that comes to at most; refused where a chunk does not fit beside its summary."""
+    ends = [planner.chunks[0].tokens, planner.chunks[-1].tokens][: len(planner.chunks)]
+    part, frame = planner.reply(_share(planner.words)), planner.overhead(_CHUNK)
+    planner.fits(max(ends) + frame + part, "a chunk with its summary")
+    prompt, completion = sum(ends) + len(ends) * frame, len(ends) * part
+    if len(ends) == 1:
+        return planner.made((), 1, prompt, completion)
+    merged = planner.overhead(_MERGE) + 2 * part
+    planner.fits(merged + planner.reply(planner.words), "a merge of two summaries")
+    return planner.made((), 3, prompt + merged, completion + planner.reply(planner.words))
+
+
+FIRST_AND_LAST = Strategy(_NAME, graph, plan, (_CHUNK, _MERGE))

@@ -1,0 +1,184 @@
+"""The package in `examples/plugin` as its users meet it, and packages that are not as they should be."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft import plugins
+from redraft.errors import UsageError
+from redraft.graphs.strategies import strategy_named
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.command import Command
+from tests.plugged import EXAMPLE, installed, offered_by_the_example, package
+from tests.support import SAMPLE, story
+
+CHAT = ("--model", "openai:gpt-4o-mini")
+SMALL = ("--chunk-tokens", "256", "--context-tokens", "2048", "--words", "120", "--temperature", "0")
+ENDS = ("--strategy", "first-and-last")
+TALK = EXAMPLE / "talk.srt"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Path:
+    return package(tmp_path / "site", offered_by_the_example(), "redraft-example-plugin")
+
+
+@pytest.fixture
+def command(tmp_path: Path, site: Path) -> Iterator[Inside]:
+    with installed(site, EXAMPLE):
+        yield Inside(tmp_path, COLUMNS="100")
+
+
+def test_its_strategy_is_planned_and_drafts(command: Inside) -> None:
+    planned = command.run("summarize", str(SAMPLE), *ENDS, "--dry-run", "--json").json
+    done = command.run("summarize", str(SAMPLE), *ENDS, "--json").json
+
+    assert (planned["strategy"], planned["calls"]) == ("first-and-last", 3)
+    assert done["strategy"] == "first-and-last"
+    used = done["usage"]
+    assert used["calls"] == planned["calls"]
+    assert used["prompt_tokens"] <= planned["prompt_tokens"]
+    assert used["completion_tokens"] <= planned["completion_tokens"]
+    assert "Hester Vane came to the island" in done["summary"]
+    assert command.run("runs", "--json").json["runs"][0]["strategy"] == "first-and-last"
+
+
+def test_its_strategy_takes_a_document_of_one_chunk(command: Inside) -> None:
+    planned = command.run("summarize", str(TALK), *ENDS, "-w", "40", "--dry-run", "--json").json
+    done = command.run("summarize", str(TALK), *ENDS, "-w", "40", "-m", "echo:last", "--json").json
+    assert planned["calls"] == done["usage"]["calls"] == 1
+    assert done["summary"].endswith("is what I want to tell you tonight.")
+
+
+def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:
+    done = command.run("summarize", str(SAMPLE), *ENDS, "--context-tokens", "1000", "--json")
+    assert done.json["error"]["code"] == "plan"
+
+
+def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> None:
+    done = command.run("summarize", str(SAMPLE), *ENDS, "--refine", "-g", "dates=1", "--json").json
+    assert done["goals"] == {"dates": {"at_least": 1.0, "met": True}}
+
+
+def test_its_metric_that_asks_nobody(command: Inside) -> None:
+    (command.folder / "wrong.md").write_text("On 3 March 1924 she came. It was over on April 31, 1999.", "utf-8")
+    (command.folder / "none.md").write_text("She came, and it was soon over.", "utf-8")
+    found = command.run("evaluate", str(SAMPLE), "wrong.md", "--metric", "dates", "--json").json["metrics"]["dates"]
+    none = command.run("evaluate", str(SAMPLE), "none.md", "--metric", "dates", "--json").json["metrics"]["dates"]
+
+    assert found["score"] == 0.5
+    assert {finding["found"] for finding in found["findings"]} == {"31 April", "1999"}
+    assert none["outcome"] == "not_applicable"
+
+
+def test_its_metric_with_a_prompt_of_its_own_wants_a_judge_that_can_answer(command: Inside) -> None:
+    made = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "-o", "talk.md", "--quiet")
+    asked = ("evaluate", str(TALK), "talk.md", "--metric", "names_the_author", "--json")
+    judged = command.run(*asked, "--judge", "echo:first")
+    planned = command.run(*asked, "--judge", "echo:first", "--dry-run").json
+    refused = command.run(*asked)
+
+    assert made.code == 0, made.err
+    assert judged.json["metrics"]["names_the_author"]["score"] == 1.0
+    assert judged.json["usage"]["calls"] == planned["calls"] == 1
+    assert refused.code == 2
+    error = refused.json["error"]
+    assert error["message"].endswith("has a prompt of its own, which the built-in model cannot answer")
+    assert "--judge" in error["hint"]
+    assert len(command.run("runs", "--all", "--json").json["runs"]) == 2
+
+
+def test_its_model_and_its_reader(command: Inside) -> None:
+    done = command.run("summarize", str(TALK), "-m", "echo:first", "-w", "40", "--json").json
+    unknown = command.run("summarize", str(TALK), "-m", "echo:loud", "-w", "40", "--json").json
+
+    assert done["source"]["title"] == "talk"
+    assert done["summary"].startswith("The Missing Ledger, a talk by Hester Vane. It is two miles long,")
+    assert unknown["error"]["hint"] == "use echo:first or echo:last"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("first-and-last" in plugins.names("strategies"), reason="the example is installed for good")
+def test_its_strategy_killed_and_resumed_and_gone(tmp_path: Path, site: Path) -> None:
+    (tmp_path / "book.md").write_text(story(300).text, "utf-8")
+    found = os.pathsep.join([str(SAMPLE.parent.parent), str(site), str(EXAMPLE)])
+    with ChatServer(latency=lambda prompt, completion, index: 0.3) as server:
+        command = Command(tmp_path, server.base_url, PYTHONPATH=found)
+        without = Command(tmp_path, server.base_url, PYTHONPATH=str(SAMPLE.parent.parent))
+        process = command.start("summarize", "book.md", *CHAT, *SMALL, *ENDS)
+        while len(server.seen) < 2:  # then the first reply has been stored
+            assert process.poll() is None
+        process.kill()
+        process.communicate()
+        first = {str(seen.messages) for seen in server.answered}
+
+        listed = without.run("runs", "--json").json["runs"][0]
+        shown = without.run("show", listed["run"])
+        gone = without.run("resume", listed["run"], "--json")
+        before = len(server.seen)
+        done = command.run("resume", listed["run"], "--json")
+        after = server.seen[before:]
+        again = without.run("show", listed["run"], "--json")
+
+    assert (listed["strategy"], listed["status"]) == ("first-and-last", "killed")
+    assert shown.code == 0, shown.err
+    assert gone.code == 1
+    assert "drafted by the strategy first-and-last" in gone.json["error"]["message"]
+    assert gone.json["error"]["hint"].startswith("pip install redraft-example-plugin, then")
+    assert done.code == 0, done.err
+    assert done.json["strategy"] == "first-and-last"
+    assert not first & {str(seen.messages) for seen in after}
+    assert len(first) + len(after) <= 4  # one request may have been under way
+    assert again.json["summary"] == done.json["summary"]
+
+
+def strategies(folder: Path, name: str = "wordy", **points: str) -> Path:
+    source = "from redraft_example.ends import FIRST_AND_LAST\nNOTHING = 7\n"
+    return package(folder, {"redraft.strategies": points}, name, {name: source})
+
+
+@pytest.mark.parametrize(
+    ("points", "wanted", "message"),
+    [
+        (
+            {"ends": "wordy:FIRST_AND_LAST"},
+            "middle",
+            "there is no strategy 'middle'; there are hierarchical, incremental, direct and ends",
+        ),
+        (
+            {"direct": "wordy:FIRST_AND_LAST"},
+            "hierarchical",
+            "an installed package has a strategy named direct, which is one of redraft's own",
+        ),
+        (
+            {"given": "wordy:FIRST_AND_LAST"},
+            "hierarchical",
+            "an installed package has a strategy named given, which is one of redraft's own",
+        ),
+        (
+            {"ends": "wordy:FIRST_AND_LAST"},
+            "ends",
+            "the strategy ends of the package wordy calls itself first-and-last",
+        ),
+        ({"ends": "wordy:NOTHING"}, "ends", "the strategy ends of the package wordy is none, but 7"),
+        ({"ends": "wordy:NO"}, "ends", "ends, of the package wordy, cannot be loaded: AttributeError: "),
+    ],
+)
+def test_a_strategy_that_is_none_is_told(tmp_path: Path, points: dict[str, str], wanted: str, message: str) -> None:
+    with installed(strategies(tmp_path / "site", **points), EXAMPLE), pytest.raises(UsageError) as caught:
+        strategy_named(wanted)
+    assert caught.value.message.startswith(message)
+    assert caught.value.hint
+
+
+def test_two_packages_with_one_name_are_told_apart_by_nobody(tmp_path: Path) -> None:
+    one = strategies(tmp_path / "one", "wordy", ends="wordy:FIRST_AND_LAST")
+    other = strategies(tmp_path / "other", "windy", ends="windy:FIRST_AND_LAST")
+    with installed(one, other, EXAMPLE), pytest.raises(UsageError) as caught:
+        strategy_named("ends")
+    assert caught.value.message == "several installed packages have a strategy named ends: wordy and windy"
