@@ -161,4 +161,5 @@ def _attempt(one: Round) -> str:
     aims = f", for {' and '.join(one.aims)}" if one.aims else ""
     told = f" The reviser was told: {one.instruction}" if one.instruction else ""
     became = f"{'taken' if one.accepted else 'refused'}, {one.reason}"
-    return f"Revision {one.number}{aims}, {len(one.findings)} findings: {became}.{told}"
+    number = len(one.findings)
+    return f"Revision {one.number}{aims}, {number} finding{'s' * (number != 1)}: {became}.{told}"

@@ -10,8 +10,6 @@ from pydantic import BeforeValidator, Field
 from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText
 
-# More than there ever is to choose from; what a reply lists beyond them is not read.
-_MOST_NUMBERS = 1000
 _NUMBER = re.compile(r"-?\d{1,9}")
 
 
@@ -60,19 +58,19 @@ def _listed(value: object) -> list[object]:
 
 def _numbers(value: object) -> list[int]:
     """Whatever numbers there are, in digits or in words around them; the rest names no finding."""
-    return [number for one in _listed(value)[:_MOST_NUMBERS] for number in _numbers_in(one)]
+    return [number for one in _listed(value) for number in _numbers_in(one)]
 
 
 def _numbers_in(one: object) -> list[int]:
     if isinstance(one, str):
-        return [int(digits) for digits in _NUMBER.findall(one)[:_MOST_NUMBERS]]
+        return [int(digits) for digits in _NUMBER.findall(one)]
     if isinstance(one, float):
         return [int(one)] if one.is_integer() else []
     return [one] if isinstance(one, int) and not isinstance(one, bool) else []
 
 
 def _texts(value: object) -> list[str]:
-    return [one for one in _listed(value)[:_MOST_NUMBERS] if isinstance(one, str)]
+    return [one for one in _listed(value) if isinstance(one, str)]
 
 
 def _text(value: object) -> str:

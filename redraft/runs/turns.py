@@ -14,7 +14,7 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.refinement import settle
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
-from redraft.settings import Judging
+from redraft.settings import STATISTICS, Judging
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 
@@ -92,7 +92,7 @@ async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": {name: said.score for name, said in judged.items() if said.outcome != "measured"},
+        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, STATISTICS}},
         "aims": list(aims),
         "findings": list(findings),
         "instruction": instruction,
