@@ -7,7 +7,7 @@ from typing import Any
 from langgraph.graph import START, StateGraph
 
 from redraft.graphs.job import Job
-from redraft.graphs.state import Drafting, State, Update
+from redraft.graphs.state import Drafting, Update
 from redraft.graphs.tree import SummaryTree
 from redraft.graphs.working import Shop, node
 
@@ -18,8 +18,10 @@ class Tree(Drafting, total=False):
     text: str
 
 
-class TreeState(State, Tree, total=False):
-    """What the nodes know."""
+class TreeState(Tree, total=False):
+    """What the nodes know; little, because all of it is in every checkpoint."""
+
+    run: str
 
 
 async def build_tree(state: TreeState, job: Job) -> Update:

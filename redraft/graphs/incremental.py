@@ -10,7 +10,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, running_target
-from redraft.graphs.state import Drafting, State, Update
+from redraft.graphs.state import Drafting, Update
 from redraft.graphs.working import Shop, node
 from redraft.text.words import count_words
 
@@ -24,8 +24,10 @@ class Running(Drafting, total=False):
     next_step: Literal["read_chunk", "compress", "tidy"]
 
 
-class RunningState(State, Running, total=False):
-    """What the nodes know."""
+class RunningState(Running, total=False):
+    """What the nodes know; little, because all of it is in every checkpoint."""
+
+    run: str
 
 
 async def start(state: RunningState, job: Job) -> Update:

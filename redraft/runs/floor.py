@@ -129,24 +129,34 @@ class Floor:
     async def _begun(self, run: Run) -> _Open:
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
-            own = tuple(self.own.values())
-            prepared = self.prepared.pop(run.id, None)
-            if prepared is None:
-                prepared = await off_loop(recall, self.store, run, own)
-            hired = await off_loop(
-                hire,
-                run.settings,
-                run.judging,
-                run.limits,
-                self.prices,
-                refinement=run.refinement,
-                objects=self.people.objects,
-            )
-            staff = await stack.enter_async_context(
-                staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
-            )
-            foreman = Foreman(self.store, run, prepared, staff, self.observe, own)
-            return _Open(foreman, await foreman.job(), stack.pop_all())
+            try:
+                return await self._staffed(run, stack)
+            except BaseException as error:
+                # A run that is marked as running was begun, or left by a process that has died.
+                if run.status == "running":
+                    await record_stop(self.store, run.id, error)
+                raise
+
+    async def _staffed(self, run: Run, stack: AsyncExitStack) -> _Open:
+        """The claimed run with its models open; what is entered into `stack` stays open with it."""
+        own = tuple(self.own.values())
+        prepared = self.prepared.pop(run.id, None)
+        if prepared is None:
+            prepared = await off_loop(recall, self.store, run, own)
+        hired = await off_loop(
+            hire,
+            run.settings,
+            run.judging,
+            run.limits,
+            self.prices,
+            refinement=run.refinement,
+            objects=self.people.objects,
+        )
+        staff = await stack.enter_async_context(
+            staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
+        )
+        foreman = Foreman(self.store, run, prepared, staff, self.observe, own)
+        return _Open(foreman, await foreman.job(), stack.pop_all())
 
     async def _drive(self, opened: _Open) -> None:
         """Put on record that the run is being worked on, once."""

@@ -224,6 +224,8 @@ class Workshop:
             resolve(run.settings)
         elif self._people.model != run.settings.model:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
+        if answer is not None and run.status != "waiting":
+            raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
         if run.status == "done" and not await off_loop(self.store.runs.gaps, run.id):
             return await self.result(run.id)
         if (chosen := limits or self._limits) is not None:
@@ -286,6 +288,11 @@ class Workshop:
         """Record a run of what a graph was started with; returns its id."""
         options = {name: value for name, value in task.items() if name not in {"source", "summary", "run", "metrics"}}
         strategy = str(options.pop("strategy"))
+        if scope == "summarize" and (stray := sorted((Refinement.model_fields.keys() | {"metrics"}) & task.keys())):
+            raise UsageError(
+                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
+                hint="use redraft.graphs.summarizer, or leave it out",
+            )
         if "source" not in task:
             raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
         asked = self._asked.with_options(options).with_metrics(task.get("metrics", ()))
