@@ -28,7 +28,8 @@ class Strategy:
 
     `graph` builds a graph whose nodes, made with `redraft.graphs.node`, work on a run that has begun; the last of them
     writes the id that `job.keep` returns into `draft`. `plan` says what it will ask at most, or raises a `PlanError`
-    where the document does not fit. `prompts` are those that its summaries depend on.
+    where the document does not fit. `prompts` are those that its summaries depend on; redraft's own are in
+    `redraft.PROMPTS`.
     """
 
     name: str
