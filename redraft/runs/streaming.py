@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncGenerator, Coroutine
 from contextlib import suppress
 from typing import Any
 
 from redraft.events import Event, streamed
 
 
-async def streaming(work: Coroutine[Any, Any, object]) -> AsyncIterator[Event]:
+async def streaming(work: Coroutine[Any, Any, object]) -> AsyncGenerator[Event, None]:
     """What happens while `work` is done, as it happens. Whoever stops looking stops the work."""
     happened: asyncio.Queue[Event | None] = asyncio.Queue()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from types import TracebackType
@@ -239,7 +239,7 @@ class Workshop:
         *,
         metrics: Sequence[str | Evaluator] = (),
         **options: Unpack[Options],
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event, None]:
         """What happens in a run of `summarize`, or of `refine` where there is a summary, as it happens.
 
         The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
@@ -252,7 +252,7 @@ class Workshop:
         )
         return streaming(work)
 
-    def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncIterator[Event]:
+    def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
         """What happens in a run that goes on, as `stream` has it."""
         return streaming(self.resume(key, answer=answer))
 
