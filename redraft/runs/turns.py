@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from redraft.agents.together import together
-from redraft.domain import REVIEW, Evaluation, Round
+from redraft.domain import Evaluation, Round
 from redraft.errors import RunError, UsageError
 from redraft.graphs.job import Job
 from redraft.graphs.judging import metric
@@ -14,7 +13,7 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.refinement import settle
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
-from redraft.settings import STATISTICS, Judging
+from redraft.settings import Judging
 from redraft.store.threads import off_loop
 
 
@@ -33,7 +32,6 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
     job = await foreman.job()
     state = await _standing(job, findings)
     state["instruction"] = instruction
-    job = await _judging_by(state["aims"], job, foreman)
     state.update(await revised(state, job))  # type: ignore[typeddict-item]  # a node writes the fields of the state
     seats = [
         metric({"run": job.run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
@@ -44,16 +42,6 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
         raise next(iter(job.failures.values()))
     state.update(await settle(state, job))  # type: ignore[typeddict-item]
     return state
-
-
-async def _judging_by(aims: Sequence[str], job: Job, foreman: Foreman) -> Job:
-    """The job with a jury that judges by what is aimed at, too: without a score nothing could be gained on it."""
-    judging = job.judges.judging
-    other = tuple(name for name in aims if name != REVIEW and name not in job.judges.aims)
-    if not other:
-        return job
-    jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": (*judging.metrics, *other)}))
-    return replace(job, jury=jury)
 
 
 async def _standing(job: Job, findings: Sequence[str]) -> State:
@@ -75,7 +63,7 @@ async def _standing(job: Job, findings: Sequence[str]) -> State:
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": run.draft,
-        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, STATISTICS}},
+        "scores": {name: said.score for name, said in judged.items() if said.outcome != "measured"},
         "aims": list(dict.fromkeys(known[one] for one in findings)),
         "findings": list(findings),
         "tried": [],
