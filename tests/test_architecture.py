@@ -178,10 +178,28 @@ def bare_ignores(module: Module, modules: Modules) -> Iterator[str]:
             yield f"line {number}: silences a checker without saying what about"
 
 
+def one_door(module: Module, modules: Modules) -> Iterator[str]:
+    """The built-in model is a house of its own: whoever is outside goes through its door."""
+    if module.path.startswith("builtin/"):
+        return
+    for each, target in own_imports(module, modules):
+        if is_within(target, f"{PACKAGE}.builtin") and target != f"{PACKAGE}.builtin.model":
+            yield f"line {each.line}: imports {target}, and not from the built-in model's door"
+
+
 Rule = Callable[[Module, Modules], Iterator[str]]
 RULES: dict[str, Rule] = {
     rule.__name__: rule
-    for rule in (direction, views_know_no_commands, defining_modules, late_imports, sizes, docstrings, bare_ignores)
+    for rule in (
+        direction,
+        views_know_no_commands,
+        defining_modules,
+        late_imports,
+        sizes,
+        docstrings,
+        bare_ignores,
+        one_door,
+    )
 }
 
 
@@ -262,6 +280,7 @@ FIRES: list[tuple[str, dict[str, str], str]] = [
         "a view imports the command",
     ),
     ("late_imports", {"cli__views/render": "def f():\n    import json"}, "within a function"),
+    ("one_door", {"agents__writer": "import redraft.builtin.verbs", "builtin__verbs": DOC}, "door"),
     ("late_imports", {"text__words": "def f():\n    import json"}, "within a function"),
     ("late_imports", {"text__words": "class A:\n    async def f(self):\n        from json import loads"}, "within"),
     ("late_imports", {"text__words": "def f():\n    import tiktoken"}, "tiktoken"),
@@ -293,6 +312,7 @@ ALLOWED: list[dict[str, str]] = [
     {"text__words": DOC + "def _f(): ...\nx = 1  # type: ignore[attr-defined]  # noqa: E501"},
     {"errors": DOC + "from redraft.domain import Usage"},
     {"text____init__": ""},
+    {"agents__writer": DOC + "import redraft.builtin.model", "builtin__model": DOC},
 ]
 
 

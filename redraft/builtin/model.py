@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -21,15 +23,27 @@ import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
 import redraft.builtin.summarizing
-from redraft.builtin.registry import handler_for
+from redraft.builtin.registry import HANDLERS, handler_for
+from redraft.builtin.summarizing import merge
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling
-from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.contract import Given_, Prompt, Value_
+from redraft.prompts.drafting import MergeGiven
 
 VERSION = 4
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 _CHARACTERS_PER_TOKEN = 4
+
+
+def is_answered(prompt: Prompt[Any, Any]) -> bool:
+    """Whether the built-in model has an answer to a prompt; it has none to those of other packages."""
+    return prompt.name in HANDLERS
+
+
+def shortened(texts: Sequence[str], words: int) -> str:
+    """Sentences of some texts, in their order, within a limit: every word is theirs."""
+    return merge(MergeGiven(summaries=list(texts), words=words))
 
 
 class ExtractiveModel:

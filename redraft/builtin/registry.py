@@ -8,30 +8,26 @@ from typing import Any, cast
 from redraft.errors import ModelError
 from redraft.prompts.contract import Given_, Prompt, Value_
 
-_HANDLERS: dict[str, Callable[[Any], Any]] = {}
+HANDLERS: dict[str, Callable[[Any], Any]] = {}
+"""By the names of the prompts."""
 
 
 def answers(prompt: Prompt[Given_, Value_]) -> Callable[[Callable[[Given_], Value_]], Callable[[Given_], Value_]]:
     """Bind the decorated function to `prompt`; it may be bound to several."""
 
     def bind(handler: Callable[[Given_], Value_]) -> Callable[[Given_], Value_]:
-        if prompt.name in _HANDLERS:
-            raise ValueError(f"the prompt {prompt.name} already has a handler: {_HANDLERS[prompt.name].__qualname__}")
-        _HANDLERS[prompt.name] = handler
+        if prompt.name in HANDLERS:
+            raise ValueError(f"the prompt {prompt.name} already has a handler: {HANDLERS[prompt.name].__qualname__}")
+        HANDLERS[prompt.name] = handler
         return handler
 
     return bind
 
 
-def is_answered(prompt: Prompt[Any, Any]) -> bool:
-    """Whether there is a function that answers `prompt`."""
-    return prompt.name in _HANDLERS
-
-
 def handler_for(prompt: Prompt[Given_, Value_]) -> Callable[[Given_], Value_]:
     """The function that answers `prompt`."""
     try:
-        return cast(Callable[[Given_], Value_], _HANDLERS[prompt.name])
+        return cast(Callable[[Given_], Value_], HANDLERS[prompt.name])
     except KeyError:
         raise ModelError(
             f"the extractive model cannot answer the prompt {prompt.name}",

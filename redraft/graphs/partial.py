@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.builtin.summarizing import merge
+from redraft.builtin.model import shortened
 from redraft.domain import Piece
-from redraft.prompts.drafting import MergeGiven
 from redraft.text.words import count_words
 
 
@@ -36,5 +35,5 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
     texts = [piece.text for piece in sorted(cover, key=lambda one: one.first_chunk)]
     text = "\n\n".join(texts)
     if count_words(text) > words:
-        text = merge(MergeGiven(summaries=texts, words=words))
+        text = shortened(texts, words)
     return Partial(text, len(taken))

@@ -81,7 +81,7 @@ class Difference:
 
 def difference(before: Turn, after: Turn) -> Difference:
     """What changed between the drafts of two rounds, and what became of the findings on the first."""
-    changed = compare(before.draft.text, after.draft.text)
+    changed = changes_between(before.draft.text, after.draft.text)
     successors = {change.before: change.after for change in changed.changes if change.before}
     open_still = {_complaint(one, one.sentence) for one in after.findings}
     known = {(one.kind, *_complaint(one, successors.get(one.sentence, one.sentence))) for one in before.findings}
@@ -159,7 +159,7 @@ def _resting_on(turn: Turn) -> dict[str, list[str]]:
     return resting
 
 
-def compare(before: str, after: str) -> Difference:
+def changes_between(before: str, after: str) -> Difference:
     """The sentences that were added, removed or changed, in the order of the later draft. Takes near-linear time."""
     old, new = ([statement.sentence for statement in statements_of(text)] for text in (before, after))
     places = {key: at for at, key in enumerate(_numbered(new))}

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Draft, Evaluation, Evidence, Finding, Round
-from redraft.history.changes import Difference, changed_words, compare, difference
+from redraft.history.changes import Difference, changed_words, changes_between, difference
 from redraft.history.tracing import Turn
 
 SENTENCES = st.lists(
@@ -29,7 +29,7 @@ def test_sentences_are_added_removed_and_changed_in_the_order_of_the_later_draft
     before = "Hester came to Sarn. The keeper is called Bob and lives at sea. Nobody knows why."
     after = "It was in March. Hester came to Sarn. The keeper is called Tom and lives at sea. The end."
 
-    assert shape(compare(before, after)) == [
+    assert shape(changes_between(before, after)) == [
         ("added", "", "It was in March."),
         ("changed", "The keeper is called Bob and lives at sea.", "The keeper is called Tom and lives at sea."),
         ("added", "", "The end."),
@@ -38,28 +38,28 @@ def test_sentences_are_added_removed_and_changed_in_the_order_of_the_later_draft
 
 
 def test_a_sentence_that_moved_is_neither_added_nor_removed() -> None:
-    found = compare("One is here. Two is here. Three is here.", "Three is here. One is here. Two is here.")
+    found = changes_between("One is here. Two is here. Three is here.", "Three is here. One is here. Two is here.")
 
     assert shape(found) == []
     assert (found.kept, found.moved) == (3, ("Three is here.",))
 
 
 def test_of_a_repeated_sentence_one_is_removed() -> None:
-    found = compare("Rain fell. Rain fell. Rain fell.", "Rain fell. Rain fell.")
+    found = changes_between("Rain fell. Rain fell. Rain fell.", "Rain fell. Rain fell.")
 
     assert shape(found) == [("removed", "Rain fell.", "")]
 
 
 def test_sentences_that_share_only_common_words_are_no_pair() -> None:
     frame = "The wind was on the sea. The lamp was in the hall. "
-    found = compare(frame + "He was the owner of the house.", frame + "She was the doctor of the town.")
+    found = changes_between(frame + "He was the owner of the house.", frame + "She was the doctor of the town.")
 
     assert {change.kind for change in found.changes} == {"added", "removed"}
 
 
 @given(SENTENCES, SENTENCES)
 def test_every_sentence_of_both_drafts_is_accounted_for_once(before: list[str], after: list[str]) -> None:
-    found = compare(" ".join(before), " ".join(after))
+    found = changes_between(" ".join(before), " ".join(after))
 
     gone = Counter(change.before for change in found.changes if change.before)
     come = Counter(change.after for change in found.changes if change.after)
@@ -82,7 +82,7 @@ def test_two_thousand_sentences_take_less_than_two_seconds(kind: str) -> None:
         "shuffled": rng.sample(old, len(old)),
     }[kind]
     began = time.process_time()
-    compare(" ".join(old), " ".join(new))
+    changes_between(" ".join(old), " ".join(new))
 
     assert time.process_time() - began < 2
 

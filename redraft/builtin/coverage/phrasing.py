@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from redraft.builtin.coverage.clauses import TIME, Clause, clauses_of, lowered, take_apart
 from redraft.builtin.coverage.describing import descriptions, is_role
-from redraft.builtin.coverage.pieces import Phrase, phrases
+from redraft.builtin.coverage.phrases import Phrase, phrases
 from redraft.builtin.verbs import BE, DYING, EVENTS, GESTURES, HAPPENS, INTRANSITIVE, MODALS
 from redraft.builtin.wording import is_number, keys, listed
 from redraft.prompts.judging import Kind

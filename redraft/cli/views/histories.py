@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Round
-from redraft.history.changes import Change, Difference, compare
+from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
 from redraft.text.cleaning import one_line
@@ -58,7 +58,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         yield from _listed("to mend", turn.mending, few)
         if turn.draft.text == base.draft.text:
             return
-        yield from _changes(compare(base.draft.text, turn.draft.text), few)
+        yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
     goals = result.goals if turn.draft.id == result.run.draft else {}
     for line in render.score_lines(turn.scores, base.scores if base else {}, goals):
         yield f"  {line}"

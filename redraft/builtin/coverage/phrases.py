@@ -10,7 +10,7 @@ from redraft.builtin.coverage.clauses import BEGINS_SUBJECT, PREPOSITIONS, TIME,
 from redraft.builtin.verbs import BE, HAVE_INFINITIVE, KNOWN, MAKE_OTHERS
 from redraft.builtin.wording import listed
 
-PieceKind = Literal["object", "what", "why", "when", "where", "how", "other"]
+PhraseKind = Literal["object", "what", "why", "when", "where", "how", "other"]
 
 _PLACES = listed(
     "to in on at into onto upon from inside outside near beside beneath under behind beyond above below aboard"
@@ -49,7 +49,7 @@ _NOUN_OPENS = BEGINS_SUBJECT | listed("this that these those him them it me us y
 class Phrase(NamedTuple):
     """A piece of what follows a verb: the object, or what begins with a preposition."""
 
-    kind: PieceKind
+    kind: PhraseKind
     """What it says; "what" is an infinitive or a clause."""
     text: str
 
@@ -119,7 +119,7 @@ def _is_infinitive(word: str, behind: str) -> bool:
     return plain and (word in KNOWN or behind in _NOUN_OPENS - _NUMERALS or behind[:1].isupper())
 
 
-def _kind(clause: Clause, piece: Sequence[str], before: Sequence[str]) -> PieceKind:
+def _kind(clause: Clause, piece: Sequence[str], before: Sequence[str]) -> PhraseKind:
     opening = piece[0].lower()
     following = piece[1] if len(piece) > 1 else ""
     if opening == "that":
@@ -133,7 +133,7 @@ def _kind(clause: Clause, piece: Sequence[str], before: Sequence[str]) -> PieceK
     return _kind_of_phrase(opening, following, " ".join(piece))
 
 
-def _kind_of_infinitive(clause: Clause, piece: Sequence[str], before: Sequence[str]) -> PieceKind:
+def _kind_of_infinitive(clause: Clause, piece: Sequence[str], before: Sequence[str]) -> PhraseKind:
     """What somebody decided to do, or what something was done for."""
     if not before and clause.plain in HAVE_INFINITIVE:
         return "what"
@@ -148,7 +148,7 @@ def _may_be_object(piece: Sequence[str]) -> bool:
     return not alone and not piece[0].endswith("ly") and piece[0].lower() not in _PARTICLES | _MANNER
 
 
-def _kind_of_phrase(opening: str, following: str, text: str) -> PieceKind:
+def _kind_of_phrase(opening: str, following: str, text: str) -> PhraseKind:
     """What a phrase with a preposition says."""
     timed = TIME.search(text) is not None
     if timed and opening in _BEFORE_TIME and following.lower() not in ("it", "them", "him", "her"):
