@@ -8,21 +8,20 @@ import tempfile
 from pathlib import Path
 
 import redraft
-from redraft.events import CallAnswered, Event
 
 SAMPLE = Path(__file__).parent / "the-salt-ledger.md"
 
 
-def watch(event: Event) -> None:
+def watch(event: redraft.Event) -> None:
     """Anything that happens in a run can be observed."""
-    if isinstance(event, CallAnswered):
+    if isinstance(event, redraft.CallAnswered):
         print(f"{event.label}: {event.usage.completion_tokens} tokens", file=sys.stderr)
 
 
 async def main(source: str) -> None:
-    with tempfile.TemporaryDirectory() as folder, redraft.Store(Path(folder) / "redraft.db") as store:
-        settings = redraft.Settings(words=150, strategy="incremental")
-        result = await redraft.summarize(source, settings, store=store, observer=watch)
+    with tempfile.TemporaryDirectory() as folder:
+        async with redraft.Workshop(Path(folder) / "redraft.db", observer=watch) as shop:
+            result = await shop.summarize(source, words=150, strategy="incremental")
     print(result.summary)
     print(f"\n{result.usage.calls} calls for {result.chunks} chunks of {result.title}", file=sys.stderr)
 

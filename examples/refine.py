@@ -15,9 +15,10 @@ SAMPLE = Path(__file__).parent / "the-salt-ledger.md"
 async def main(source: str) -> None:
     document = redraft.load(source)
     poor = document.text[:1500].rpartition(".")[0] + "."
-    wanted = redraft.Refinement(goals={"coverage": 0.6, "consistency": 0.9}, rounds=3)
-    with tempfile.TemporaryDirectory() as folder, redraft.Store(Path(folder) / "redraft.db") as store:
-        result = await redraft.refine(document, poor, wanted, redraft.Settings(words=250), store=store)
+    goals = {"coverage": 0.6, "consistency": 0.9}
+    with tempfile.TemporaryDirectory() as folder:
+        async with redraft.Workshop(Path(folder) / "redraft.db") as shop:
+            result = await shop.refine(document, poor, words=250, goals=goals, rounds=3)
     print(result.summary)
     for made in result.rounds[1:]:
         verdict = "taken" if made.accepted else "refused"

@@ -298,6 +298,10 @@ class Keepers:
         marks = {"validity": min(5, 1 + facts // 10), "coherence": 4, "cross_content": 1}
         return {"major_facts": facts, "connections": 0, "explanation": "A list of keepers.", **marks}
 
+    def decide(self, sheet: Sheet) -> Said:
+        """Leads as a careful person would: the first findings there are."""
+        return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
+
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for point in sheet.items("points").values():

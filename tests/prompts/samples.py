@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, drafting, factual, judging, revising
+from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 
@@ -120,10 +120,41 @@ GIVEN: dict[str, BaseModel] = {
     "prefer_summary": coherence.PreferGiven(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),
+    "decide": deciding.DecideGiven(
+        summary="Hester came.",
+        scoreboard=[
+            deciding.Standing(id=7, metric="coverage", score="0.50", goal="0.80"),
+            deciding.Standing(id=3, metric="consistency", score="0.95", goal="none"),
+        ],
+        findings=[
+            deciding.Option(
+                id=7,
+                metric="consistency",
+                task="correct",
+                sentence="Hester came at noon.",
+                question="Who came?",
+                answer="Ann.",
+                evidence="Ann came in.",
+            ),
+            deciding.Option(
+                id=3,
+                metric="coverage",
+                task="add",
+                sentence="It was late.",
+                question="When was it?",
+                answer="1924.",
+                evidence="It was 1924.",
+            ),
+        ],
+        tried=["Revision 1, for coverage: refused.", "Revision 2, for coverage: taken."],
+        passages=["The lamp went out.", "It rained."],
+        rounds_left=12,
+        may_look_up=True,
+    ),
 }
 TAGS = (
-    "context", "document", "excerpt", "fact", "first", "keep", "pair", "passage", "point", "q", "question", "second",
-    "sentence", "summary",
+    "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair", "passage",
+    "point", "q", "question", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
