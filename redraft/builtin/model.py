@@ -21,13 +21,11 @@ import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
 import redraft.builtin.summarizing
+from redraft.builtin.identity import IDENTITY
 from redraft.builtin.registry import handler_for
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts.contract import Given_, Value_
-
-VERSION = 4
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -35,7 +33,7 @@ _CHARACTERS_PER_TOKEN = 4
 class ExtractiveModel:
     """A `Model` whose answers are sentences of what it is given. The same question always gets the same answer."""
 
-    identity = f"extractive:{VERSION}"
+    identity = IDENTITY
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
         """Nobody bills for what this model writes."""
