@@ -26,7 +26,7 @@ A_QUESTION = 40
 A_FACT = 50
 A_NUMBER = 16
 
-Role = Literal["writer", "judge", "validator"]
+Role = Literal["writer", "judge", "validator", "decider"]
 
 
 @dataclass(frozen=True, slots=True)
