@@ -16,19 +16,16 @@ import hashlib
 import json
 import re
 import sys
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from statistics import mean
 
 from scipy.stats import kendalltau
 
-from benchmarks.common import DATA, table
-from redraft import Judging, Store, evaluate
+from benchmarks.common import DATA, fresh, table
 from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 
@@ -61,12 +58,11 @@ def consistency(items: Sequence[Judged]) -> list[float]:
 
 async def _evaluated(items: Sequence[Judged]) -> list[float]:
     scores = []
-    judging = Judging(metrics=("consistency",))
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+    async with fresh() as shop:
         for item in items:
             document = parse(item.document.encode(), name="article.txt")
             # What people judged as a sentence is one here too.
-            result = await evaluate(document, "\n\n".join(item.sentences), store=store, judging=judging)
+            result = await shop.evaluate(document, "\n\n".join(item.sentences), metrics=["consistency"])
             # A summary without a claim says nothing that could be borne out.
             scores.append(result.scores["consistency"] or 0.0)
     return scores

@@ -12,13 +12,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
-from pathlib import Path
 
-from benchmarks.common import prose, table
-from redraft import Document, Judging, Settings, Store, build_pack, evaluate, summarize
+from benchmarks.common import fresh, prose, table
+from redraft import Document, built_keyfacts
 from redraft.agents.factfinder import FACTS_AT_ONCE
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
@@ -45,19 +43,19 @@ def against_all_facts(facts: Sequence[str], summary: str) -> int:
     return sum(len(text.encode()) for text in texts) // _BYTES_A_TOKEN
 
 
-async def costs(characters: int, words: int, store: Store) -> None:
+async def costs(characters: int, words: int) -> None:
     document = parse(prose(characters).encode(), name="book.txt")
-    run = (await build_pack(document, store=store, what="keyfacts")).run
-    trees = store.keyfacts.get(run.judging.keyfacts or "").trees if run.judging else ()
-    asked = [tree for tree in trees if tree.query]
-    tree = asked[len(asked) // 2]
-    settings = Settings(query=tree.query, words=words)
-    summary = (await summarize(document, settings, store=store)).summary or ""
-    judging = Judging(metrics=("keyfact_recall", "faithfulness"))
-    judged = await evaluate(document, summary, settings, store=store, judging=judging)
-    with closing(sqlite3.connect(store.path)) as database:
-        query = "SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt"
-        spent: dict[str, int] = dict(database.execute(query, (judged.run.id,)))
+    async with fresh() as shop:
+        trees = built_keyfacts(shop.store, await shop.build(document, "keyfacts")).trees
+        asked = [tree for tree in trees if tree.query]
+        tree = asked[len(asked) // 2]
+        query = tree.query or ""
+        summary = (await shop.summarize(document, query=query, words=words)).summary or ""
+        metrics = ["keyfact_recall", "faithfulness"]
+        judged = await shop.evaluate(document, summary, metrics=metrics, query=query, words=words)
+        with closing(sqlite3.connect(shop.store.path)) as database:
+            sums = "SELECT prompt, sum(prompt_tokens) FROM calls WHERE run = ? GROUP BY prompt"
+            spent: dict[str, int] = dict(database.execute(sums, (judged.run.id,)))
     here = [spent[prompt.name] for prompt in (VERIFY_SENTENCES, ALIGN_FACTS)]
     every = [fact.text for one in trees for fact in one.kept]
     there = [against_the_book(document, summary), against_all_facts(every, summary)]
@@ -69,8 +67,7 @@ async def costs(characters: int, words: int, store: Store) -> None:
 
 def print_costs(characters: int = CHARACTERS, words: int = WORDS) -> None:
     """The table, from a database of its own."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        asyncio.run(costs(characters, words, store))
+    asyncio.run(costs(characters, words))
 
 
 def main() -> None:

@@ -7,11 +7,14 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from redraft import Workshop
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = Path(os.environ.get("REDRAFT_DATA", ROOT.parent / "shared" / "data"))
@@ -35,6 +38,14 @@ def prose(characters: int | None = None) -> str:
     """English prose, of this length where it is given: the stories, or the sample where they are absent."""
     text = "\n\n".join(story["document"] for story in stories()) or SAMPLE.read_text("utf-8")
     return text if characters is None else (text * (characters // len(text) + 1))[:characters]
+
+
+@contextlib.asynccontextmanager
+async def fresh() -> AsyncIterator[Workshop]:
+    """A workshop on a database of its own, so that nothing is known beforehand."""
+    with tempfile.TemporaryDirectory() as folder:
+        async with Workshop(Path(folder) / "redraft.db") as shop:
+            yield shop
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,11 @@ import argparse
 import asyncio
 import json
 import sqlite3
-import tempfile
 from contextlib import closing
-from pathlib import Path
 from statistics import fmean
 
-from benchmarks.common import SAMPLE, prose, stories, table
-from redraft import Document, Judging, Refinement, Result, Settings, Store, evaluate, load, refine, summarize
+from benchmarks.common import SAMPLE, fresh, prose, stories, table
+from redraft import Document, Result, Store, Workshop, load
 from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
@@ -44,21 +42,18 @@ def lead(text: str, words: int) -> str:
     return text[:end]
 
 
-async def refined(document: Document, words: int, rounds: int, store: Store) -> Result:
+async def refined(document: Document, words: int, rounds: int, shop: Workshop) -> Result:
     goals = dict.fromkeys(METRICS, 1.0)
-    settings = Settings(words=words)
-    return await refine(
-        document, lead(document.text, words), Refinement(goals=goals, rounds=rounds), settings, store=store
-    )
+    return await shop.refine(document, lead(document.text, words), words=words, goals=goals, rounds=rounds)
 
 
 async def gains(words: int, rounds: int, most: int) -> None:
     print(f"{rounds} rounds from the first {words} words, goals of 1.0 for both metrics, policy consistency-first\n")
     rows: list[tuple[object, ...]] = [("", "words", "coverage", "after", "consistency", "after", "taken", "stop")]
     results: list[Result] = []
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+    async with fresh() as shop:
         for document in documents(most):
-            results.append(await refined(document, words, rounds, store))
+            results.append(await refined(document, words, rounds, shop))
             rows.append(_row(results[-1]))
     table(rows)
     print()
@@ -100,9 +95,9 @@ async def costs(words: int) -> None:
     print("prompt tokens of judging a draft, by the ledger (of the sample book, where nothing else is said)\n")
     rows: list[tuple[object, ...]] = [("", "first draft", "with the pack", "second draft", "share")]
     for name, source, first, second in pairs:
-        with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-            one, other = [await evaluate(source, text, store=store) for text in (first, second)]
-            pack = _tokens(store, one.run.id, ("ask_document", "rank_questions"))
+        async with fresh() as shop:
+            one, other = [await shop.evaluate(source, text) for text in (first, second)]
+            pack = _tokens(shop.store, one.run.id, ("ask_document", "rank_questions"))
         all_of_one, all_of_other = one.usage.prompt_tokens, other.usage.prompt_tokens
         share = f"{100 * all_of_other / all_of_one:.1f} %"
         rows.append((name, all_of_one - pack, all_of_one, all_of_other, share))
@@ -112,16 +107,16 @@ async def costs(words: int) -> None:
 
 async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
     """A draft and the one that is judged after it."""
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        result = await refined(document, words, 1, store)
-        drafts = [store.runs.draft(made.draft).text for made in result.rounds]
-        long = (await summarize(document, Settings(words=1200), store=store)).summary or ""
-        other = (await summarize(document, Settings(words=words), store=store)).summary or ""
+    async with fresh() as shop:
+        result = await refined(document, words, 1, shop)
+        drafts = [shop.store.runs.draft(made.draft).text for made in result.rounds]
+        long = (await shop.summarize(document, words=1200)).summary or ""
+        other = (await shop.summarize(document, words=words)).summary or ""
     sixty = [long[span.start : span.end] for span in sentences(long)][:60]
     changed = [*sixty]
     # Two sentences of the document that are not in the summary take the places of two that are.
-    fresh = [document.text[span.start : span.end] for span in sentences(document.text)]
-    spare = [text for text in fresh if text not in sixty and 12 <= len(text.split()) <= 30]
+    others = [document.text[span.start : span.end] for span in sentences(document.text)]
+    spare = [text for text in others if text not in sixty and 12 <= len(text.split()) <= 30]
     changed[20], changed[40] = spare[100], spare[300]
     await _judged_again(document, sixty, changed)
     return [
@@ -132,12 +127,9 @@ async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
 
 
 async def _judged_again(document: Document, sixty: list[str], changed: list[str]) -> None:
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
-        judging = Judging(metrics=("consistency",))
-        runs = [
-            (await evaluate(document, " ".join(text), store=store, judging=judging)).run.id for text in (sixty, changed)
-        ]
-        asked = [_sentences_asked(store, run) for run in runs]
+    async with fresh() as shop:
+        results = [await shop.evaluate(document, " ".join(text), metrics=["consistency"]) for text in (sixty, changed)]
+        asked = [_sentences_asked(shop.store, result.run.id) for result in results]
     print(f"sentences asked about: {asked[0]} of {len(sixty)} for the first draft, {asked[1]} after two were changed\n")
 
 

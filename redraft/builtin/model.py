@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection
 
 from pydantic import BaseModel
 
@@ -23,33 +22,24 @@ import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
 import redraft.builtin.summarizing
+from redraft.builtin.door import IDENTITY
 from redraft.builtin.registry import HANDLERS, handler_for
-from redraft.builtin.summarizing import merge
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling
-from redraft.prompts.contract import Given_, Prompt, Value_
-from redraft.prompts.drafting import MergeGiven
-
-VERSION = 4
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
+from redraft.prompts.contract import Given_, Value_
 
 _CHARACTERS_PER_TOKEN = 4
 
 
-def is_answered(prompt: Prompt[Any, Any]) -> bool:
-    """Whether the built-in model has an answer to a prompt; it has none to those of other packages."""
-    return prompt.name in HANDLERS
-
-
-def shortened(texts: Sequence[str], words: int) -> str:
-    """Sentences of some texts, in their order, within a limit: every word is theirs."""
-    return merge(MergeGiven(summaries=list(texts), words=words))
+def answered() -> Collection[str]:
+    """The names of the prompts that it has an answer to."""
+    return HANDLERS.keys()
 
 
 class ExtractiveModel:
     """A `Model` whose answers are sentences of what it is given. The same question always gets the same answer."""
 
-    identity = f"extractive:{VERSION}"
+    identity = IDENTITY
 
     def most_tokens(self, sampling: Sampling) -> int:  # noqa: ARG002  (as the protocol has it)
         """Nobody bills for what this model writes."""

@@ -71,7 +71,7 @@ def folder(output: str | None) -> Any:
 
 def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
     """Write the files, and print the report."""
-    from redraft.cli.running import write
+    from redraft.cli.files import write
     from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
 

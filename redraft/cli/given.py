@@ -42,6 +42,7 @@ _REFINEMENT = {
     "goal": "goals",
     "rounds": "rounds",
     "policy": "policy",
+    "decider": "decider",
     "tolerance": "tolerance",
     "review": "review",
 }

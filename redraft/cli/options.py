@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from redraft.cli.sections import Option, Section
+from redraft.cli.sections import LISTED, Option, Section
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -37,6 +37,19 @@ def grouped(*options: Callable[[F], F]) -> Callable[[F], F]:
         return function
 
     return decorate
+
+
+def _metrics() -> str:
+    from redraft.evaluators.catalog import names
+
+    return ", ".join(names())
+
+
+def _strategies() -> str:
+    from redraft import plugins
+
+    # redraft's own stand in a module that takes LangGraph a second to import.
+    return ", ".join(("hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
 db = option("--db", section="output", metavar="FILE", help="The database; its default is in your data directory.")
@@ -86,7 +99,8 @@ strategy = option(
     section="summary",
     metavar="NAME",
     default="hierarchical",
-    help="How the summary is drafted: hierarchical, incremental, direct, or as an installed package does it.",
+    listing=_strategies,
+    help=f"How the summary is drafted: {LISTED}.",
 )
 chunk_tokens = option(
     "--chunk-tokens",
@@ -125,7 +139,12 @@ draw_options = grouped(
     ),
 )
 setup_options = grouped(
-    option("--base-url", section="model", metavar="URL", help="OpenAI-compatible server; default OPENAI_BASE_URL."),
+    option(
+        "--base-url",
+        section="model",
+        metavar="URL",
+        help="Where the model is served; for openai:NAME the default is OPENAI_BASE_URL.",
+    ),
     option(
         "--context-tokens",
         section="model",
@@ -152,7 +171,7 @@ judge_base_url = option(
     "--judge-base-url",
     section="judging",
     metavar="URL",
-    help="OpenAI-compatible server of the judges, where it is another.",
+    help="Where the judges are served, if elsewhere.",
 )
 
 _PANEL = "Model that judges, in place of --model; several decide by majority."
@@ -269,9 +288,9 @@ metric_option = option(
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="coverage, consistency, keyfact_recall, faithfulness, booookscore (coherence) or statistics, which are always"
-    " there; may be repeated. The key facts for keyfact_recall cost about ten readings of the document, once."
-    "  [default: coverage and consistency]",
+    listing=_metrics,
+    help=f"{LISTED}; may be repeated. booookscore is about coherence, and statistics are always there. The key facts"
+    " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
 )
 
 refining_options = grouped(
@@ -289,8 +308,14 @@ refining_options = grouped(
     option(
         "--policy",
         section="refining",
-        type=click.Choice(["consistency-first", "paper", "weakest-first", "all"]),
-        help="What is mended first.  [default: consistency-first]",
+        type=click.Choice(["consistency-first", "paper", "weakest-first", "all", "agent"]),
+        help="What is mended first; with agent a model decides.  [default: consistency-first]",
+    ),
+    option(
+        "--decider",
+        section="refining",
+        metavar="NAME",
+        help="Model that decides with --policy agent, in place of --model.",
     ),
     option(
         "--tolerance",

@@ -25,19 +25,30 @@ SECTIONS: dict[Section, str] = {
 }
 """The sections and their titles, in the order of the help."""
 _WIDEST_NAME = 28
+LISTED = "{listed}"
 
 
 class Option(click.Option):
     """An option of a section."""
 
-    def __init__(self, *args: Any, section: Section, **settings: Any) -> None:
+    def __init__(self, *args: Any, section: Section, listing: Callable[[], str] | None = None, **settings: Any) -> None:
+        """What `listing` returns stands for `LISTED` in the help: it is asked only where that is shown."""
         super().__init__(*args, **settings)
         self.section = section
+        self._listing = listing
 
     @property
     def long(self) -> str:
         """Its long name, as in `--words`."""
         return next(name for name in self.opts if name.startswith("--"))
+
+    def get_help_record(self, context: click.Context) -> Record | None:
+        """Its name and its help."""
+        record = super().get_help_record(context)
+        if record is None or self._listing is None:
+            return record
+        name, text = record
+        return name, text.replace(LISTED, self._listing())
 
     def get_help_extra(self, context: click.Context) -> OptionHelpExtra:
         """The default and the like. Which numbers are taken is told to whoever gives another."""

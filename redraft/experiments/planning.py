@@ -13,7 +13,8 @@ from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve, resolve
 from redraft.runs.preparing import Order, prepare
-from redraft.settings import BuildKeyfacts, Evaluate, Judging, Settings
+from redraft.runs.staff import hire, under_settings
+from redraft.settings import Evaluate, Judging, Limits, Settings
 
 _TREES = "finding key facts"
 _VERDICTS = ("keyfact_recall", "faithfulness")
@@ -64,12 +65,12 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
 
 
 def _steps(document: Document, design: Design) -> Iterator[Step]:
-    judge = resolve(design.judging())
-    validator = judge.model_copy(update={"model": design.validator}) if design.validator else judge
-    building = BuildKeyfacts(judging=Judging(perspective=design.perspective))
-    grown = forecast(prepare(document, design.judging()), Order(building))
+    order = design.building()
+    grown = forecast(prepare(document, design.judging()), order)
     trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    for settings, by in ((judge, "judge"), (resolve(validator), "validator")):
+    staff = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
+    judge = staff["judge"]
+    for settings, by in ((judge, "judge"), (staff["validator"], "validator")):
         found = Forecast(tuple(stage for stage in grown.stages if stage.by == by))
         name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
         yield Step(document.title, name, settings, 1, found.calls, _usage(found))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.builtin.model import shortened
+from redraft.builtin.door import shortened
 from redraft.domain import Piece
 from redraft.text.words import count_words
 

@@ -8,11 +8,23 @@ from urllib.parse import urlsplit, urlunsplit
 from redraft.errors import UsageError
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
+# Servers other than OpenAI's own mostly want none.
+_NO_KEY = "none"
 
 
 def base_url(given: str | None) -> str:
     """The address of an OpenAI-compatible server: the one given, or the environment's, or OpenAI's own."""
     return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
+
+
+def openai_key(name: str, url: str) -> str:
+    """The key for a model behind OpenAI's protocol. Without one, OpenAI itself is not asked."""
+    key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not key and url == DEFAULT_BASE_URL:
+        raise UsageError(
+            f"openai:{name} needs an API key", hint="set OPENAI_API_KEY, or use --model extractive, which needs none"
+        )
+    return key or _NO_KEY
 
 
 def plain_address(given: str) -> str:

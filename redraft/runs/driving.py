@@ -13,8 +13,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
 
-from redraft.errors import BudgetError, RunError
-from redraft.events import Observer
+from redraft.errors import BudgetError, RunError, StoreError
 from redraft.graphs import assembly
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.working import Shop
@@ -25,6 +24,8 @@ from redraft.store.threads import off_loop
 
 Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
 """Answers the questions of a run, as `redraft.ReviewAnswer` has it; None leaves it waiting."""
+Stopped = Callable[[str, BaseException], Awaitable[None]]
+"""Told of a run that something has ended besides its nodes."""
 # LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
 
@@ -34,11 +35,11 @@ Graph = CompiledStateGraph[Any, Any, Any, Any]
 class Driver:
     """Drives the graphs of one workshop, with checkpoints in the store's second file."""
 
-    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, observe: Observer) -> None:
+    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, stopped: Stopped) -> None:
         self._store = store
         self._shop = shop
         self._reviewer = reviewer
-        self._observe = observe
+        self._stopped = stopped
         self._closing = AsyncExitStack()
         self._saver: AsyncSqliteSaver | None = None
 
@@ -61,8 +62,8 @@ class Driver:
 
     async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
         """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
-        graph, config = await self._graph(run), await self._config(run)
         try:
+            graph, config = await self._graph(run), await self._config(run)
             entry = await self._entry(run, graph, config, answer)
             while True:
                 await graph.ainvoke(entry, config, context=self._shop, durability="sync")
@@ -76,8 +77,11 @@ class Driver:
             kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
             if not kept or run.kind == "evaluate":
                 raise
-        except sqlite3.Error as error:
-            raise store_error(error, self._store.checkpoints.path) from error
+        except (sqlite3.Error, StoreError) as error:
+            # It may have come to this between two nodes, when nobody was at work who would put it on record.
+            told = error if isinstance(error, StoreError) else store_error(error, self._store.checkpoints.path)
+            await self._stopped(run.id, told)
+            raise told from error
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """What a run wants to know; None where it does not wait."""

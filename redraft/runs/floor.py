@@ -109,6 +109,15 @@ class Floor:
         self.observe(RunDone(run, reason))
         return reason
 
+    async def stopped(self, run: str, error: BaseException) -> None:
+        """Record what has ended a run between its nodes, and close it."""
+        opened = self._open.get(run)
+        if opened is None or not opened.over:
+            await record_stop(self.store, run, error)
+        if opened is not None:
+            opened.over = True
+            await self._close(opened)
+
     async def aclose(self) -> None:
         """Close every run; those that nobody has brought to an end were interrupted."""
         for opened in list(self._open.values()):

@@ -8,7 +8,6 @@ from math import ceil
 from typing import Any
 
 from redraft.agents import decider, factfinder
-from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.evaluators.base import PackPart, statements_of
@@ -20,10 +19,9 @@ from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
-from redraft.runs.jobs import fitting_document
+from redraft.runs.jobs import desk_of, fitting_document
 from redraft.runs.preparing import Order, Prepared
 from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
-from redraft.text.passages import Passages
 
 # As a rule: a point with its evidence, and a sentence of a summary.
 _POINT = 200
@@ -85,15 +83,8 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
     sentences = ceil(words / _WORDS_A_SENTENCE)
     if order.given is not None and not order.refinement:
         sentences = len(statements_of(order.given))
-    desk = EvidenceDesk(
-        document=prepared.document,
-        passages=Passages(prepared.document, prepared.tokenizer),
-        tokenizer=prepared.tokenizer,
-        window=settings.context_tokens,
-        document_tokens=plan.document_tokens,
-    )
     return Ahead(
-        desk,
+        desk_of(prepared),
         prepared.book,
         how,
         words=words,

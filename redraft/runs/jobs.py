@@ -81,9 +81,7 @@ class Foreman:
 
     def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
         """Where the run's judges look things up."""
-        prepared, window = self.prepared, self.run.settings.context_tokens
-        passages = Passages(prepared.document, prepared.tokenizer, encoder)
-        return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+        return desk_of(self.prepared, encoder)
 
     def referees(self, judging: Judging) -> list[Referee]:
         """One for every judging. The extractive model has no window."""
@@ -122,6 +120,12 @@ class Foreman:
     def _pen(self) -> Pen:
         settings = self.run.settings
         return Pen(self.staff.writer, self.prepared.plan.tokens_per_word, settings.temperature, settings.sample)
+
+
+def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
+    """Where things are looked up in a document."""
+    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
+    return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
 
 
 def fitting_document(prepared: Prepared) -> str | None:

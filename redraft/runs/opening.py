@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 
 from redraft import plugins
-from redraft.builtin.model import ExtractiveModel
+from redraft.builtin.door import IDENTITY
+from redraft.builtin.door import opened as open_extractive
 from redraft.errors import UsageError
-from redraft.models.addresses import base_url, plain_address
+from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
+from redraft.models.late import LateModel
 from redraft.models.prices import FREE, Price, PriceTable
 from redraft.models.traits import reasoning_reserve as reserve
 from redraft.settings import EXTRACTIVE, Settings
@@ -87,18 +89,28 @@ def reasoning_reserve(settings: Settings) -> int:
 
 @asynccontextmanager
 async def open_model(settings: Settings, *, seconds: float) -> AsyncIterator[Model]:
-    """The model that the settings name, open as long as the context lasts."""
+    """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call."""
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
-        yield ExtractiveModel()
+        yield LateModel(IDENTITY, open_extractive)
     elif provider == OPENAI:
-        from redraft.models.openai import open_openai
-
-        assert settings.base_url is not None
-        async with open_openai(_name(settings.model), settings.base_url, seconds=seconds) as model:
-            yield model
+        async with AsyncExitStack() as closing:
+            yield _late_openai(settings, seconds, closing)
     else:
         from redraft.models.providers import open_plugged, open_provided
 
         known = provider in plugins.names("models")
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
+
+
+def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack) -> Model:
+    name, url = _name(settings.model), settings.base_url
+    assert url is not None
+    key = openai_key(name, url)
+
+    def opened() -> Model:
+        from redraft.models.openai import open_openai
+
+        return open_openai(name, url, key=key, seconds=seconds, closing=closing)
+
+    return LateModel(f"{settings.model}@{url}", opened)

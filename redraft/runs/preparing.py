@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from redraft.builtin.model import is_answered
+from redraft.builtin.door import is_answered
 from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator

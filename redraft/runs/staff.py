@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 from redraft.errors import UsageError
+from redraft.evaluators.forecasting import Role
 from redraft.events import Observer
 from redraft.models.base import Model
 from redraft.models.budget import Budget
@@ -22,7 +22,6 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
-Role = Literal["writer", "judge", "validator", "decider"]
 _NOBODY: Mapping[str, Model] = MappingProxyType({})
 
 
@@ -144,6 +143,18 @@ def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | Non
             hint="give its price with --prices FILE, or use --max-calls",
         )
     return price
+
+
+def under_settings(hired: Sequence[Hired]) -> dict[Role, Settings]:
+    """Under which settings each role works, the first judge's for all judges. Where nobody is named, somebody else does
+    the work."""
+    first: dict[Role, Settings] = {}
+    for one in hired:
+        first.setdefault(one.role, one.settings)
+    writer = first["writer"]
+    judge = first.get("judge", writer)
+    everybody: dict[Role, Settings] = {"writer": writer, "judge": judge, "validator": judge, "decider": writer}
+    return {**everybody, **first}
 
 
 @asynccontextmanager

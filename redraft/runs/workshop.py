@@ -87,7 +87,7 @@ class Workshop:
         self._prices = prices
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), budget)
-        self._driver = Driver(self.store, self, reviewer, self._floor.observe)
+        self._driver = Driver(self.store, self, reviewer, self._floor.stopped)
 
     async def __aenter__(self) -> Self:
         return self

@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+from charset_normalizer import from_bytes
+
 from redraft.domain import Document, Section, Span, content_id
 from redraft.errors import DocumentError, UsageError
 from redraft.text.cleaning import clean, one_line
@@ -187,8 +189,6 @@ def _guess(data: bytes, name: str) -> tuple[str, str]:
 
 def _detect(data: bytes) -> str | None:
     """The likeliest encoding; of those that fit equally well, the one that is by far the commonest."""
-    from charset_normalizer import from_bytes
-
     matches = from_bytes(data)
     best = matches.best()
     if best is None:

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.builtin import summarizing as drafting
-from redraft.builtin.model import VERSION, ExtractiveModel
+from redraft.builtin.door import VERSION
+from redraft.builtin.model import ExtractiveModel
 from redraft.builtin.registry import answers, handler_for
 from redraft.errors import ModelError
 from redraft.models.base import Model, Request

@@ -88,14 +88,22 @@ def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside
 
 def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside) -> None:
     done = review(command, "d 1")
-    assert done.code == 130, done.err
-    error = done.json["error"]
-    assert error["code"] == "interrupted"
-    run = re.findall(r"redraft resume (\w+)", error["hint"])[0]
-    assert command.run("runs", "--json").json["runs"][0]["status"] == "interrupted"
-    assert "it was interrupted" in command.run("trace", run).out
+    assert done.code == 3, done.err
+    assert (done.json["status"], done.json["stop_reason"], done.json["error"]) == ("waiting", "review", None)
+    assert done.json["summary"] == told(1, 3, 4, wrong={2: "Bob"}), "the best draft so far"
+    run = re.findall(r"it waits for your answer: redraft resume (\w+)", done.err)[0]
+    assert command.run("runs", "--json").json["runs"][0]["status"] == "waiting"
+    assert run in command.run("runs", "--status", "waiting").out
+    assert command.run("show", run, "--json").json["status"] == "waiting"
+    assert "it waits for your answer: redraft resume" in command.run("trace", run).out
+
+    again = command.run("resume", run)
+    assert again.code == 3, again.err
+    assert "before revision 1" in again.err
+    assert f"it waits for your answer: redraft resume {run}" in again.err
 
     resumed = command.run("resume", run, "--json", stdin=b"\ns\n")
+    assert resumed.json["stop_reason"] == "cancelled"
     assert resumed.json["rounds"] == 1
     assert resumed.json["scores"]["consistency"] == 1
     forked = command.run("fork", run, "--round", "0", stdin=b"s\n")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft import Judging, Settings, Store, evaluate
+from redraft import Judging, Workshop
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority, spread
 from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, function_model, island, told
@@ -80,16 +80,8 @@ async def panel(folder: Path, *scripts: Keepers) -> tuple[Evaluation, list[list[
     """What judges say of the coverage of six keepers, and which prompts each was asked."""
     courts = [Court(folder / str(n), script) for n, script in enumerate(scripts)]
     judges = [function_model(court.hear, f"judge {n}") for n, court in enumerate(courts)]
-    with Store(folder / "redraft.db") as store:
-        result = await evaluate(
-            island(),
-            told(1, 2, 3, 4, 5, 6),
-            Settings(),
-            store=store,
-            judging=Judging(metrics=("coverage",)),
-            model=function_model(Keepers()),
-            judges=judges,
-        )
+    async with Workshop(folder / "redraft.db", model=function_model(Keepers()), judges=judges) as shop:
+        result = await shop.evaluate(island(), told(1, 2, 3, 4, 5, 6), judging=Judging(metrics=("coverage",)))
     return result.evaluations["coverage"], [sorted({sheet.prompt for sheet in court.sheets}) for court in courts]
 
 

@@ -28,7 +28,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
 from redraft.runs.forecast import forecast
 from redraft.runs.preparing import Order, prepare, recall, record
-from redraft.settings import Judging, Limits, PolicyName, Refinement
+from redraft.settings import Judging, Limits, PolicyName, Refinement, with_draft
 from redraft.store.runs import Run
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
@@ -157,15 +157,24 @@ def begun(court: Court, *own: Evaluator, metrics: tuple[str, ...] = (), **refine
     """A run that is on record, and what it is to do."""
     wanted = Judging(metrics=(*(one.name for one in own), *metrics))
     goals = Refinement(**refinement) if refinement else None
-    order = Order(wanted, goals, given=SUMMARY, own=own)
+    order = Order(with_draft(wanted, goals), given=SUMMARY, own=own)
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     return record(prepared, order, Limits(), court.store), order
 
 
 async def judged(court: Court, *own: Evaluator, **options: Any) -> dict[str, Evaluation]:
     run, _ = begun(court, *own)
-    assert run.draft is not None
-    return await jury(court, *own, **options).judge(run.draft)
+    return await judged_by(jury(court, *own, **options), run)
+
+
+async def judged_by(judges: Jury, run: Run) -> dict[str, Evaluation]:
+    """What all the metrics say of a run's draft, side by side."""
+    draft = run.draft
+    assert draft is not None
+    said = await asyncio.gather(*(judges.judge_by(one.name, draft) for one in judges.evaluators))
+    kept = judges.store.judgments.of(draft)
+    assert kept == {one.metric: one for one in said}
+    return kept
 
 
 async def test_a_metric_without_a_model_is_a_class_with_a_name_and_a_method(court: Court) -> None:
@@ -212,9 +221,10 @@ def test_a_run_is_not_resumed_with_another_prompt_than_it_began_with(court: Cour
 def test_what_it_asks_is_in_the_sum_of_the_forecast(court: Court) -> None:
     prepared = prepare(court.document, court.settings({"strategy": "given"}), court.model, SUMMARY)
     usual = Judging(metrics=("coverage",), repeat=2)
-    without = forecast(prepared, Order(usual, Refinement(goals={"coverage": 1}, rounds=2), SUMMARY))
+    goals = Refinement(goals={"coverage": 1}, rounds=2)
+    without = forecast(prepared, Order(with_draft(usual, goals), SUMMARY))
     both = usual.model_copy(update={"metrics": ("liked", "coverage", "says_tom")})
-    order = Order(both, Refinement(goals={"coverage": 1}, rounds=2), SUMMARY, own=(Liked(), SaysTom()))
+    order = Order(with_draft(both, goals), SUMMARY, own=(Liked(), SaysTom()))
     found = forecast(prepared, order)
 
     assert [stage.name for stage in found.stages] == ["asking about the document", "coverage", "liked", "revising"]
@@ -252,10 +262,10 @@ async def test_a_metric_that_raises_has_failed_and_the_others_have_not(court: Co
 async def test_what_no_metric_can_help_ends_the_run(court: Court, error: BaseException) -> None:
     run, _ = begun(court, raising(error), SaysTom())
     judges = jury(court, raising(error), SaysTom())
-    assert run.draft is not None
     with pytest.raises(type(error)):
-        await judges.judge(run.draft)
-    assert "raising" not in judges.judged(run.draft)
+        await judged_by(judges, run)
+    assert run.draft is not None
+    assert "raising" not in court.store.judgments.of(run.draft)
 
 
 FINDING = Finding("giving", "odd", "drop", "Leave it out.", sentence=SENTENCE)
@@ -313,9 +323,7 @@ async def test_two_that_need_the_questions_have_them_built_once(court: Court) ->
 
     own = (Asked(), Known(), BUILT_IN["coverage"])
     run, _ = begun(court, Asked(), Known())
-    assert run.draft is not None
-    judges = replace(jury(court, Asked(), Known()), evaluators=own)
-    found = await judges.judge(run.draft)
+    found = await judged_by(replace(jury(court, Asked(), Known()), evaluators=own), run)
 
     assert found["asked"].details == found["known"].details != {"questions": 0}
     assert len(court.asked("ask_document")) == 1
@@ -376,12 +384,14 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
         planned = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--dry-run", "--json").json
         wrong = command.run("refine", "book.md", "poor.md", "--goal", "beauty=1", "--json").json
         query = command.run("evaluate", "book.md", "poor.md", "--metric", "mentions", "--query", "Who?", "--json").json
+        helped = " ".join(command.run("help", "evaluate").out.split())
 
     assert judged["metrics"]["mentions"]["score"] == 1.0
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True}}
     assert planned["stages"] == []
     assert wrong["error"]["message"].endswith("faithfulness, booookscore and mentions")
     assert query["error"]["message"] == "--query makes no difference to mentions"
+    assert "booookscore, statistics, mentions; may be repeated" in helped
 
 
 NO_FACTORY = "cannot be made: TypeError"

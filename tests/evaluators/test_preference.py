@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from redraft.runs.drafting import resume
 
-from redraft import Comparison, compare, compared
+from redraft import Comparison, compared
 from redraft.agents.judge import Judge
 from redraft.agents.referee import Referee, prompt_tokens
 from redraft.domain import GIVEN, OTHER, content_id
@@ -117,15 +116,9 @@ class Bench:
         self, a: str = A, b: str = B, *, limits: Limits | None = None, window: int = 8192, **judging: Any
     ) -> Comparison:
         place = {"model": "openai:m", "base_url": self.url, "context_tokens": window}
-        result = await compare(
-            self.court.document,
-            a,
-            b,
-            self.court.settings(place),
-            store=self.court.store,
-            judging=Judging(**judging),
-            limits=limits,
-        )
+        async with self.court.shop(model=None, limits=limits) as shop:
+            asked = {"settings": self.court.settings(place), "judging": Judging(**judging)}
+            result = await shop.compare(self.court.document, a, b, **asked)
         return compared(self.court.store, result)
 
 
@@ -306,10 +299,11 @@ async def test_after_the_budget_is_used_up_only_what_is_missing_is_asked(bench: 
     assert (run.kind, run.status) == ("compare", "stopped")
 
     store = bench.court.store
-    one = compared(store, await resume(run.id, store=store, limits=Limits(max_calls=100)))
-    assert len(bench.seen) == 4
-    assert (one.winner, one.preference.judged) == ("a", 2)
-    await resume(run.id, store=store)
+    async with bench.court.shop(model=None) as shop:
+        one = compared(store, await shop.resume(run.id, limits=Limits(max_calls=100)))
+        assert len(bench.seen) == 4
+        assert (one.winner, one.preference.judged) == ("a", 2)
+        await shop.resume(run.id)
     assert len(bench.seen) == 4
 
 

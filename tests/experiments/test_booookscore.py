@@ -14,9 +14,8 @@ from statistics import fmean, stdev
 from typing import Any
 
 import pytest
-from redraft.runs.drafting import resume
 
-from redraft import Limits, Store
+from redraft import Limits, Store, Workshop
 from redraft.errors import RunError, UsageError
 from redraft.experiments.annotations import (
     CLEAR,
@@ -377,6 +376,7 @@ async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: Cha
     outcome = await Lab(tmp_path, server.base_url).run()
     run = outcome.systems[0].run
     assert run is not None
-    with Store(tmp_path / "redraft.db") as store, pytest.raises(RunError, match="part of an experiment") as error:
-        await resume(run, store=store)
+    async with Workshop(tmp_path / "redraft.db") as shop:
+        with pytest.raises(RunError, match="part of an experiment") as error:
+            await shop.resume(run)
     assert "redraft experiment booookscore" in error.value.hint

@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from redraft.runs.drafting import resume
 
-from redraft import Limits, Store
+from redraft import Limits, Store, Workshop
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.experiments.bench import Bench
@@ -184,5 +183,6 @@ async def test_a_window_that_is_too_small_is_refused(tmp_path: Path, server: Cha
 
 async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
-    with Store(tmp_path / "redraft.db") as store, pytest.raises(RunError, match="part of an experiment"):
-        await resume(outcome.marked[0].run, store=store)
+    async with Workshop(tmp_path / "redraft.db") as shop:
+        with pytest.raises(RunError, match="part of an experiment"):
+            await shop.resume(outcome.marked[0].run)

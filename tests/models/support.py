@@ -18,12 +18,13 @@ from redraft.models.addresses import base_url
 from redraft.models.base import Model, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.openai import open_openai
 from redraft.models.prices import FREE, Price
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt
+from redraft.runs.opening import open_model
+from redraft.settings import Settings
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
 
@@ -115,7 +116,8 @@ class Desk:
     ) -> AsyncIterator[RecordedModel]:
         """A recorded model at a server."""
         self.monkeypatch.setenv("OPENAI_API_KEY", KEY)
-        async with open_openai(name, base_url(server.base_url), seconds=seconds) as model:
+        settings = Settings(model=f"openai:{name}", base_url=base_url(server.base_url))
+        async with open_model(settings, seconds=seconds) as model:
             yield self.recorded(model, **options)
 
     def ledger(self) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ def test_everything_from_outside_is_fenced(name: str) -> None:
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
     open_fields = {field for field in given_type.model_fields if field not in _fences(given_type)}
-    assert {hints[field] for field in open_fields} <= {int}
+    assert {hints[field] for field in open_fields} <= {int, bool}
 
 
 @BOTH
@@ -89,7 +89,10 @@ def test_items_are_numbered_by_their_ids_in_the_order_given(book: PromptBook, na
 
 
 @BOTH
-@pytest.mark.parametrize(("name", "tag"), [("answer_from_document", "passage"), ("revise", "keep")])
+@pytest.mark.parametrize(
+    ("name", "tag"),
+    [("answer_from_document", "passage"), ("revise", "keep"), ("decide", "attempt"), ("decide", "passage")],
+)
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert numbers(rendered(book, name), tag) == [1, 2]
 
@@ -190,4 +193,19 @@ def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBo
     text = rendered(book, "revise", keep=[])
     assert blocks(text, "keep") == []
     assert "kept" not in text
+    assert "\n\n\n" not in text
+
+
+@BOTH
+def test_whoever_decides_is_told_of_searches_only_while_they_are_allowed(book: PromptBook) -> None:
+    assert "look_up" in rendered(book, "decide")
+    assert "look_up" not in rendered(book, "decide", may_look_up=False)
+    assert "12" in outside(rendered(book, "decide")), "the revisions that are left"
+
+
+@BOTH
+def test_a_first_decision_speaks_of_no_attempts_and_no_passages(book: PromptBook) -> None:
+    text = rendered(book, "decide", tried=[], passages=[])
+    assert blocks(text, "attempt") == blocks(text, "passage") == []
+    assert len(blocks(text, "finding")) == 2
     assert "\n\n\n" not in text

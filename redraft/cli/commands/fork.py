@@ -58,7 +58,8 @@ def fork(
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.running import check_output, work
+    from redraft.cli.files import check_output
+    from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
     from redraft.store.store import Store

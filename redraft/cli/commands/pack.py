@@ -123,8 +123,8 @@ def export_pack(
     """
     from pathlib import Path
 
+    from redraft.cli.files import check_output, write
     from redraft.cli.given import store_to_read
-    from redraft.cli.running import check_output, write
     from redraft.cli.terminal import say
     from redraft.cli.views.render import json_text
     from redraft.packs.exchange import choose

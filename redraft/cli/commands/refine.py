@@ -57,7 +57,8 @@ def refine(
     """Refine SUMMARY, a summary of SOURCE, until it meets its goals. Either may be - for stdin."""
     reading(source, summary, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.running import check_output, work
+    from redraft.cli.files import check_output
+    from redraft.cli.running import work
     from redraft.cli.terminal import say
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.plans import show_plan

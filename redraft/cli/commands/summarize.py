@@ -58,7 +58,8 @@ def summarize(
     """Summarize SOURCE, a .txt or .md file, or - for stdin."""
     reading(source, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.running import check_output, work
+    from redraft.cli.files import check_output
+    from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.plans import show_plan
     from redraft.models.prices import price_table

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from redraft.cli import hints
-from redraft.cli.running import write
+from redraft.cli.files import write
 from redraft.cli.terminal import prose, say
 from redraft.cli.views import findings, preferences, render, trees
 from redraft.domain import Document, Pack

@@ -13,9 +13,10 @@ from redraft.domain import Usage
 from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
-from redraft.runs.opening import price_of, reasoning_reserve, resolve
+from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.settings import Judging, Limits, Refinement, Settings
+from redraft.runs.staff import hire, located, under_settings
+from redraft.settings import Limits, Settings
 
 _DONE = 0
 
@@ -69,8 +70,10 @@ def show_plan(
 ) -> int:
     """Print to stdout what a command would do."""
     prepared = prepare(source, order.settled(settings), given=order.given)
-    staff = _staff(prepared.settings, order.judging or Judging(), order.refinement)
-    spending = _Spending(prepared, forecast(prepared, order), staff, prices)
+    judging = order.judging and located(order.judging, prepared.settings, order.refinement)
+    # What a limit of cost would refuse is shown all the same.
+    hired = hire(prepared.settings, judging, Limits(), prices, refinement=order.refinement)
+    spending = _Spending(prepared, forecast(prepared, order), under_settings(hired), prices)
     if as_json:
         echo_json(_plan_json(spending, order))
         return _DONE
@@ -82,21 +85,6 @@ def show_plan(
         click.echo(f"{name:<{width}} {value}")
     click.echo("\nReplies that must be asked for again come on top.")
     return _DONE
-
-
-def _staff(writer: Settings, judging: Judging, refinement: Refinement | None) -> dict[Role, Settings]:
-    """Under which settings everybody works."""
-
-    def named(name: str) -> Settings:
-        return resolve(writer.model_copy(update={"model": name, "base_url": judging.base_url or writer.base_url}))
-
-    judge = named(judging.judges[0]) if judging.judges else writer
-    return {
-        "writer": writer,
-        "judge": judge,
-        "validator": named(judging.validator) if judging.validator else judge,
-        "decider": named(refinement.decider) if refinement and refinement.decider else writer,
-    }
 
 
 def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
@@ -116,6 +104,8 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
         rows.append(("judges", ", ".join(order.judging.judges)))
     if order.judging and order.judging.validator:
         rows.append(("validator", order.judging.validator))
+    if order.refinement and order.refinement.decider:
+        rows.append(("decider", order.refinement.decider))
     if order.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))

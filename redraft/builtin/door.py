@@ -1,0 +1,36 @@
+"""The door of the built-in model: who it is, and what it can do for others, without loading what it is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redraft.models.base import Model
+from redraft.prompts.contract import Prompt
+from redraft.prompts.drafting import MergeGiven
+
+VERSION = 4
+"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
+
+IDENTITY = f"extractive:{VERSION}"
+
+
+def opened() -> Model:
+    """The model itself."""
+    from redraft.builtin.model import ExtractiveModel
+
+    return ExtractiveModel()
+
+
+def is_answered(prompt: Prompt[Any, Any]) -> bool:
+    """Whether it has an answer to a prompt; it has none to those of other packages."""
+    from redraft.builtin import model
+
+    return prompt.name in model.answered()
+
+
+def shortened(texts: Sequence[str], words: int) -> str:
+    """Sentences of some texts, in their order, within a limit: every word is theirs."""
+    from redraft.builtin.summarizing import merge
+
+    return merge(MergeGiven(summaries=list(texts), words=words))

@@ -1,0 +1,65 @@
+"""Of what is known nobody is asked, and nothing is loaded that could be: a run out of the cache begins at once."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer
+from tests.command import Command
+from tests.support import SAMPLE
+
+# Two thirds of that on a machine of one's own; this one may be busy.
+MOST_SECONDS = 2.2
+ANSWERERS = ("openai", "langchain_openai", "langchain", "sklearn", "scipy", "redraft.builtin.model")
+PROGRAM = f"""
+import sys
+from redraft.cli.main import main
+try:
+    main(sys.argv[1:])
+finally:
+    loaded = [name for name in {ANSWERERS!r} if name in sys.modules]
+    assert not loaded, loaded
+"""
+
+
+def seconds_of(command: Command, *words: str) -> float:
+    """The processor time of a command that loads nobody who could answer."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, *words],
+        cwd=command.folder,
+        env={**os.environ, **command.environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.parametrize("model", ["extractive", "openai:m"])
+def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -> None:
+    with ChatServer() as server:
+        command = Command(tmp_path, server.base_url)
+        words = ("summarize", str(SAMPLE), "-m", model, "-q")
+        first = command.run(*words)
+        assert first.code == 0, first.err
+        asked = len(server.seen)
+
+        # What else the machine does makes processor time longer, never shorter.
+        assert any(seconds_of(command, *words) < MOST_SECONDS for _ in range(4))
+        assert len(server.seen) == asked
+        assert (asked > 0) == (model != "extractive")
+
+
+def test_the_command_of_this_test_would_be_caught_with_a_model(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match=r"redraft\.builtin\.model"):
+        seconds_of(Command(tmp_path), "summarize", str(SAMPLE), "-q")

@@ -1,0 +1,137 @@
+"""`--policy agent` and `--decider`: a model says what is mended; and `--strategy` takes whatever is installed."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import plugins
+from redraft.graphs.direct import direct_graph
+from redraft.graphs.plan import Planner
+from redraft.graphs.strategies import Strategy
+from redraft.prompts import drafting
+from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet
+
+REFINE = ("refine", "book.md", "poor.md", "-g", "coverage=1", "-g", "consistency=1", "-w", "100", "--policy", "agent")
+AT_ONCE = Strategy("at-once", direct_graph, Planner.direct, (drafting.SUMMARIZE_WHOLE,))
+
+
+class Leading(Keepers):
+    """Keeps the decisions that were asked for."""
+
+    def __init__(self) -> None:
+        self.decisions: list[Sheet] = []
+
+    def decide(self, sheet: Sheet) -> Said:
+        self.decisions.append(sheet)
+        return super().decide(sheet)
+
+
+@pytest.fixture
+def leading() -> Leading:
+    return Leading()
+
+
+@pytest.fixture
+def command(tmp_path: Path, leading: Leading) -> Iterator[Inside]:
+    with keepers_court(tmp_path, leading) as made:
+        yield made
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A package with a strategy is installed."""
+    folder = tmp_path / "site" / "hasty-1.0.dist-info"
+    folder.mkdir(parents=True)
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: hasty\nVersion: 1.0\n", "utf-8")
+    (folder / "entry_points.txt").write_text(f"[redraft.strategies]\nat-once = {__name__}:AT_ONCE\n", "utf-8")
+    monkeypatch.syspath_prepend(str(folder.parent))
+    for cached in (plugins.names, plugins.load):
+        cached.cache_clear()
+    yield
+    monkeypatch.undo()
+    for cached in (plugins.names, plugins.load):
+        cached.cache_clear()
+
+
+def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: Leading) -> None:
+    done = command.run(*REFINE, "--decider", "openai:lead", "--json")
+
+    assert done.code == 0, done.err
+    assert leading.decisions
+    asked = command.run("trace", done.json["run"], "--json").json
+    assert asked["policy"] == "agent"
+    assert [made["accepted"] for made in asked["rounds"]] == [True] * len(asked["rounds"])
+    assert models_asked(command, done.json["run"])["decide"] == {"openai:lead"}
+    assert models_asked(command, done.json["run"])["revise"] == {"openai:m"}
+
+
+def test_without_a_decider_the_writer_decides(command: Inside, leading: Leading) -> None:
+    done = command.run(*REFINE, "--judge", "openai:judge", "--json")
+
+    assert done.code == 0, done.err
+    assert leading.decisions
+    assert models_asked(command, done.json["run"])["decide"] == {"openai:m"}
+
+
+def test_the_built_in_model_decides_and_says_so(command: Inside, leading: Leading) -> None:
+    done = command.run(*REFINE, "--decider", "extractive", "--json")
+
+    assert done.code == 0, done.err
+    assert leading.decisions == []
+    assert models_asked(command, done.json["run"])["decide"] == {"extractive"}
+
+
+def test_the_plan_names_the_decider(command: Inside) -> None:
+    planned = command.run(*REFINE, "--decider", "openai:lead", "--dry-run").out
+    assert "decider " in planned
+    assert "openai:lead" in planned
+    assert "decider" not in command.run(*REFINE, "--dry-run").out
+
+
+def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -> None:
+    first = command.run(*REFINE[:-2], "--json").json["run"]
+    assert leading.decisions == []
+    forked = command.run("fork", first, "--round", "0", "--policy", "agent", "--decider", "openai:lead", "--json")
+
+    assert forked.code == 0, forked.err
+    assert models_asked(command, forked.json["run"])["decide"] == {"openai:lead"}
+
+
+def models_asked(command: Inside, run: str) -> dict[str, set[str]]:
+    """The models of a run's calls by prompt, without their addresses and versions."""
+    with sqlite3.connect(command.database) as database:
+        rows = database.execute("SELECT prompt, model FROM calls WHERE run = ?", (run,)).fetchall()
+    found: dict[str, set[str]] = {}
+    for prompt, model in rows:
+        name = "extractive" if model.startswith("extractive") else model.partition("@")[0]
+        found.setdefault(prompt, set()).add(name)
+    return found
+
+
+@pytest.mark.usefixtures("installed")
+def test_a_strategy_of_another_package_is_drafted_by_and_listed(command: Inside) -> None:
+    own = ("summarize", "book.md", "-m", "extractive", "-w", "40", "--strategy", "at-once")
+    done = command.run(*own, "--json")
+
+    assert done.code == 0, done.err
+    assert done.json["strategy"] == "at-once"
+    assert done.json["words"] <= 40
+    assert command.run(*own, "--dry-run", "--json").json["calls"] == 1
+    assert "hierarchical, incremental, direct, at-once." in " ".join(command.run("help", "summarize").out.split())
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)])
+def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(command: Inside, more: Any) -> None:
+    done = command.run("summarize", "book.md", "--strategy", "hasty", "--json", *more)
+
+    assert done.code == 2
+    assert done.json["error"]["message"] == (
+        "there is no strategy 'hasty'; there are: hierarchical, incremental, direct"
+    )
+    assert command.run("runs", "--json").json["runs"] == []
