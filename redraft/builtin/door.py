@@ -24,9 +24,9 @@ def opened() -> Model:
 
 def is_answered(prompt: Prompt[Any, Any]) -> bool:
     """Whether it has an answer to a prompt; it has none to those of other packages."""
-    from redraft.builtin import model
+    from redraft.builtin.model import answered
 
-    return prompt.name in model.answered()
+    return prompt.name in answered()
 
 
 def shortened(texts: Sequence[str], words: int) -> str:

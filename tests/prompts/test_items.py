@@ -199,8 +199,8 @@ def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBo
 @BOTH
 def test_whoever_decides_is_told_of_searches_only_while_they_are_allowed(book: PromptBook) -> None:
     assert "look_up" in rendered(book, "decide")
-    assert "look_up" not in rendered(book, "decide", may_look_up=False)
-    assert "12" in outside(rendered(book, "decide")), "the revisions that are left"
+    assert "look_up" not in rendered(book, "decide", searches=0)
+    assert "12" in outside(rendered(book, "decide", rounds_left=12)), "the revisions that are left"
 
 
 @BOTH
