@@ -25,7 +25,7 @@ from redraft.runs.staff import at_work as staffed
 from redraft.runs.staff import hire
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.store.threads import held_off_loop, off_loop
+from redraft.store.threads import entered_off_loop, off_loop
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class Floor:
 
     async def _begun(self, run: Run) -> _Open:
         async with AsyncExitStack() as stack:
-            await stack.enter_async_context(held_off_loop(self.store.claim(run.id)))
+            await stack.enter_async_context(entered_off_loop(self.store.claim(run.id)))
             own = tuple(self.own.values())
             prepared = self.prepared.pop(run.id, None)
             if prepared is None:

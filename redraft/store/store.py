@@ -127,7 +127,7 @@ class Store:
         return self.path.with_name(f"{self.path.name}.{run}.lock")
 
     def _lock(self, run: str) -> FileLock:
-        # A lock is taken and released by whichever threads keep the file's slowness from an event loop.
+        # A claim may be made in one thread and given up in another.
         return FileLock(self._lock_path(run), mode=PRIVATE, thread_local=False)
 
     def close(self) -> None:

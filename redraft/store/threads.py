@@ -24,10 +24,10 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
 
 
 @asynccontextmanager
-async def held_off_loop(held: AbstractContextManager[T]) -> AsyncIterator[T]:
-    """Enter and leave a context in threads, not necessarily the same one."""
+async def entered_off_loop(context: AbstractContextManager[T]) -> AsyncIterator[T]:
+    """Enter and leave it in a thread. One that was entered for somebody who is cancelled meanwhile is left again."""
     stack = ExitStack()
     try:
-        yield await off_loop(stack.enter_context, held)
+        yield await off_loop(stack.enter_context, context)
     finally:
         await off_loop(stack.close)
