@@ -65,7 +65,10 @@ class Decider:
     bounded: bool = True
 
     async def decide(self, board: Board, label: str) -> Decided:
-        """What the next revision is to mend, or that there shall be none."""
+        """What the next revision is to mend, or that there shall be none.
+
+        Where a search finds nothing the same is asked as before, and the cache answers.
+        """
         findings, found, looks = self._shown(board.findings), list[Span](), LOOKS
         while True:
             given = self._given(board, findings, found, _SEARCHES if looks else 0)
@@ -76,10 +79,9 @@ class Decider:
             searches = [search for one in decision.look_up if (search := one_line(one, _LONGEST_SEARCH))][:_SEARCHES]
             if decision.mend or decision.stop or not searches or not looks:
                 return _decided(decision, findings, board.at_most)
-            known = len(found)
             # The first search indexes the document, and nothing else should have to wait for that.
             found = list(dict.fromkeys([*found, *await asyncio.to_thread(self._found, searches)]))
-            looks = looks - 1 if len(found) > known else 0
+            looks -= 1
 
     def _found(self, searches: Sequence[str]) -> list[Span]:
         each = PASSAGES_A_LOOK // len(searches)

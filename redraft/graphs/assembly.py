@@ -14,7 +14,7 @@ from langgraph.runtime import Runtime
 
 from redraft.events import StageStarted, streamed
 from redraft.graphs.judging import add_judging
-from redraft.graphs.refinement import DECIDED, add_refinement
+from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
 from redraft.graphs.strategies import strategy_named
 from redraft.graphs.working import Node, Shop, shop_of
@@ -92,7 +92,7 @@ def _finish(shop: Shop | None) -> Node:
         """Close the run: the best draft is its result."""
         best = state.get("best") or state["draft"]
         with streamed(runtime.stream_writer):
-            why = state.get("why", "") if state["stop"] == DECIDED else ""
+            why = state.get("why", "")
             reason = await shop_of(runtime, shop).finish(state["run"], best, state["stop"], why)
         return {"best": best, "stop": reason, "why": why}
 

@@ -31,9 +31,6 @@ from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
 from redraft.store.threads import off_loop
 
-DECIDED = "decided"
-"""Why a run stops that a model has led to its end."""
-
 
 async def settle(state: State, job: Job) -> Update:
     """Take the latest draft as the best, or refuse it and stay with the best."""
@@ -89,7 +86,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
     if found.stop:
-        return {"stop": DECIDED, "why": found.why, "next": "finish"}
+        return {"stop": "decided", "why": found.why, "next": "finish"}
     if not found.findings:
         why = f"{found.why}; so it is decided as weakest-first does"
         job.observe(Noted(f"revision {number + 1}: {why}"))

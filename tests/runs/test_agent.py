@@ -325,7 +325,7 @@ HOSTILE: dict[str, tuple[Json, int]] = {
 @pytest.mark.parametrize("name", HOSTILE)
 async def test_whatever_a_decision_names_only_what_is_on_the_board_is_mended(any_court: Open, name: str) -> None:
     said, mended = HOSTILE[name]
-    opened = any_court(leading(said))
+    opened = any_court(leading(said), document=island(40))
     result = await lead(opened, rounds=1)
 
     known = {one.id for judged in result.initial.values() for one in judged.findings}
