@@ -104,6 +104,8 @@ def test_runs_lists_and_show_shows_the_pieces(command: Command) -> None:
     assert "No runs yet" in command.run("runs").err
     command.run("summarize", "book.md", "--words", "60", "--chunk-tokens", "256", "--quiet")
 
+    # Where there is room, that is every column with something in it.
+    command.environment["COLUMNS"] = "120"
     listed = command.run("runs")
     assert listed.out.splitlines()[0].split() == [
         "RUN",

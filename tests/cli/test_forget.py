@@ -40,7 +40,7 @@ def summarized(inside: Inside, source: str = "book.md", *options: str) -> dict[s
 
 
 def listed(inside: Inside) -> set[str]:
-    return {run["run"] for run in inside.run("runs", "--json").json}
+    return {run["run"] for run in inside.run("runs", "--json").json["runs"]}
 
 
 def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
@@ -87,7 +87,7 @@ def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) ->
     done = inside.run("forget", "--document", document[:8], "--json").json
     assert len(done["runs"]) == 3
     assert done["documents"] == [document]
-    assert inside.run("pack", "list", "--json").json == []
+    assert inside.run("pack", "list", "--json").json == {"packs": []}
     assert listed(inside) == {other["run"]}
     kept = b"".join(file.read_bytes() for file in inside.folder.glob("redraft*"))
     assert b"On night 7 nobody swam." in kept
