@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.runnables import RunnableLambda
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime, get_runtime
 
+from redraft.errors import UsageError
 from redraft.events import StageStarted, streamed
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
@@ -52,7 +54,8 @@ def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
 
 def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=Outcome)
-    graph.add_node("begin", _begin(strategy, scope, shop))
+    # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
+    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, shop)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
@@ -71,17 +74,26 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
     return graph
 
 
+def _no_sync(state: Task) -> Update:
+    raise UsageError(
+        "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
+        hint="use `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; without a loop, asyncio.run(...)",
+    )
+
+
 def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
-    async def begin(state: Task, runtime: Runtime[Any]) -> Update:
+    async def begin(state: Task) -> Update:
         """Open the run that is named, or a new one."""
+        runtime: Runtime[Any] = get_runtime()
         workshop = shop_of(runtime, shop)
         with streamed(runtime.stream_writer):
-            run = state.get("run") or await workshop.begin({**state, "strategy": strategy}, scope)
+            run = state.get("recorded") or await workshop.begin({**state, "strategy": strategy}, scope)
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
                     job.observe(StageStarted(strategy, job.plan.calls))
-                new: Update = {"run": job.run.id, "round": 0, "judged": None, "stop": "", "next": ""}
+                # A thread may have seen another run before.
+                new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": None, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin
@@ -90,9 +102,11 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
 def _finish(shop: Shop | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
-        best = state.get("best") or state["draft"]
+        best, workshop = state["best"] or state["draft"], shop_of(runtime, shop)
         with streamed(runtime.stream_writer):
-            reason = await shop_of(runtime, shop).finish(state["run"], best, state["stop"])
+            async with workshop.at_work(state["run"]) as job:
+                await job.forget_rounds(after=state["round"])
+            reason = await workshop.finish(state["run"], best, state["stop"])
         return {"best": best, "stop": reason}
 
     return finish

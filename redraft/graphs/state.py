@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 Update = dict[str, Any]
@@ -66,7 +67,9 @@ class Task(Options, total=False):
     """The path of a document, or the id of one that is in the store."""
     summary: str
     """Where a summary is judged or refined: its path, or the id of its text in the store."""
-    run: str
+    recorded: Annotated[str, EphemeralValue]
+    """The id of a run that is recorded already, in place of a document. It is of this start only, so that the next one
+    on the same thread begins a run of its own."""
     metrics: list[str]
 
 
@@ -82,6 +85,7 @@ class Drafting(TypedDict, total=False):
 class State(Task, Drafting, total=False):
     """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
 
+    run: str
     round: int
     first: str
     best: str
