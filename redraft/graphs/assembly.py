@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from langchain_core.runnables import RunnableLambda
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
 from langgraph.runtime import Runtime, get_runtime
 
 from redraft.errors import UsageError
-from redraft.events import StageStarted, streamed
+from redraft.events import StageStarted
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
 from redraft.graphs.strategies import strategy_named
-from redraft.graphs.working import Node, Shop, shop_of
+from redraft.graphs.working import Node, Shop, shop_of, watched
 
 Graph = StateGraph[State, Any, Task, Outcome]
 _OWN_DRAFT = "given"
@@ -59,7 +59,7 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
-        graph.add_node("draft", strategy_named(strategy).graph(shop).compile())
+        graph.add_node("draft", _draft(strategy, shop))
         graph.add_edge("begin", "draft")
         drafted = "draft"
     if scope == "summarize":
@@ -77,7 +77,7 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
 def _no_sync(state: Task) -> Update:
     raise UsageError(
         "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
-        hint="use `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; without a loop, asyncio.run(...)",
+        hint="call `await graph.ainvoke(...)`, or `async for ... in graph.astream(...)`; asyncio.run(...) starts a loop",
     )
 
 
@@ -86,7 +86,7 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
         """Open the run that is named, or a new one."""
         runtime: Runtime[Any] = get_runtime()
         workshop = shop_of(runtime, shop)
-        with streamed(runtime.stream_writer):
+        with watched(runtime):
             run = state.get("recorded") or await workshop.begin({**state, "strategy": strategy}, scope)
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
@@ -99,11 +99,22 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
     return begin
 
 
+def _draft(strategy: str, shop: Shop | None) -> Node:
+    drafting = strategy_named(strategy).graph(shop).compile()
+
+    async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
+        """Draft by the strategy, whose events are seen in the stream of the whole, too."""
+        with watched(runtime):
+            return dict(await drafting.ainvoke(state, config))
+
+    return draft
+
+
 def _finish(shop: Shop | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
         best, workshop = state["best"] or state["draft"], shop_of(runtime, shop)
-        with streamed(runtime.stream_writer):
+        with watched(runtime):
             async with workshop.at_work(state["run"]) as job:
                 await job.forget_rounds(after=state["round"])
             reason = await workshop.finish(state["run"], best, state["stop"])

@@ -119,13 +119,21 @@ class State(Task, Drafting, total=False):
     """Why it has ended; empty while it goes on."""
 
 
-class Outcome(TypedDict, total=False):
-    """What a graph leaves. The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`."""
+class Outcome(Drafting, total=False):
+    """What a graph leaves, and all that is seen of it where it is a part of somebody else's.
+
+    The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`.
+    """
 
     run: str
-    best: str
     round: int
-    pieces: dict[str, int]
+    best: str
+    due: list[str]
     judged: dict[str, Verdict]
     scores: dict[str, float | None]
+    aims: list[str]
+    findings: list[str]
+    accepted: bool
+    reason: str
+    next: str
     stop: str
