@@ -23,6 +23,9 @@ class RedraftError(Exception):
         self.message = message
         self.place = place
         self.hint = hint
+        if hint:
+            # For whoever reads a traceback.
+            self.add_note(hint)
 
     def __str__(self) -> str:
         return f"{self.place}: {self.message}" if self.place else self.message

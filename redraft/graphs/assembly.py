@@ -9,15 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langgraph.graph import END, START, StateGraph
-from langgraph.runtime import Runtime
+from langgraph.runtime import Runtime, get_runtime
 
-from redraft.events import StageStarted, streamed
+from redraft.errors import UsageError
+from redraft.events import StageStarted
 from redraft.graphs.judging import add_judging
 from redraft.graphs.refinement import add_refinement
 from redraft.graphs.state import Outcome, Scope, State, Task, Update
 from redraft.graphs.strategies import strategy_named
-from redraft.graphs.working import Node, Shop, shop_of
+from redraft.graphs.working import Node, Shop, shop_of, watched
 
 Graph = StateGraph[State, Any, Task, Outcome]
 _OWN_DRAFT = "given"
@@ -52,11 +54,12 @@ def judge(strategy: str = _OWN_DRAFT, *, shop: Shop | None = None) -> Graph:
 
 def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
     graph: Graph = StateGraph(State, context_schema=Any, input_schema=Task, output_schema=Outcome)
-    graph.add_node("begin", _begin(strategy, scope, shop))
+    # Where a graph is entered it is said how that is done; the type of its input is lost on what says so.
+    graph.add_node("begin", RunnableLambda(_no_sync, _begin(strategy, scope, shop)), input_schema=Task)
     graph.add_edge(START, "begin")
     drafted = "begin"
     if strategy != _OWN_DRAFT:
-        graph.add_node("draft", strategy_named(strategy).graph(shop).compile())
+        graph.add_node("draft", _draft(strategy, shop))
         graph.add_edge("begin", "draft")
         drafted = "draft"
     if scope == "summarize":
@@ -71,29 +74,51 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
     return graph
 
 
+def _no_sync(state: Task) -> Update:
+    raise UsageError(
+        "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
+        hint="call `await graph.ainvoke(...)` or `async for ... in graph.astream(...)`; asyncio.run starts a loop",
+    )
+
+
 def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
-    async def begin(state: Task, runtime: Runtime[Any]) -> Update:
+    async def begin(state: Task) -> Update:
         """Open the run that is named, or a new one."""
+        runtime: Runtime[Any] = get_runtime()
         workshop = shop_of(runtime, shop)
-        with streamed(runtime.stream_writer):
-            run = state.get("run") or await workshop.begin({**state, "strategy": strategy}, scope)
+        with watched(runtime):
+            run = state.get("recorded") or await workshop.begin({**state, "strategy": strategy}, scope)
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
                     job.observe(StageStarted(strategy, job.plan.calls))
-                new: Update = {"run": job.run.id, "round": 0, "judged": None, "stop": "", "next": ""}
+                # A thread may have seen another run before.
+                new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": None, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin
 
 
+def _draft(strategy: str, shop: Shop | None) -> Node:
+    drafting = strategy_named(strategy).graph(shop).compile()
+
+    async def draft(state: State, runtime: Runtime[Any], config: RunnableConfig) -> Update:
+        """Draft by the strategy, whose events are seen in the stream of the whole, too."""
+        with watched(runtime):
+            return dict(await drafting.ainvoke(state, config))
+
+    return draft
+
+
 def _finish(shop: Shop | None) -> Node:
     async def finish(state: State, runtime: Runtime[Any]) -> Update:
         """Close the run: the best draft is its result."""
-        best = state.get("best") or state["draft"]
-        with streamed(runtime.stream_writer):
+        best, workshop = state.get("best") or state["draft"], shop_of(runtime, shop)
+        with watched(runtime):
+            async with workshop.at_work(state["run"]) as job:
+                await job.forget_rounds(after=state["round"])
             why = state.get("why", "")
-            reason = await shop_of(runtime, shop).finish(state["run"], best, state["stop"], why)
+            reason = await workshop.finish(state["run"], best, state["stop"], why)
         return {"best": best, "stop": reason, "why": why}
 
     return finish

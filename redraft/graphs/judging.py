@@ -16,7 +16,6 @@ from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
 from redraft.graphs.working import Shop, node
-from redraft.store.threads import off_loop
 
 Then = Literal["settle", "finish"]
 """What follows when a draft has been judged: the refinement, or the end."""
@@ -36,11 +35,13 @@ async def judge(state: State, job: Job) -> Update:
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
-        await off_loop(job.store.judgments.forget_rounds, job.run.id)
+        await job.forget_rounds(after=-1)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
     elif number == 0:
         begun = {"best": draft}
+    else:
+        await job.forget_rounds(after=number)
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
     return {**begun, "judged": None, "due": [one.name for one in job.judges.evaluators]}
 

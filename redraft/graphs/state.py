@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
+from langgraph.channels import EphemeralValue
 from typing_extensions import TypedDict
 
 Update = dict[str, Any]
@@ -66,7 +67,9 @@ class Task(Options, total=False):
     """The path of a document, or the id of one that is in the store."""
     summary: str
     """Where a summary is judged or refined: its path, or the id of its text in the store."""
-    run: str
+    recorded: Annotated[str, EphemeralValue]
+    """The id of a run that is recorded already, in place of a document. It is of this start only, so that the next one
+    on the same thread begins a run of its own."""
     metrics: list[str]
 
 
@@ -82,6 +85,7 @@ class Drafting(TypedDict, total=False):
 class State(Task, Drafting, total=False):
     """What goes on, for whoever watches or resumes. Everything else is in the store under the ids."""
 
+    run: str
     round: int
     first: str
     best: str
@@ -115,15 +119,23 @@ class State(Task, Drafting, total=False):
     """Why it has ended; empty while it goes on."""
 
 
-class Outcome(TypedDict, total=False):
-    """What a graph leaves. The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`."""
+class Outcome(Drafting, total=False):
+    """What a graph leaves, and all that is seen of it where it is a part of somebody else's.
+
+    The summary itself, its rounds and its findings are in the store: `Workshop.result(run)`.
+    """
 
     run: str
-    best: str
     round: int
-    pieces: dict[str, int]
+    best: str
+    due: list[str]
     judged: dict[str, Verdict]
     scores: dict[str, float | None]
+    aims: list[str]
+    findings: list[str]
+    accepted: bool
+    reason: str
+    next: str
     stop: str
     why: str
     """What the model that led the refinement said when it stopped."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any, Protocol
 
 from langgraph.runtime import Runtime
@@ -33,6 +34,7 @@ class Shop(Protocol):
         ...
 
 
+_watched: ContextVar[bool] = ContextVar("redraft_watched", default=False)
 Work = Callable[[Any, Job], Awaitable[Update]]
 """What a node does: from the state and the run at work to what changes of the state."""
 Node = Callable[..., Awaitable[Update]]
@@ -56,11 +58,28 @@ def _no_shop(context: object) -> Any:
     )
 
 
+@contextmanager
+def watched(runtime: Runtime[Any]) -> Iterator[None]:
+    """What happens within is streamed by the graph; by the whole, where that is a part of another one of ours.
+
+    LangGraph shows what is streamed within a part only to those who ask for subgraphs.
+    """
+    if _watched.get():
+        yield
+        return
+    token = _watched.set(True)
+    try:
+        with streamed(runtime.stream_writer):
+            yield
+    finally:
+        _watched.reset(token)
+
+
 def node(work: Work, shop: Shop | None = None) -> Node:
     """A node of a graph, for what is done on a run."""
 
     async def at_work(state: Any, runtime: Runtime[Any]) -> Update:
-        with streamed(runtime.stream_writer):
+        with watched(runtime):
             async with shop_of(runtime, shop).at_work(state["run"]) as job:
                 return await work(state, job)
 

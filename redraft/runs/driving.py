@@ -64,7 +64,12 @@ class Driver:
         """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
         try:
             graph, config = await self._graph(run), await self._config(run)
-            entry = await self._entry(run, graph, config, answer)
+            snapshot = await graph.aget_state(config)
+            if answer is None and await self._ended(run, snapshot):
+                # Somebody has worked on it since, and left it open: there is nothing else to be done.
+                await self._shop.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+                return
+            entry = await self._entry(run, snapshot, config, answer)
             while True:
                 await graph.ainvoke(entry, config, context=self._shop, durability="sync")
                 question = _question(await graph.aget_state(config))
@@ -104,27 +109,44 @@ class Driver:
         steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
         return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
 
-    async def _entry(self, run: Run, graph: Graph, config: RunnableConfig, answer: Mapping[str, Any] | None) -> Any:
-        """Where to go in: at the beginning, or where the run stopped.
+    async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
+        """Whether the graph has come to its end, and nothing is missing."""
+        return _at_its_end(snapshot) and not await off_loop(self._store.runs.gaps, run.id)
 
-        That no node is next does not mean that it has ended: a process may have died between a node and the
-        checkpoint after it. It has ended where it says why.
-        """
-        snapshot = await graph.aget_state(config)
+    async def _entry(
+        self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: Mapping[str, Any] | None
+    ) -> Any:
+        """Where to go in: at the beginning, or where the run stopped."""
         question = _question(snapshot)
         if answer is not None:
             if question is None:
-                raise RunError(f"run {run.id} waits for no answer", hint=f"it is {run.status}: redraft show {run.id}")
+                raise _no_question(run)
             return Command(resume={question[0]: dict(answer)})
         begun = snapshot.created_at is not None
-        if begun and snapshot.values.get("stop") and not snapshot.next:
+        if _at_its_end(snapshot):
             # It went to its end, with gaps: it runs again, and only what is missing is asked.
             await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
             begun = False
         if question is not None:
             reply = await self._reviewer(question[1]) if self._reviewer else None
             return Command(resume={question[0]: reply}) if reply is not None else None
-        return None if begun else {"run": run.id}
+        return None if begun else {"recorded": run.id}
+
+
+def _no_question(run: Run) -> RunError:
+    if run.status == "waiting":
+        hint = "answer there, with Command(resume=...); or go on here without an answer, from its beginning"
+        return RunError(f"run {run.id} waits in a graph that has another checkpointer", hint=hint)
+    return RunError(f"run {run.id} waits for no answer", hint=f"it is {run.status}: redraft show {run.id}")
+
+
+def _at_its_end(snapshot: StateSnapshot) -> bool:
+    """Whether a graph was begun and has ended.
+
+    That no node is next does not mean that: a process may have died between what a node has written and the checkpoint
+    after it, and then the node is still among the tasks.
+    """
+    return snapshot.created_at is not None and not snapshot.tasks
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:

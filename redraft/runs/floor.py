@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from langgraph.errors import GraphInterrupt
 
@@ -23,6 +23,7 @@ from redraft.runs.preparing import Prepared, recall
 from redraft.runs.recording import record_stop
 from redraft.runs.staff import at_work as staffed
 from redraft.runs.staff import hire
+from redraft.settings import Limits
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import entered_off_loop, off_loop
@@ -51,8 +52,12 @@ class Floor:
     own: Mapping[str, Evaluator]
     prices: PriceTable | None
     observe: Observer
+    limits: Limits | None = None
+    """Those of the workshop: a run that it goes on with has them in place of its own."""
     budget: Budget | None = None
     """Shared by all runs; otherwise each has its own."""
+    limited: dict[str, Limits | None] = field(default_factory=dict)
+    """The limits of runs that were resumed with some of their own."""
     prepared: dict[str, Prepared] = field(default_factory=dict)
     """What was prepared for runs that have not been opened yet."""
     _open: dict[str, _Open] = field(default_factory=dict)
@@ -148,6 +153,10 @@ class Floor:
 
     async def _staffed(self, run: Run, stack: AsyncExitStack) -> _Open:
         """The claimed run with its models open; what is entered into `stack` stays open with it."""
+        limits = self.limited.get(run.id, self.limits)
+        if limits is not None and limits != run.limits:
+            await off_loop(self.store.runs.set_limits, run.id, limits)
+            run = replace(run, limits=limits)
         own = tuple(self.own.values())
         prepared = self.prepared.pop(run.id, None)
         if prepared is None:

@@ -86,7 +86,7 @@ class Workshop:
         self._limits = limits
         self._prices = prices
         self._own: dict[str, Evaluator] = dict(self._asked.own)
-        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), budget)
+        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget)
         self._driver = Driver(self.store, self, reviewer, self._floor.stopped)
 
     async def __aenter__(self) -> Self:
@@ -228,9 +228,8 @@ class Workshop:
             raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
         if run.status == "done" and not await off_loop(self.store.runs.gaps, run.id):
             return await self.result(run.id)
-        if (chosen := limits or self._limits) is not None:
-            await off_loop(self.store.runs.set_limits, run.id, chosen)
-        return await self._worked(await off_loop(self.store.runs.get, run.id), answer)
+        self._floor.limited[run.id] = limits or self._limits
+        return await self._worked(run, answer)
 
     def stream(
         self,
@@ -286,7 +285,9 @@ class Workshop:
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run of what a graph was started with; returns its id."""
-        options = {name: value for name, value in task.items() if name not in {"source", "summary", "run", "metrics"}}
+        options = {
+            name: value for name, value in task.items() if name not in {"source", "summary", "recorded", "metrics"}
+        }
         strategy = str(options.pop("strategy"))
         if scope == "summarize" and (stray := sorted((Refinement.model_fields.keys() | {"metrics"}) & task.keys())):
             raise UsageError(

@@ -85,10 +85,10 @@ class Judgments:
                 ),
             )
 
-    def forget_rounds(self, run: str) -> None:
-        """Forget the rounds of a run that begins again with another first draft."""
+    def forget_rounds(self, run: str, after: int) -> None:
+        """Forget the rounds after this one, of a run that goes on from there in another way."""
         with self._connection.writing() as raw:
-            raw.execute("DELETE FROM rounds WHERE run = ?", (run,))
+            raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after))
 
     def rounds(self, run: str) -> list[Round]:
         """The rounds of a run, in order."""

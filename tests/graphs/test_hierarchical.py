@@ -230,6 +230,25 @@ async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_pat
     assert done.usage.calls == complete.usage.calls == len(desk.asked)
 
 
+async def test_each_stop_at_a_budget_leaves_the_best_text_there_is_by_then(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    first = await desk.summarize(story(200), Limits(max_calls=4, concurrency=2))
+    second = await desk.resume(first.run.id, Limits(max_calls=9, concurrency=2))
+    same = await desk.resume(first.run.id, Limits(max_calls=9, concurrency=2))
+
+    for stopped, covered in ((first, 4), (second, 9), (same, 9)):
+        assert (stopped.run.status, stopped.run.stop_reason) == ("stopped", "budget")
+        assert stopped.draft is not None
+        assert f"when {covered} of {stopped.chunks} chunks were covered" in stopped.draft.notes[0]
+    assert second.summary != first.summary
+    assert "max-calls 9" in second.draft.notes[0] if second.draft else False
+
+    done = await desk.resume(first.run.id, Limits())
+    assert done.complete
+    assert done.draft is not None
+    assert done.draft.node == "hierarchical"
+
+
 async def test_a_budget_too_small_for_any_text_is_an_error(tmp_path: Path) -> None:
     desk = Desk(tmp_path, lambda request: TransientError("busy"))
     with pytest.raises(BudgetError, match="--max-calls 1 is used up"):

@@ -55,13 +55,20 @@ class Death:
                 _die()
 
         def deadly(work: Callable[..., Any]) -> Callable[..., Any]:
-            # LangGraph asks for the runtime by its annotation, and the work of other nodes is called by position.
-            async def wrapped(state: Any, runtime: Runtime[Any]) -> Any:
+            async def fatal(*given: Any) -> Any:
                 pass_by("before")
-                update = await work(state, runtime)
+                update = await work(*given)
                 pass_by("after")
                 return update
 
+            # LangGraph gives a node the runtime where its signature asks for it; the first node has it otherwise.
+            async def first(state: Any) -> Any:
+                return await fatal(state)
+
+            async def later(state: Any, runtime: Runtime[Any]) -> Any:
+                return await fatal(state, runtime)
+
+            wrapped = first if self.node == "begin" else later
             wrapped.__name__ = work.__name__
             return wrapped
 

@@ -1,0 +1,368 @@
+"""The graphs in other people's hands: driven with their own checkpointer, streamed, stopped, and nested in theirs."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from typing_extensions import TypedDict
+
+from redraft import BudgetError, Limits, RunDone, RunStarted, Scored, Settings, UsageError, Workshop, graphs
+from redraft.events import Event, Found, PieceDone, RoundSettled, StageStarted
+from tests.judges import Court, Keepers, Said, Sheet, keepers_in, told
+from tests.support import Desk, prose, story
+
+POOR = told(1, wrong={2: "Bob"})
+GOALS = {"coverage": 0.9, "consistency": 1.0}
+STRATEGIES = pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
+
+
+def thread(name: str = "theirs") -> RunnableConfig:
+    return {"configurable": {"thread_id": name}}
+
+
+class Author(Keepers):
+    """Drafts, too."""
+
+    def summarize_whole(self, sheet: Sheet) -> Said:
+        return POOR
+
+
+class Bench(Court):
+    """A court whose writer drafts, and whose document is in a file."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        super().__init__(folder, Author())
+        self.path = folder / "keepers.md"
+        self.path.write_text(self.document.text, "utf-8")
+        self.task = {"source": str(self.path), "words": 100, "goals": GOALS}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.store.close()
+
+
+def compiled(**options: Any) -> Any:
+    return graphs.summarizer("direct", **options).compile(checkpointer=InMemorySaver())
+
+
+# Driven by hand.
+
+
+async def test_a_graph_that_somebody_else_drives_has_a_run_with_an_end_and_a_ledger(bench: Bench) -> None:
+    async with bench.shop() as shop:
+        left = await compiled().ainvoke(bench.task, thread(), context=shop)
+        result = await shop.result(left["run"])
+        whole = await shop.summarize(
+            bench.document, settings=bench.settings({"strategy": "direct", **LENGTH}), goals=GOALS
+        )
+
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert (left["stop"], left["scores"]) == ("goals_met", {"coverage": 1.0, "consistency": 1.0})
+    assert left["best"] == result.run.draft
+    assert result.usage.calls == bench.store.calls.totals(left["run"]).calls == len(bench.sheets)
+    assert result.run.seconds > 0
+    assert keepers_in(result.summary or "").keys() == {1, 2, 3, 4, 5, 6}
+    # It is the same run as the workshop's own verb makes.
+    assert (whole.run.identity, whole.summary, whole.usage.calls) == (result.run.identity, result.summary, 0)
+    assert not bench.store.is_claimed(left["run"])
+
+
+LENGTH = {"words": 100}
+
+
+async def test_its_budget_stops_it_and_with_a_larger_one_it_goes_on(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.shop(limits=Limits(max_calls=4)) as shop:
+        with pytest.raises(BudgetError, match="--max-calls 4 is used up"):
+            await graph.ainvoke(bench.task, thread(), context=shop)
+        (run,) = bench.store.runs.latest(9)
+        assert (run.status, run.stop_reason) == ("stopped", "budget")
+        assert len(bench.sheets) == 4
+        with pytest.raises(BudgetError, match="--max-calls 4 is used up"):
+            await graph.ainvoke(None, thread(), context=shop)
+    async with bench.shop(limits=Limits(max_calls=1000)) as other:
+        left = await graph.ainvoke(None, thread(), context=other)
+        result = await other.result(left["run"])
+
+    assert left["run"] == run.id
+    assert (result.run.status, result.run.stop_reason) == ("done", "goals_met")
+    assert result.run.limits == Limits(max_calls=1000)
+    assert result.usage.calls == len(bench.sheets) > 4
+    assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
+
+
+async def test_each_start_on_a_thread_is_a_run_of_its_own(bench: Bench, tmp_path: Path) -> None:
+    graph = compiled(refine=False)
+    other = tmp_path / "other.md"
+    other.write_text(story(40).text, "utf-8")
+    async with bench.shop(limits=Limits(max_calls=1)) as shop:
+        first = await graph.ainvoke({**bench.task, "goals": {}}, thread(), context=shop)
+        second = await graph.ainvoke({"source": str(other)}, thread(), context=shop)
+
+    runs = [bench.store.runs.get(left["run"]) for left in (first, second)]
+    assert [run.status for run in runs] == ["done", "done"]
+    assert len({run.document for run in runs}) == 2
+    assert [left["best"] for left in (first, second)] == [run.draft for run in runs]
+
+
+async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
+    async with bench.shop() as shop:
+        task = {"source": await shop.add(bench.document), "summary": await shop.add(POOR), "metrics": ["consistency"]}
+        left = await graphs.judge().compile().ainvoke(task, context=shop)
+    assert left["judged"]["consistency"]["score"] == 0.5
+    assert left["judged"]["consistency"]["findings"] == {"inconsistent": 1}
+    assert bench.store.runs.get(left["run"]).kind == "evaluate"
+
+
+async def test_a_run_that_nobody_looks_at_any_more_is_interrupted_when_the_workshop_closes(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.shop() as shop:
+        async for update in graph.astream(bench.task, thread(), context=shop):
+            if "judge" in update:
+                break
+        assert bench.store.runs.latest(1)[0].status == "running"
+    run = bench.store.runs.latest(1)[0]
+    assert (run.status, run.stop_reason) == ("interrupted", "cancelled")
+
+    async with bench.shop() as shop:
+        left = await graph.ainvoke(None, thread(), context=shop)
+    assert bench.store.runs.get(run.id).status == "done"
+    assert left["run"] == run.id
+
+
+# What is said to whoever drives it otherwise.
+
+
+@dataclass
+class Holder:
+    """A context of somebody else's."""
+
+    shop: Workshop | None = None
+
+
+class Several(NamedTuple):
+    """Another one."""
+
+    shop: Workshop
+    user: str = "ann"
+
+
+async def test_without_a_workshop_it_is_said_what_to_pass(bench: Bench) -> None:
+    graph = graphs.summarizer("direct").compile()
+    with pytest.raises(UsageError, match="run without a workshop") as caught:
+        await graph.ainvoke(bench.task)
+    assert "pass context=shop" in caught.value.hint
+    # Whoever reads a traceback sees that, too.
+    assert caught.value.hint in caught.value.__notes__
+    for foreign in (Holder(), object(), 7):
+        with pytest.raises(UsageError, match=f"context of the type {type(foreign).__name__}") as caught:
+            await graph.ainvoke(bench.task, context=foreign)
+        assert "attribute `shop`" in caught.value.hint
+
+
+async def test_a_context_may_hold_the_workshop_and_a_graph_may_be_built_with_it(bench: Bench) -> None:
+    async with bench.shop() as shop:
+        graph = graphs.summarizer("direct").compile()
+        kept = [await graph.ainvoke(bench.task, context=context) for context in (Holder(shop), Several(shop))]
+        own = graphs.summarizer("direct", shop=shop).compile()
+        kept += [await own.ainvoke(bench.task), await own.ainvoke(bench.task, context={"user": "ann"})]
+    assert [one["stop"] for one in kept] == ["goals_met"] * 4
+
+
+async def test_a_graph_without_a_document_says_what_to_start_it_with(bench: Bench) -> None:
+    async with bench.shop() as shop:
+        with pytest.raises(UsageError, match="no document") as caught:
+            await compiled().ainvoke({"words": 100}, thread(), context=shop)
+        assert '{"source": PATH}' in caught.value.hint
+        with pytest.raises(UsageError, match="no summary"):
+            await graphs.refine().compile().ainvoke({"source": str(bench.path)}, context=shop)
+
+
+@pytest.mark.parametrize("way", ["invoke", "stream"])
+@pytest.mark.parametrize("build", ["summarizer", "draft", "refine", "judge"])
+async def test_without_a_loop_it_is_said_what_to_call(bench: Bench, way: str, build: str) -> None:
+    graph = getattr(graphs, build)().compile()
+    async with bench.shop() as shop:
+        with pytest.raises(UsageError, match="are asynchronous") as caught:
+            list(getattr(graph, way)(bench.task, context=shop))
+    assert "ainvoke" in caught.value.hint
+    assert bench.store.runs.latest(9) == []
+
+
+# What is seen of it.
+
+
+async def seen(graph: Any, task: Any, shop: Workshop, **options: Any) -> list[Any]:
+    return [one async for one in graph.astream(task, thread(), context=shop, **options)]
+
+
+@STRATEGIES
+@pytest.mark.parametrize("subgraphs", [False, True])
+async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, strategy: str, subgraphs: bool) -> None:
+    desk = Desk(tmp_path)
+    settings = Settings(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
+    async with desk.shop(settings=settings) as shop:
+        graph = graphs.draft(strategy).compile(checkpointer=InMemorySaver())
+        task = {"source": await shop.add(story(60))}
+        streamed = await seen(graph, task, shop, stream_mode=["updates", "custom"], subgraphs=subgraphs)
+    kept = desk.store.runs.latest(1)[0].draft
+    desk.store.close()
+
+    updates = [one[-1] for one in streamed if one[-2] == "updates"]
+    assert len(updates) >= (4 if subgraphs else 3)
+    for update in updates:
+        for node, changed in update.items():
+            assert changed, f"{node} tells nothing"
+    drafted = next(update["draft"] for update in updates if "draft" in update)
+    assert drafted["draft"] == kept
+    assert sum(drafted["pieces"].values()) >= 1
+    events = [one[-1] for one in streamed if one[-2] == "custom"]
+    assert all(isinstance(event, Event) for event in events)
+    assert [type(event) for event in (events[0], events[-1])] == [RunStarted, RunDone]
+    pieces = [(event.level, event.index) for event in events if isinstance(event, PieceDone)]
+    assert len(set(pieces)) == sum(drafted["pieces"].values())
+
+
+async def test_the_updates_of_a_refinement_say_what_goes_on(bench: Bench) -> None:
+    async with bench.shop() as shop:
+        streamed = await seen(compiled(), bench.task, shop, stream_mode=["updates", "custom"], subgraphs=True)
+    updates = [change for _, mode, change in streamed if mode == "updates"]
+    events = [event for _, mode, event in streamed if mode == "custom"]
+
+    assert all(changed for update in updates for changed in update.values())
+    settled = [update["settle"] for update in updates if "settle" in update]
+    assert [(one["accepted"], one["reason"]) for one in settled] == [
+        (True, "the first draft"),
+        (True, "consistency gained 0.500"),
+        (True, "coverage gained 0.667"),
+    ]
+    assert settled[0]["scores"] == {"coverage": 2 / 6, "consistency": 0.5}
+    assert [update["decide"]["aims"] for update in updates if "aims" in update.get("decide", {})] == [
+        ["consistency"],
+        ["coverage"],
+    ]
+    kinds = {type(event) for event in events}
+    assert {RunStarted, StageStarted, PieceDone, Scored, Found, RoundSettled, RunDone} <= kinds
+    assert all(isinstance(event, Event) for event in events)
+    assert [(event.metric, event.round) for event in events if isinstance(event, Scored)].count(("coverage", 2)) == 1
+
+
+async def test_each_metric_is_a_step_that_one_sees(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.shop() as shop:
+        updates = await seen(graph, bench.task, shop)
+        history = [snapshot async for snapshot in graph.aget_state_history(thread())]
+
+    judged = [update["metric"]["judged"] for update in updates if "metric" in update]
+    assert sorted(name for one in judged for name in one) == sorted(["consistency", "coverage", "statistics"] * 3)
+    assert all(len(one) == 1 for one in judged)
+    fanned = [snapshot.tasks for snapshot in history if snapshot.next and set(snapshot.next) == {"metric"}]
+    assert [len(tasks) for tasks in fanned] == [3, 3, 3]
+    said = {name: verdict for task in fanned[0] for name, verdict in task.result["judged"].items()}
+    assert said["coverage"] == {"outcome": "scored", "score": 1.0, "judged": 6, "unjudged": 0, "findings": {}}
+    rounds = [snapshot.values["round"] for snapshot in history if snapshot.next == ("settle",)]
+    assert rounds == [2, 1, 0]
+
+
+@STRATEGIES
+async def test_a_state_holds_ids_and_small_values_and_a_checkpoint_no_text(tmp_path: Path, strategy: str) -> None:
+    desk = Desk(
+        tmp_path, lambda request: prose(20, "zebra") if request.prompt.name != "tidy" else request.given.summary
+    )
+    settings = Settings(chunk_tokens=128, context_tokens=4096 if strategy == "direct" else 1024, words=60)
+    async with desk.shop(settings=settings) as shop:
+        graph = graphs.draft(strategy).compile(checkpointer=await shop.checkpointer())
+        left = await graph.ainvoke({"source": await shop.add(story(60))}, thread(), context=shop)
+        text = desk.store.runs.draft(left["best"]).text
+        values = (await graph.aget_state(thread())).values
+    path = desk.store.checkpoints.path
+    desk.store.close()
+    with sqlite3.connect(path) as raw:
+        raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    raw.close()
+
+    assert "Zebra" in text
+    content = path.read_bytes()
+    assert left["run"].encode() in content
+    for word in (b"ebra", b"keeper", b"lamp"):
+        assert word not in content
+    assert all(len(str(value)) < 400 for value in values.values())
+
+
+# Nested in somebody else's graph.
+
+
+class Theirs(TypedDict, total=False):
+    """Their state: it shares the source, and takes over what the summary is called."""
+
+    source: str
+    goals: dict[str, float]
+    best: str
+    stop: str
+    read: str
+
+
+async def test_it_is_a_node_of_somebody_elses_graph(bench: Bench) -> None:
+    async def read(state: Theirs) -> Theirs:
+        return {"read": bench.store.runs.draft(state["best"]).text}
+
+    theirs = StateGraph(Theirs, context_schema=Workshop)
+    theirs.add_node("summary", graphs.summarizer("direct").compile())
+    theirs.add_node("read", read)
+    theirs.add_edge(START, "summary")
+    theirs.add_edge("summary", "read")
+    theirs.add_edge("read", END)
+    graph = theirs.compile(checkpointer=InMemorySaver())
+    async with bench.shop(settings=Settings(words=100)) as shop:
+        task: Theirs = {"source": str(bench.path), "goals": GOALS}
+        streamed = [one async for one in graph.astream(task, thread(), context=shop, subgraphs=True)]
+        left = (await graph.aget_state(thread())).values
+
+    assert left["stop"] == "goals_met"
+    assert keepers_in(left["read"]).keys() == {1, 2, 3, 4, 5, 6}
+    assert [update for _, update in streamed if not all(update.values())] == []
+    assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
+
+
+async def test_several_documents_are_summarized_side_by_side_in_one_workshop(bench: Bench, tmp_path: Path) -> None:
+    graph = graphs.summarizer("direct", refine=False).compile()
+    sources = [tmp_path / f"{number}.md" for number in range(4)]
+    for number, source in enumerate(sources):
+        source.write_text(story(20 + number).text, "utf-8")
+    async with bench.shop() as shop:
+        left = await asyncio.gather(*(graph.ainvoke({"source": str(one)}, context=shop) for one in sources))
+    assert len({one["run"] for one in left}) == 4
+    assert {run.status for run in bench.store.runs.latest(9)} == {"done"}
+
+
+# Whoever watches.
+
+
+async def test_an_observer_that_always_fails_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    def faulty(event: Event) -> None:
+        raise ZeroDivisionError(event.kind)
+
+    quiet, loud = Bench(tmp_path / "quiet"), Bench(tmp_path / "loud")
+    outcomes = []
+    for one, observer in ((quiet, lambda event: None), (loud, faulty)):
+        async with one.shop(observer=observer) as shop:
+            left = await compiled().ainvoke(one.task, thread(), context=shop)
+            result = await shop.result(left["run"])
+        outcomes.append((result.run.status, result.run.stop_reason, result.summary, result.scores, len(one.sheets)))
+        one.store.close()
+    assert outcomes[0] == outcomes[1]
+    assert outcomes[0][0] == "done"
+    assert "an observer failed at done" in caplog.text
