@@ -107,6 +107,7 @@ class Foreman:
             sample=sample,
             temperature=settings.temperature,
             reply_tokens=reply_tokens(settings.context_tokens),
+            document=self.run.document,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:
