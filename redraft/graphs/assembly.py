@@ -77,7 +77,7 @@ def _built(strategy: str, scope: Scope, shop: Shop | None) -> Graph:
 def _no_sync(state: Task) -> Update:
     raise UsageError(
         "the graphs of redraft are asynchronous, so invoke and stream cannot run them",
-        hint="call `await graph.ainvoke(...)`, or `async for ... in graph.astream(...)`; asyncio.run(...) starts a loop",
+        hint="call `await graph.ainvoke(...)`, or `async for ... in graph.astream(...)` in asyncio.run(...)",
     )
 
 
@@ -116,7 +116,7 @@ def _finish(shop: Shop | None) -> Node:
         best, workshop = state["best"] or state["draft"], shop_of(runtime, shop)
         with watched(runtime):
             async with workshop.at_work(state["run"]) as job:
-                await job.forget_rounds(after=state["round"])
+                await job.go_on_from(state["round"], best)
             reason = await workshop.finish(state["run"], best, state["stop"])
         return {"best": best, "stop": reason}
 

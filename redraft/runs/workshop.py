@@ -222,7 +222,7 @@ class Workshop:
             resolve(run.settings)
         elif self._people.model != run.settings.model:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
-        if run.status == "done" and not await off_loop(self.store.runs.gaps, run.id):
+        if run.status == "done" and answer is None and not await off_loop(self.store.runs.gaps, run.id):
             return await self.result(run.id)
         self._floor.limited[run.id] = limits or self._limits
         return await self._worked(run, answer)
