@@ -116,7 +116,7 @@ def _finish(shop: Shop | None) -> Node:
         best, workshop = state.get("best") or state["draft"], shop_of(runtime, shop)
         with watched(runtime):
             async with workshop.at_work(state["run"]) as job:
-                await job.forget_rounds(after=state["round"])
+                await job.go_on_from(state["round"], best)
             why = state.get("why", "")
             reason = await workshop.finish(state["run"], best, state["stop"], why)
         return {"best": best, "stop": reason, "why": why}

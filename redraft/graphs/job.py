@@ -125,10 +125,10 @@ class Job:
         if made.accepted:
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
-    async def forget_rounds(self, after: int) -> None:
-        """Forget the later rounds, which are those of a way that was not gone on with: the best draft is again what it
-        was."""
-        await off_loop(self.store.judgments.forget_rounds, self.run.id, after)
+    async def go_on_from(self, number: int, best: str) -> None:
+        """Forget what came after a round, if somebody has gone back to it; the best draft is what it was then."""
+        if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
+            await off_loop(self.store.runs.choose_draft, self.run.id, best)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""

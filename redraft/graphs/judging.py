@@ -35,13 +35,11 @@ async def judge(state: State, job: Job) -> Update:
     number, draft = state["round"], state["draft"]
     begun: Update = {}
     if number == 0 and job.run.refinement is not None:
-        await job.forget_rounds(after=-1)
+        await job.go_on_from(-1, draft)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
         begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
     elif number == 0:
         begun = {"best": draft}
-    else:
-        await job.forget_rounds(after=number)
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
     return {**begun, "judged": None, "due": [one.name for one in job.judges.evaluators]}
 

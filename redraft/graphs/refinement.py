@@ -130,6 +130,7 @@ async def review(state: State, job: Job) -> Update:
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "findings": [], "why": "", "next": "finish"}
     if answer.edited is not None:
+        await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number)
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
@@ -155,6 +156,7 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 async def revise(state: State, job: Job) -> Update:
     """Mend the chosen findings in the best draft."""
     number = state["round"] + 1
+    await job.go_on_from(state["round"], state["best"])
     job.observe(StageStarted(f"revision {number}, for {' and '.join(state['aims'])}", 1))
     base, judged = (await job.draft(state["best"])).text, await job.judged(state["best"])
     findings = _findings(judged, state["findings"])

@@ -85,10 +85,10 @@ class Judgments:
                 ),
             )
 
-    def forget_rounds(self, run: str, after: int) -> None:
-        """Forget the rounds after this one, of a run that goes on from there in another way."""
+    def forget_rounds(self, run: str, after: int) -> bool:
+        """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
         with self._connection.writing() as raw:
-            raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after))
+            return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
 
     def rounds(self, run: str) -> list[Round]:
         """The rounds of a run, in order."""

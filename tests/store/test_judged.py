@@ -445,7 +445,11 @@ def test_the_rounds_of_a_run_are_forgotten_and_no_others(store: Store, draft: st
     for name in (RUN, "another"):
         for one in rounds(draft, draft):
             store.judgments.keep_round(name, one)
-    store.judgments.forget_rounds(RUN, after=-1)
+    assert not store.judgments.forget_rounds(RUN, after=2)
+    assert store.judgments.rounds(RUN) == rounds(draft, draft)
+    assert store.judgments.forget_rounds(RUN, after=0)
+    assert store.judgments.rounds(RUN) == rounds(draft, draft)[:1]
+    assert store.judgments.forget_rounds(RUN, after=-1)
     assert store.judgments.rounds(RUN) == []
     assert store.judgments.rounds("another") == rounds(draft, draft)
     assert store.judgments.rounds("none") == []

@@ -1,0 +1,224 @@
+"""The question to a person, as it is asked and answered by those who drive the graph themselves, and by two processes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.graph import END, START, StateGraph
+from langgraph.types import Command
+
+from redraft import Refinement, ReviewQuestion, RunError, Settings, Waiting, graphs
+from redraft.events import Event
+from tests.graphs.test_embedding import GOALS, POOR, Bench, Theirs, thread
+from tests.judges import keepers_in, told
+
+REVIEWED = {"goals": GOALS, "words": 100, "review": True}
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.store.close()
+
+
+async def asked_by(graph: Any, config: RunnableConfig) -> tuple[str, ReviewQuestion]:
+    """The one question that a graph waits with."""
+    (interrupt,) = (await graph.aget_state(config)).interrupts
+    return interrupt.id, interrupt.value
+
+
+def compiled() -> Any:
+    return graphs.summarizer("direct").compile(checkpointer=InMemorySaver())
+
+
+async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
+    events: list[Event] = []
+    graph = compiled()
+    async with bench.shop(observer=events.append) as shop:
+        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+    (run,) = bench.store.runs.latest(9)
+    _, question = await asked_by(graph, thread())
+
+    assert (run.status, run.stop_reason, run.error) == ("waiting", "review", None)
+    assert left["__interrupt__"][0].value == question
+    assert json.loads(json.dumps(question)) == question
+    assert (question["run"], question["round"], question["draft"]) == (run.id, 1, run.draft)
+    assert (question["text"], question["words"], question["goals"]) == (POOR, 14, GOALS)
+    assert question["scores"] == {"coverage": 2 / 6, "consistency": 0.5}
+    (wrong,) = question["findings"]
+    assert (wrong["number"], wrong["metric"], wrong["sentence"], wrong["found"], wrong["expected"]) == (
+        1,
+        "consistency",
+        "The keeper number 2 is called Bob.",
+        "Bob",
+        "Tom2",
+    )
+    assert wrong["evidence"] == "keeper number 2 is called"
+    assert wrong["span"] is not None
+    assert bench.document.text[slice(*wrong["span"])] == wrong["evidence"]
+    assert question["problem"] == ""
+    (waiting,) = [event for event in events if isinstance(event, Waiting)]
+    assert (waiting.run, waiting.question) == (run.id, question)
+    assert not bench.store.is_claimed(run.id)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+async def test_it_is_answered_by_numbers_and_words(bench: Bench, bare: bool) -> None:
+    graph = compiled()
+
+    async def answer(given: Any) -> Any:
+        key, _ = await asked_by(graph, thread())
+        return await graph.ainvoke(Command(resume=given if bare else {key: given}), thread(), context=shop)
+
+    async with bench.shop() as shop:
+        await graph.ainvoke({**bench.task, **REVIEWED, "policy": "all"}, thread(), context=shop)
+        _, question = await asked_by(graph, thread())
+        assert len(question["findings"]) == 6
+        # Two say Bob, and it is left at that.
+        bob = [one["number"] for one in question["findings"] if one["found"] == "Bob"]
+        left = await answer({"drop": bob, "add": ["The sea is cold."]})
+        result = await shop.result(left["run"])
+
+    (sheet,) = bench.asked("revise")
+    assert [point["task"] for point in sheet.items("points").values()] == ["change", "add", "add", "add", "add"]
+    assert "The sea is cold." in (result.summary or "")
+    assert keepers_in(result.summary or "") == keepers_in(told(*range(1, 7))) | {2: "Bob"}
+    assert (result.run.status, result.run.stop_reason, left["stop"]) == ("done", "nothing_to_fix", "nothing_to_fix")
+
+
+async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.shop() as shop:
+        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+        edited = {"edited": f"  {told(*range(1, 7))}\n"}
+        left = await graph.ainvoke(Command(resume=edited), thread(), context=shop)
+        result = await shop.result(left["run"])
+    assert (result.run.stop_reason, result.summary) == ("goals_met", told(*range(1, 7)))
+    assert result.rounds[1].reason == "edited by hand"
+
+
+WRONG = {
+    "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 1"),
+    "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
+    "a number that is true": ({"drop": [True]}, "drop.0.int: Input should be a valid integer"),
+    "a wrong type": ({"drop": "1"}, "drop: Input should be a valid list"),
+    "words for a truth": ({"stop": "yes"}, "stop: Input should be a valid boolean"),
+    "an extra key": ({"dropp": [1]}, "dropp: Extra inputs are not permitted"),
+    "an empty draft": ({"edited": " \n "}, "edited: an empty draft is none"),
+    "an empty request": ({"add": [" "]}, "add: a request without words"),
+    "a text": ("go on", "give an object such as"),
+    "a list": ([1, 3], "give an object such as"),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+async def test_a_wrong_answer_is_asked_again_and_told_what_is_wrong(bench: Bench, what: str) -> None:
+    wrong, problem = WRONG[what]
+    graph = compiled()
+    async with bench.shop() as shop:
+        await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+        _, first = await asked_by(graph, thread())
+        for _ in range(2):
+            key, _ = await asked_by(graph, thread())
+            left = await graph.ainvoke(Command(resume={key: wrong}), thread(), context=shop)
+            _, again = await asked_by(graph, thread())
+            assert problem in again["problem"]
+            assert {**again, "problem": ""} == first
+            assert bench.store.runs.get(first["run"]).status == "waiting"
+        calls = len(bench.sheets)
+        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=shop)
+    assert left["stop"] == "cancelled"
+    assert len(bench.sheets) == calls
+
+
+async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Bench) -> None:
+    theirs = StateGraph(Theirs)
+    theirs.add_node("summary", graphs.summarizer("direct").compile())
+    theirs.add_edge(START, "summary")
+    theirs.add_edge("summary", END)
+    graph = theirs.compile(checkpointer=InMemorySaver())
+    wanted = Refinement(goals=GOALS, review=True)
+    async with bench.shop(settings=Settings(words=100), refinement=wanted) as shop:
+        task: Theirs = {"source": str(bench.path)}
+        left: Any = await graph.ainvoke(task, thread(), context=shop)
+        assert left["__interrupt__"][0].value["text"] == POOR
+        for _ in range(2):
+            key, question = await asked_by(graph, thread())
+            assert bench.store.runs.get(question["run"]).status == "waiting"
+            left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=shop)
+    assert left["stop"] == "goals_met"
+    assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
+
+
+# The workshop's own way, in two processes.
+
+_ANSWER = """
+import asyncio, json, sys
+from pathlib import Path
+from redraft import Workshop
+from tests.graphs.test_embedding import Bench
+
+async def main(folder, run, answer):
+    bench = Bench(Path(folder))
+    async with bench.shop() as shop:
+        question = await shop.question(run)
+        result = await shop.resume(run, answer=json.loads(answer))
+        again = await shop.question(run)
+    prompts = sorted({sheet.prompt for sheet in bench.sheets})
+    bench.store.close()
+    print(json.dumps([question, result.run.status, result.run.stop_reason, result.summary, again, prompts]))
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+def in_another_process(folder: Path, run: str, answer: Any) -> Any:
+    command = [sys.executable, "-c", _ANSWER, str(folder), run, json.dumps(answer)]
+    root = Path(__file__).parent.parent.parent
+    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60, cwd=root)
+    return json.loads(done.stdout)
+
+
+async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path) -> None:
+    async with bench.shop() as shop:
+        settings = bench.settings({"strategy": "direct", "words": 100})
+        waiting = await shop.summarize(bench.document, settings=settings, goals=GOALS, review=True)
+        run, question = waiting.run.id, await shop.question(waiting.run.id)
+        assert waiting.run.status == "waiting"
+        assert waiting.summary == POOR
+        # The first process goes on living, and does not hold on to the run.
+        found, status, _, _, again, _ = in_another_process(tmp_path, run, {"drop": [7]})
+        assert (found, status) == (question, "waiting")
+        assert "numbered from 1 to 1" in again["problem"]
+        found, status, _, _, again, prompts = in_another_process(tmp_path, run, {})
+        assert (found["problem"] != "", status, again["round"]) == (True, "waiting", 2)
+        # What was asked by the first process is not asked again by the second.
+        assert "ask_document" not in prompts
+        assert "summarize_whole" not in prompts
+        _, status, reason, summary, again, _ = in_another_process(tmp_path, run, {})
+        assert (status, reason, again) == ("done", "goals_met", None)
+        assert keepers_in(summary).keys() == {1, 2, 3, 4, 5, 6}
+        assert (await shop.result(run)).summary == summary
+        with pytest.raises(RunError, match="waits for no answer"):
+            await shop.resume(run, answer={})
+
+
+async def test_a_run_that_is_begun_by_hand_is_answered_there(bench: Bench) -> None:
+    graph = compiled()
+    async with bench.shop() as shop:
+        left = await graph.ainvoke({**bench.task, **REVIEWED}, thread(), context=shop)
+        assert await shop.question(left["run"]) is None
+        with pytest.raises(RunError, match="another checkpointer") as caught:
+            await shop.resume(left["run"], answer={"stop": True})
+        assert "Command(resume=...)" in caught.value.hint
+        left = await graph.ainvoke(Command(resume={"stop": True}), thread(), context=shop)
+    assert bench.store.runs.get(left["run"]).status == "done"
