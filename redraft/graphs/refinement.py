@@ -125,7 +125,9 @@ async def review(state: State, job: Job) -> Update:
     judged = await job.judged(best)
     findings = _findings(judged, state["findings"])
     draft, goals = await job.draft(best), job.refinement.goals
-    asked = question(draft, number, state["scores"], goals, findings, state["why"], state["instruction"])
+    asked = question(
+        draft, number, state["scores"], goals, findings, state.get("why", ""), state.get("instruction", "")
+    )
     answer = _ask(asked)
     if answer.stop or not answer.go:
         return {"stop": "cancelled", "findings": [], "why": "", "next": "finish"}
@@ -164,7 +166,11 @@ async def revise(state: State, job: Job) -> Update:
     text, notes = base, ""
     try:
         label = f"revision {number}"
-        told = [Finding("agent", "instruction", "change", state["instruction"])] if state["instruction"] else []
+        told = (
+            [Finding("agent", "instruction", "change", state.get("instruction", ""))]
+            if state.get("instruction", "")
+            else []
+        )
         points = [*findings, *told]
         written = await job.reviser.revise(base, points, keep, job.reviser_reads, job.plan.words, label)
         # A text that is over the limit, or breaks off, is no revision.
@@ -204,8 +210,8 @@ def _round(state: State, number: int, draft: str, *, accepted: bool | None = Non
         tuple(state["findings"]),
         accepted,
         reason,
-        state["why"],
-        state["instruction"],
+        state.get("why", ""),
+        state.get("instruction", ""),
     )
 
 

@@ -289,7 +289,10 @@ class Workshop:
             name: value for name, value in task.items() if name not in {"source", "summary", "recorded", "metrics"}
         }
         strategy = str(options.pop("strategy"))
-        if scope == "summarize" and (stray := sorted((Refinement.model_fields.keys() | {"metrics"}) & task.keys())):
+        judging = Refinement.model_fields.keys() | {"metrics"}
+        if scope == "summarize" and (
+            stray := sorted(name for name, value in task.items() if value and name in judging)
+        ):
             raise UsageError(
                 f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
                 hint="use redraft.graphs.summarizer, or leave it out",

@@ -1,4 +1,4 @@
-"""The question to a person, as it is asked and answered by those who drive the graph themselves, and by two processes."""
+"""A person in the loop: what is asked can be read, what is answered is plain, and what is wrong is asked again."""
 
 from __future__ import annotations
 
