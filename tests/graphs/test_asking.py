@@ -1,4 +1,4 @@
-"""The question to a person, as it is asked and answered by those who drive the graph themselves, and by two processes."""
+"""The question to a person, asked and answered by those who drive the graph themselves, and by two processes."""
 
 from __future__ import annotations
 
