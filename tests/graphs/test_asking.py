@@ -1,4 +1,4 @@
-"""A person in the loop: what is asked can be read, what is answered is plain, and what is wrong is asked again."""
+"""The question to a person, asked and answered by those who drive the graph themselves, and by two processes."""
 
 from __future__ import annotations
 

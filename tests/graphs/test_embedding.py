@@ -15,7 +15,18 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import END, START, StateGraph
 from typing_extensions import TypedDict
 
-from redraft import BudgetError, Limits, RunDone, RunStarted, Scored, Settings, UsageError, Workshop, graphs
+from redraft import (
+    BudgetError,
+    CallAnswered,
+    Limits,
+    RunDone,
+    RunStarted,
+    Scored,
+    Settings,
+    UsageError,
+    Workshop,
+    graphs,
+)
 from redraft.events import Event, Found, PieceDone, RoundSettled, StageStarted
 from tests.judges import Court, Keepers, Said, Sheet, keepers_in, told
 from tests.support import Desk, prose, story
@@ -116,6 +127,19 @@ async def test_each_start_on_a_thread_is_a_run_of_its_own(bench: Bench, tmp_path
     assert [run.status for run in runs] == ["done", "done"]
     assert len({run.document for run in runs}) == 2
     assert [left["best"] for left in (first, second)] == [run.draft for run in runs]
+
+
+async def test_a_run_that_is_recorded_is_gone_on_with_and_the_next_start_is_another_again(bench: Bench) -> None:
+    settings, graph = bench.settings({"strategy": "direct", "words": 100}), compiled()
+    async with bench.shop(limits=Limits(max_calls=3)) as shop:
+        stopped = await shop.summarize(bench.document, settings=settings, goals=GOALS)
+    assert stopped.run.status == "stopped"
+    async with bench.shop(limits=Limits()) as shop:
+        on = await graph.ainvoke({"recorded": stopped.run.id}, thread(), context=shop)
+        again = await graph.ainvoke(bench.task, thread(), context=shop)
+    assert (on["run"], on["stop"]) == (stopped.run.id, "goals_met")
+    assert again["run"] != on["run"]
+    assert len({(sheet.prompt, sheet.text) for sheet in bench.sheets}) == len(bench.sheets)
 
 
 async def test_a_document_in_the_store_is_named_by_its_id(bench: Bench) -> None:
@@ -232,6 +256,7 @@ async def test_no_update_is_empty_and_every_event_has_a_type(tmp_path: Path, str
     events = [one[-1] for one in streamed if one[-2] == "custom"]
     assert all(isinstance(event, Event) for event in events)
     assert [type(event) for event in (events[0], events[-1])] == [RunStarted, RunDone]
+    assert sum(isinstance(event, CallAnswered) for event in events) == len(desk.asked)
     pieces = [(event.level, event.index) for event in events if isinstance(event, PieceDone)]
     assert len(set(pieces)) == sum(drafted["pieces"].values())
 
