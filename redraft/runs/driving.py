@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import sqlite3
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any, cast
@@ -50,7 +52,7 @@ class Driver:
                 address = await off_loop(self._store.checkpoints.address)
                 connection = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
                 self._saver = AsyncSqliteSaver(await self._closing.enter_async_context(connection))
-                await self._saver.setup()
+                await _set_up(self._saver)
             except (sqlite3.Error, OSError) as error:
                 raise store_error(error, self._store.checkpoints.path) from error
         return self._saver
@@ -147,6 +149,18 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
     after it, and then the node is still among the tasks.
     """
     return snapshot.created_at is not None and not snapshot.tasks
+
+
+async def _set_up(saver: AsyncSqliteSaver) -> None:
+    """Several savers that do this to a new file at once lock each other out, and SQLite waits for none."""
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:
+        try:
+            return await saver.setup()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > deadline:
+                raise
+            await asyncio.sleep(0.01)
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:
