@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from redraft.domain import content_id
-from redraft.errors import DocumentError, UsageError
+from redraft.errors import DocumentError, RunError, UsageError
 from redraft.text.documents import load, read_text
 from tests.plugged import installed, package
 
@@ -87,8 +87,9 @@ def test_a_reader_that_fails_is_named(folder: Path, kind: str, message: str) -> 
 
 
 def test_a_reader_may_say_itself_what_is_wrong(folder: Path) -> None:
-    with pytest.raises(Exception, match=r"^it is locked$"):
+    with pytest.raises(RunError) as caught:
         load(put(folder, "a.asking"))
+    assert (caught.value.message, caught.value.hint) == ("it is locked", "unlock it")
 
 
 def test_a_reader_that_is_not_there_is_named(folder: Path) -> None:
