@@ -15,6 +15,7 @@ from redraft import Limits, Refinement, Settings, Store, Workshop
 from redraft.domain import KeyFacts
 from redraft.events import Event, unobserved
 from redraft.history.results import Result
+from redraft.text import tokens
 from tests.chatserver import ChatServer
 from tests.judges import KEY, island, told
 from tests.runs.test_refine_kills import _PROCESSES, Death, Undisturbed, outcome, sent, serving
@@ -49,7 +50,10 @@ def server(tmp_path: Path) -> Iterator[ChatServer]:
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Undisturbed, KeyFacts]:
     folder = tmp_path_factory.mktemp("undisturbed")
-    with serving(folder) as running:
+    with serving(folder) as running, pytest.MonkeyPatch.context() as patch:
+        # As in the processes that die: tiktoken itself remembers what other tests have loaded.
+        patch.setattr("tiktoken.registry.ENCODINGS", {})
+        tokens._load.cache_clear()
         result = asyncio.run(work(folder / "redraft.db", running.base_url))
         with Store(folder / "redraft.db") as store:
             return Undisturbed(result, sent(running)), grown(store, result)
