@@ -1,9 +1,8 @@
-"""Another program holds the database for a while: the run waits for it, and the rest of the application goes on."""
+"""Another program holds the database for a while: the run waits, and whatever else the application does goes on."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
 import threading
 import time
@@ -17,11 +16,13 @@ import pytest
 from redraft import Document, Result
 from redraft.errors import RunError
 from redraft.models.base import Request
+from redraft.store import store
 from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, story
 
 HELD = 1.5
-STALL = 0.25
+# What waits for the database on the loop stalls it for all of that; a busy machine has pauses of its own.
+STALL = HELD / 2
 POOR = told(1, wrong={2: "Bob"})
 
 
@@ -131,7 +132,10 @@ async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, st
     assert longest() < STALL
 
 
-async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(tmp_path: Path) -> None:
+async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "_CLAIM_SECONDS", HELD)
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(20))
     desk.store.runs.set_status(stopped.run.id, "interrupted")
@@ -142,5 +146,5 @@ async def test_the_loop_goes_on_while_somebody_else_works_on_the_run(tmp_path: P
     assert longest() < STALL
     # Whoever was refused has taken nothing away from the one who works on it.
     assert (await desk.resume(stopped.run.id)).run.status == "done"
-    assert not [name for name in os.listdir(tmp_path) if name.endswith(".lock")]
+    assert not desk.store._lock_path(stopped.run.id).exists()
     desk.store.close()
