@@ -36,7 +36,6 @@ RANKS: tuple[frozenset[str], ...] = (
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK and all of SciPy's statistics
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
-    ("builtin/door.py", "redraft.builtin.summarizing"),
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
     ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
@@ -257,7 +256,7 @@ def test_the_list_of_late_imports_only_becomes_shorter() -> None:
         if each.late and is_within(each.target, name)
     }
     assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
-    assert len(LATE_IMPORTS) <= 9
+    assert len(LATE_IMPORTS) <= 8
 
 
 DOC = '"""Something."""\n'

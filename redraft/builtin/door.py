@@ -31,6 +31,6 @@ def is_answered(prompt: Prompt[Any, Any]) -> bool:
 
 def shortened(texts: Sequence[str], words: int) -> str:
     """Sentences of some texts, in their order, within a limit: every word is theirs."""
-    from redraft.builtin.summarizing import merge
+    from redraft.builtin.model import merged
 
-    return merge(MergeGiven(summaries=list(texts), words=words))
+    return merged(MergeGiven(summaries=list(texts), words=words))

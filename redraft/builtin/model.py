@@ -27,6 +27,7 @@ from redraft.builtin.registry import HANDLERS, handler_for
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.drafting import MERGE, MergeGiven
 
 _CHARACTERS_PER_TOKEN = 4
 
@@ -34,6 +35,11 @@ _CHARACTERS_PER_TOKEN = 4
 def answered() -> Collection[str]:
     """The names of the prompts that it has an answer to."""
     return HANDLERS.keys()
+
+
+def merged(given: MergeGiven) -> str:
+    """What it answers to a merge, where no run asks and nothing is to be recorded."""
+    return handler_for(MERGE)(given)
 
 
 class ExtractiveModel:

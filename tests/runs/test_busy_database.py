@@ -21,8 +21,7 @@ from tests.judges import Court, Keepers, Said, Sheet, told
 from tests.support import Desk, story
 
 HELD = 1.5
-# What waits for the database on the loop stalls it for all of that; a busy machine has pauses of its own.
-STALL = HELD / 2
+STALL = 0.25
 POOR = told(1, wrong={2: "Bob"})
 
 
