@@ -18,12 +18,10 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.settings import Judging
-from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.references import points_back
-from redraft.text.sentences import sentences
+from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
-from redraft.text.words import count_words
 
 MetricAim = Literal["truth", "content", "form"]
 """What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
@@ -207,8 +205,7 @@ def _flaw(given: object, name: str) -> str:
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
     """The sentences of a summary that have words, numbered from 1, with those before where they point back."""
-    texts = [one_line(summary[span.start : span.end]) for span in sentences(summary)]
-    texts = [text for text in texts if count_words(text)]
+    texts = worded(summary)
     return tuple(
         Statement(
             id=at + 1, before=" ".join(texts[max(0, at - _BEFORE) : at]) if points_back(text) else "", sentence=text

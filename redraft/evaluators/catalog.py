@@ -13,8 +13,8 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.preference import PREFERENCE
 from redraft.evaluators.statistics import Statistics
+from redraft.evaluators.words import PREFERENCE
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder

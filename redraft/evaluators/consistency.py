@@ -24,6 +24,7 @@ from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import Similarity, similarity
+from redraft.evaluators.words import UNSUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
@@ -36,7 +37,7 @@ from redraft.settings import Judging, SimilarityName
 from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
 
-CONSISTENT, INCONSISTENT, UNSUPPORTED = "consistent", "inconsistent", "unsupported"
+CONSISTENT, INCONSISTENT = "consistent", "inconsistent"
 # The paper asks 4 to 10 questions about a summary. Three about a sentence come to that for the shortest summaries, and
 # let each name, number and cause of a sentence be wrong on its own.
 _A_SENTENCE = 3

@@ -14,12 +14,11 @@ from redraft.evaluators.alignment import align
 from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
 from redraft.evaluators.consensus import majority
 from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
+from redraft.evaluators.words import NONE
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 
-NONE = "none"
-"""The level of a sentence that states no key fact."""
 _WHAT_TO_DO = {
     "out_of_article": "The document does not say this. Take it out, or say what the document says.",
     "entity": "A name, number or pronoun is not the document's. Say what the document says.",

@@ -16,9 +16,9 @@ from redraft.agents.referee import Heard, Referee
 from redraft.agents.together import together
 from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
+from redraft.evaluators.words import PREFERENCE
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
 
-PREFERENCE = "preference"
 """Under this name the evaluation is kept."""
 VERSION = 1
 

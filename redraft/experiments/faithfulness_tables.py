@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from redraft.evaluators.faithfulness import NONE
+from redraft.evaluators.words import NONE
 from redraft.experiments.counting import ALL_MODELS, COUNTS, MODELS_MEAN, Tally
 from redraft.experiments.records import Item
 from redraft.experiments.tables import Cell, Table, mean

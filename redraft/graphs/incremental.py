@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.graph import START, StateGraph
+from langgraph.types import Command
 
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
@@ -21,7 +22,6 @@ class Running(Drafting, total=False):
     read: int
     """How many chunks have been taken in."""
     text: str
-    next_step: Literal["read_chunk", "compress", "tidy"]
 
 
 class RunningState(Running, total=False):
@@ -32,16 +32,16 @@ class RunningState(Running, total=False):
 
 async def start(state: RunningState, job: Job) -> Update:
     """Begin with nothing read."""
-    return {"read": 0, "text": "", "next_step": "read_chunk"}
+    return {"read": 0, "text": ""}
 
 
-async def read_chunk(state: RunningState, job: Job) -> Update:
+async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     """Take the next chunk into the running summary. A chunk that the model declines is left out, and named."""
     index, count = state["read"], len(job.chunks)
     excerpt = job.excerpt(job.chunks[index])
-    passed: Update = {"read": index + 1, "next_step": _onward(index + 1, job)}
+    passed: Update = {"read": index + 1}
     if not count_words(excerpt):
-        return passed
+        return Command(update=passed, goto=_onward(index + 1, job))
     target = running_target(job.plan.words, index, count)
     room = int(job.plan.words * OVERFLOW)
     place = f"chunk {index + 1}/{count}"
@@ -55,21 +55,22 @@ async def read_chunk(state: RunningState, job: Job) -> Update:
             raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
     except (ReplyError, RejectedRequest) as error:
         await job.gap(index, error)
-        return passed
+        return Command(update=passed, goto=_onward(index + 1, job))
     await job.close_gap(index)
     piece = await job.piece(written, 0, index, (0, index), target)
-    too_long = {"next_step": "compress"} if piece.words > job.plan.words else {}
-    return {**passed, **too_long, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
+    onward = "compress" if piece.words > job.plan.words else _onward(index + 1, job)
+    update = {**passed, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
+    return Command(update=update, goto=onward)
 
 
-async def compress(state: RunningState, job: Job) -> Update:
+async def compress(state: RunningState, job: Job) -> Command[str]:
     """Bring a running summary that has outgrown the limit back to its target, before anything else is taken in."""
     index, count = state["read"] - 1, len(job.chunks)
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
     written = await job.writer.compress(await job.text(state["text"]), target, job.plan.words, place)
     piece = await job.piece(written, 0, index, (0, index), target)
-    return {"text": await job.keep_text(piece.text), "next_step": _onward(state["read"], job)}
+    return Command(update={"text": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
 
 
 async def tidy(state: RunningState, job: Job) -> Update:
@@ -85,20 +86,13 @@ def _onward(read: int, job: Job) -> str:
     return "read_chunk" if read < len(job.chunks) else "tidy"
 
 
-def onward(state: RunningState) -> Literal["read_chunk", "compress", "tidy"]:
-    """The step that the one before has decided on."""
-    return state["next_step"]
-
-
 def incremental_graph(shop: Shop | None = None) -> StateGraph[RunningState, Any, RunningState, Running]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(RunningState, output_schema=Running)
     graph.add_node("start", node(start, shop))
-    graph.add_node("read_chunk", node(read_chunk, shop))
-    graph.add_node("compress", node(compress, shop))
+    graph.add_node("read_chunk", node(read_chunk, shop), destinations=("read_chunk", "compress", "tidy"))
+    graph.add_node("compress", node(compress, shop), destinations=("read_chunk", "tidy"))
     graph.add_node("tidy", node(tidy, shop))
     graph.add_edge(START, "start")
     graph.add_edge("start", "read_chunk")
-    graph.add_conditional_edges("read_chunk", onward)
-    graph.add_conditional_edges("compress", onward, ["read_chunk", "tidy"])
     return graph

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any, Protocol
 
 from langgraph.runtime import Runtime
+from langgraph.types import Command
 
 from redraft.errors import UsageError
 from redraft.events import streamed
@@ -35,9 +36,9 @@ class Shop(Protocol):
 
 
 _watched: ContextVar[bool] = ContextVar("redraft_watched", default=False)
-Work = Callable[[Any, Job], Awaitable[Update]]
-"""What a node does: from the state and the run at work to what changes of the state."""
-Node = Callable[..., Awaitable[Update]]
+Node = Callable[..., Awaitable[Update | Command[str]]]
+Work = Callable[[Any, Job], Awaitable[Update | Command[str]]]
+"""What a node does: from the state and the run at work to what changes of the state, and where that goes on."""
 
 
 def shop_of(runtime: Runtime[Any], shop: Shop | None) -> Shop:
@@ -78,7 +79,7 @@ def watched(runtime: Runtime[Any]) -> Iterator[None]:
 def node(work: Work, shop: Shop | None = None) -> Node:
     """A node of a graph, for what is done on a run."""
 
-    async def at_work(state: Any, runtime: Runtime[Any]) -> Update:
+    async def at_work(state: Any, runtime: Runtime[Any]) -> Update | Command[str]:
         with watched(runtime):
             async with shop_of(runtime, shop).at_work(state["run"]) as job:
                 return await work(state, job)

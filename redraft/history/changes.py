@@ -12,10 +12,10 @@ from math import log
 from typing import Literal, NamedTuple
 
 from redraft.domain import REVIEW, Finding
-from redraft.evaluators.base import statements_of
 from redraft.evaluators.catalog import aim_of
 from redraft.history.results import finding_json
 from redraft.history.tracing import Turn
+from redraft.text.sentences import worded
 
 Kind = Literal["added", "removed", "changed"]
 Piece = tuple[Literal["=", "-", "+"], str]
@@ -149,7 +149,7 @@ class _Credits:
 
 def _resting_on(turn: Turn) -> dict[str, list[str]]:
     """Which sentences of the draft answer the document's questions, or state its key facts, as the judges have it."""
-    texts = {statement.id: statement.sentence for statement in statements_of(turn.draft.text)}
+    texts = dict(enumerate(worded(turn.draft.text), 1))
     resting: dict[str, list[str]] = {}
     for evaluation in turn.evaluations.values():
         for item, items in (("question", "questions"), ("fact", "facts")):
@@ -161,7 +161,7 @@ def _resting_on(turn: Turn) -> dict[str, list[str]]:
 
 def changes_between(before: str, after: str) -> Difference:
     """The sentences that were added, removed or changed, in the order of the later draft. Takes near-linear time."""
-    old, new = ([statement.sentence for statement in statements_of(text)] for text in (before, after))
+    old, new = (worded(text) for text in (before, after))
     places = {key: at for at, key in enumerate(_numbered(new))}
     kept = {at: places[key] for at, key in enumerate(_numbered(old)) if key in places}
     gone = [at for at in range(len(old)) if at not in kept]

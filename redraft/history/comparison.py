@@ -8,11 +8,11 @@ from typing import Any, cast
 
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunError
-from redraft.evaluators.base import statements_of
-from redraft.evaluators.preference import PREFERENCE
+from redraft.evaluators.words import PREFERENCE
 from redraft.history.results import Result, figures
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.sentences import worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Candidate:
 
     def to_json(self) -> dict[str, object]:
         """A summary of a comparison, as programs read it."""
-        sentences = len(statements_of(self.draft.text))
+        sentences = len(worded(self.draft.text))
         return {"words": self.draft.words, "sentences": sentences, "statistics": self.statistics}
 
 

@@ -7,11 +7,11 @@ from dataclasses import asdict, dataclass, field
 
 from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
 from redraft.errors import RunError
-from redraft.evaluators.base import statements_of
-from redraft.evaluators.preference import PREFERENCE
+from redraft.evaluators.words import PREFERENCE
 from redraft.settings import STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.sentences import worded
 from redraft.text.words import count_words
 
 
@@ -125,7 +125,7 @@ class Result:
             "source": self.source,
             "model": self.settings.model,
             "judges": self.judges,
-            "summary": {"words": count_words(text), "sentences": len(statements_of(text))},
+            "summary": {"words": count_words(text), "sentences": len(worded(text))},
             "metrics": {name: evaluation_json(one) for name, one in self.evaluations.items()},
             "usage": asdict(self.usage),
         }

@@ -11,9 +11,11 @@ from typing import Any, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
+from langgraph.checkpoint.base import BaseCheckpointSaver
 from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
+from typing_extensions import override
 
 from redraft.errors import BudgetError, RunError, StoreError
 from redraft.graphs import assembly
@@ -34,6 +36,20 @@ _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
+class _Saver(AsyncSqliteSaver):
+    """LangGraph's saver, which versions channels by texts of 49 characters: more than half of what a step takes up.
+
+    They keep the channels of one fork apart from those of another where each is stored by itself. Here a checkpoint
+    holds all of its own, for which numbers will do. A thread that was begun with texts goes on with them.
+    """
+
+    @override
+    def get_next_version(self, current: Any, channel: None) -> Any:
+        if isinstance(current, str):
+            return super().get_next_version(current, channel)
+        return BaseCheckpointSaver.get_next_version(self, current, channel)
+
+
 class Driver:
     """Drives the graphs of one workshop, with checkpoints in the store's second file."""
 
@@ -43,15 +59,15 @@ class Driver:
         self._reviewer = reviewer
         self._stopped = stopped
         self._closing = AsyncExitStack()
-        self._saver: AsyncSqliteSaver | None = None
+        self._saver: _Saver | None = None
 
-    async def saver(self) -> AsyncSqliteSaver:
+    async def saver(self) -> _Saver:
         """LangGraph's saver, opened when it is first needed."""
         if self._saver is None:
             try:
                 address = await off_loop(self._store.checkpoints.address)
                 connection = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
-                self._saver = AsyncSqliteSaver(await self._closing.enter_async_context(connection))
+                self._saver = _Saver(await self._closing.enter_async_context(connection))
                 await _set_up(self._saver)
             except (sqlite3.Error, OSError) as error:
                 raise store_error(error, self._store.checkpoints.path) from error
@@ -151,7 +167,7 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
     return snapshot.created_at is not None and not snapshot.tasks
 
 
-async def _set_up(saver: AsyncSqliteSaver) -> None:
+async def _set_up(saver: _Saver) -> None:
     """Several savers that do this to a new file at once lock each other out, and SQLite waits for none."""
     deadline = time.monotonic() + BUSY_SECONDS
     while True:

@@ -9,8 +9,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlite_utils import Database
-
 from redraft.errors import StoreError
 
 BUSY_SECONDS = 60.0
@@ -42,7 +40,6 @@ class Connection:
             except BaseException:
                 self.raw.close()
                 raise
-            self.database = Database(self.raw)
 
     def _use_write_ahead_log(self) -> None:
         """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""

@@ -14,6 +14,8 @@ from itertools import accumulate, pairwise
 from sentencex import segment
 
 from redraft.domain import Span
+from redraft.text.cleaning import one_line
+from redraft.text.words import count_words
 
 # A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
 _BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
@@ -144,3 +146,9 @@ def _block_end(body: str, at: int, end: int) -> int:
         return end
     space = body.rfind(" ", at + 1, at + _BLOCK)
     return space if space > at + _BLOCK // 2 else at + _BLOCK
+
+
+def worded(text: str) -> list[str]:
+    """The sentences of a text that have words in them, each on one line."""
+    lines = (one_line(text[span.start : span.end]) for span in sentences(text))
+    return [line for line in lines if count_words(line)]

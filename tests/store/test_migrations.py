@@ -16,7 +16,8 @@ from redraft.domain import Gap, Round, Usage
 from redraft.errors import StoreError
 from redraft.settings import Judging, Refinement
 from redraft.store.calls import Answer
-from redraft.store.migrations import STEPS, migrations
+from redraft.store.migrations import steps
+from redraft.store.schema import STEPS
 from redraft.store.store import Store
 from tests.store.support import (
     FAILED,
@@ -56,7 +57,7 @@ def schema_of(path: Path) -> set[tuple[str, str]]:
 
 def test_every_step_is_listed_and_frozen() -> None:
     with Database(memory=True) as database:
-        assert [step.name for step in migrations.pending(database)] == list(STEPS)
+        assert [step.name for step in steps().pending(database)] == list(STEPS)
     assert {file.stem for file in SCHEMAS.glob("*.sql")} == {step.partition("_")[0] for step in STEPS}
 
 
@@ -64,8 +65,8 @@ def test_every_step_is_listed_and_frozen() -> None:
 def test_a_released_step_is_never_changed(tmp_path: Path, step: str) -> None:
     restored(tmp_path / "old.db", SCHEMAS / f"{step.partition('_')[0]}.sql")
     with Database(tmp_path / "new.db") as database:
-        later = STEPS[STEPS.index(step) + 1 :]
-        migrations.apply(database, stop_before=later)
+        later = list(STEPS)[list(STEPS).index(step) + 1 :]
+        steps().apply(database, stop_before=later)
     assert schema_of(tmp_path / "new.db") == schema_of(tmp_path / "old.db")
 
 
@@ -231,7 +232,7 @@ def test_the_database_of_another_program_is_refused_and_left_as_it_is(tmp_path: 
 def test_a_step_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "redraft.db"
     with monkeypatch.context() as patch:
-        patch.setattr("redraft.store.migrations._FOUNDATION", ("CREATE TABLE texts (id)", "nonsense"))
+        patch.setitem(STEPS, "m001_texts_runs_calls", ("CREATE TABLE texts (id)", "nonsense"))
         with pytest.raises(StoreError):
             Store(path)
     assert dump(path) == {}

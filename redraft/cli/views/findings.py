@@ -9,7 +9,7 @@ from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.consistency import UNSUPPORTED
+from redraft.evaluators.words import UNSUPPORTED
 from redraft.history.tracing import place_of
 from redraft.text.cleaning import one_line
 
