@@ -25,7 +25,7 @@ The options on goals and judges go with --refine, which is explained by
 
 
 @command(
-    short_help="Summarize a .txt or .md file.",
+    short_help="Summarize a document.",
     epilog=_EPILOG,
     first=("words", "model", "refine", "goal", "judge", "max-cost", "dry-run", "output", "json", "quiet"),
 )
@@ -55,7 +55,7 @@ def summarize(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Summarize SOURCE, a .txt or .md file, or - for stdin."""
+    """Summarize SOURCE: a .txt or .md file, one that an installed reader takes, or - for stdin."""
     reading(source, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.files import check_output

@@ -57,8 +57,8 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Model that says so, in place of FILE or beside it: extractive, or openai:NAME. Beside FILE only where it is"
-    " named in the command.  [default: extractive, without FILE]",
+    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, or PROVIDER:NAME. Beside"
+    " FILE only where it is named in the command.  [default: extractive, without FILE]",
 )
 @options.judge_base_url
 @options.option(

@@ -58,7 +58,7 @@ used up. Repeat the command, with a higher limit, to go on.
     multiple=True,
     required=True,
     metavar="NAME",
-    help="Model that summarizes, extractive or openai:NAME; may be repeated.",
+    help="Model that summarizes: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.",
 )
 @options.required_judges
 @options.judge_base_url
