@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -38,9 +38,9 @@ LATE_IMPORTS = {
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
+    ("store/migrations.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
     ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/tokens.py", "tiktoken"),
-    ("text/vectors.py", "scipy"),
     ("text/vectors.py", "sklearn"),  # takes a second, and most commands look at no sentence
 }
 
@@ -71,7 +71,7 @@ class Module:
         parts = [PACKAGE, *Path(self.path).with_suffix("").parts]
         return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
-    @property
+    @cached_property
     def imports(self) -> list[Import]:
         return list(_imports(self.tree, late=False, typing=False))
 
@@ -216,6 +216,7 @@ def cycle(modules: Modules) -> list[str]:
     return []
 
 
+@cache
 def package() -> Modules:
     paths = sorted((ROOT / PACKAGE).rglob("*.py"))
     found = [Module(path.relative_to(ROOT / PACKAGE).as_posix(), path.read_text("utf-8")) for path in paths]

@@ -58,16 +58,13 @@ class SentenceVectors:
     """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        from scipy import sparse
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         found = [list(terms(text)) for text in texts]
-        self._vectorizer: Any = None
-        if any(found):
-            self._vectorizer = TfidfVectorizer(analyzer=_as_is, sublinear_tf=True, norm="l2")
-            self._rows: Any = self._vectorizer.fit_transform(found).tocsr()
-        else:
-            self._rows = sparse.csr_matrix((len(found), 1))
+        # Scikit-learn asks for a term and a text, which there may not be.
+        vocabulary = None if any(found) else [""]
+        self._vectorizer: Any = TfidfVectorizer(analyzer=_as_is, vocabulary=vocabulary, sublinear_tf=True, norm="l2")
+        self._rows: Any = self._vectorizer.fit_transform(found or [[]]).tocsr()[: len(found)]
         self._columns: Any = self._rows.T.tocsr()
         self._marks: Any = self._columns.sign()
         self._sizes: Indices = np.diff(self._rows.indptr).astype(np.int64)
@@ -86,8 +83,6 @@ class SentenceVectors:
 
     def similarity_to(self, text: str) -> Weights:
         """The cosine of every sentence with `text`; terms that no sentence has do not count."""
-        if self._vectorizer is None:
-            return np.zeros(len(self))
         vector = self._vectorizer.transform([list(terms(text))])
         return np.asarray((self._rows @ vector.T).todense(), dtype=np.float64).ravel()
 
