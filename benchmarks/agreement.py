@@ -144,7 +144,7 @@ def main() -> None:
     rows: list[list[object]] = [["set", "half", "documents", "summaries", "agreement", "ours", "bigram precision"]]
     for name, items in (("QAGS CNN/DM", qags()), ("SummEval", summeval())):
         for half in HALVES if options.half is None else [options.half]:
-            chosen = _some([item for item in items if item.held_out == (half == "held out")], options.documents)
+            chosen = some([item for item in items if item.held_out == (half == "held out")], options.documents)
             of = len({item.document for item in chosen})
             scored = [measure(chosen) for measure in MEASURES]
             ways = [("per summary", per_summary)] + [("per system", per_system)] * (name == "SummEval")
@@ -153,7 +153,7 @@ def main() -> None:
     table(rows)
 
 
-def _some(items: Sequence[Judged], documents: int | None) -> list[Judged]:
+def some(items: Sequence[Judged], documents: int | None) -> list[Judged]:
     chosen = set(list(dict.fromkeys(item.document for item in items))[:documents])
     return [item for item in items if item.document in chosen]
 

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.agreement import QAGS, SUMMEVAL, bigram_precision, consistency, per_summary, per_system, qags, summeval
+from benchmarks.agreement import (
+    QAGS,
+    SUMMEVAL,
+    bigram_precision,
+    consistency,
+    per_summary,
+    per_system,
+    qags,
+    some,
+    summeval,
+)
 
 
 @pytest.mark.slow
@@ -17,5 +27,5 @@ def test_consistency_agrees_with_people_about_summaries() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(not SUMMEVAL.is_dir(), reason="needs $REDRAFT_DATA")
 def test_consistency_ranks_systems_better_than_bigrams_do() -> None:
-    items = [item for item in summeval() if not item.held_out]
+    items = some([item for item in summeval() if not item.held_out], 12)
     assert per_system(items, consistency(items)) > per_system(items, bigram_precision(items))
