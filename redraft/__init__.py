@@ -18,9 +18,11 @@ if TYPE_CHECKING:
         Evaluation,
         Evidence,
         Finding,
+        Gap,
         KeyFact,
         KeyFacts,
         Pack,
+        Piece,
         Round,
         Span,
         Totals,
@@ -65,6 +67,7 @@ if TYPE_CHECKING:
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
     from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.documents import load
 
@@ -88,6 +91,7 @@ _HOMES = {
     "Finding": "redraft.domain",
     "Found": "redraft.events",
     "FunctionModel": "redraft.models.testing",
+    "Gap": "redraft.domain",
     "GivenModel": "redraft.prompts.contract",
     "Judge": "redraft.agents.judge",
     "Judging": "redraft.settings",
@@ -102,6 +106,7 @@ _HOMES = {
     "PROMPTS": "redraft.prompts.catalog",
     "Pack": "redraft.domain",
     "PartDone": "redraft.events",
+    "Piece": "redraft.domain",
     "PieceDone": "redraft.events",
     "Price": "redraft.models.prices",
     "PriceTable": "redraft.models.prices",
@@ -117,6 +122,7 @@ _HOMES = {
     "Reviewer": "redraft.runs.driving",
     "Round": "redraft.domain",
     "RoundSettled": "redraft.events",
+    "Run": "redraft.store.runs",
     "RunDone": "redraft.events",
     "RunError": "redraft.errors",
     "RunStarted": "redraft.events",
@@ -169,6 +175,7 @@ __all__ = [
     "Finding",
     "Found",
     "FunctionModel",
+    "Gap",
     "GivenModel",
     "Judge",
     "Judging",
@@ -182,6 +189,7 @@ __all__ = [
     "Options",
     "Pack",
     "PartDone",
+    "Piece",
     "PieceDone",
     "Price",
     "PriceTable",
@@ -197,6 +205,7 @@ __all__ = [
     "Reviewer",
     "Round",
     "RoundSettled",
+    "Run",
     "RunDone",
     "RunError",
     "RunStarted",

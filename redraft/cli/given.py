@@ -49,7 +49,7 @@ _REFINEMENT = {
 
 
 def store_to_read(db: str | None) -> Store:
-    """The database of a command that makes nothing. One that is typed and not there was mistyped, and is not made."""
+    """The database of a command about what is in it. One that is typed and not there was mistyped, and is not made."""
     from redraft.store.store import Store
 
     here = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE

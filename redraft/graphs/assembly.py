@@ -93,7 +93,7 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
                 if given is None:
                     job.observe(StageStarted(strategy, job.plan.calls))
                 # A thread may have seen another run before.
-                new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": None, "stop": "", "next": ""}
+                new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}
 
     return begin

@@ -41,7 +41,7 @@ async def judge(state: State, job: Job) -> Update:
     elif number == 0:
         begun = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
-    return {**begun, "judged": None, "due": [one.name for one in job.judges.evaluators]}
+    return {**begun, "judged": {}, "due": [one.name for one in job.judges.evaluators]}
 
 
 async def metric(state: Seat, job: Job) -> Update:

@@ -115,9 +115,11 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         answer = ReviewAnswer.model_validate(given)
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where = str(first["loc"][0]) if first["loc"] else ""
         wanted = "give an object such as {'drop': [1, 3], 'add': ['...'], 'edited': 'text', 'stop': false}"
-        return f"{where + ': ' if where else ''}{first['msg']}; {wanted}"
+        if not where:
+            return f"an answer is no {type(given).__name__}; {wanted}"
+        return f"{where}: {first['msg']}; {wanted}"
     ids = {key: one["id"] for one in asked["findings"] for key in (one["number"], one["id"])}
     if unknown := [one for one in answer.drop if one not in ids or isinstance(one, bool)]:
         there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"

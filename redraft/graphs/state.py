@@ -26,9 +26,9 @@ class Verdict(TypedDict):
     findings: dict[str, int]
 
 
-def merged(known: Mapping[str, Verdict] | None, new: Mapping[str, Verdict] | None) -> dict[str, Verdict]:
-    """The verdicts of metrics that judge side by side; None clears them for the next draft."""
-    return {} if new is None else {**(known or {}), **new}
+def merged(known: Mapping[str, Verdict] | None, new: Mapping[str, Verdict]) -> dict[str, Verdict]:
+    """The verdicts of metrics that judge side by side; none at all makes room for those on the next draft."""
+    return {**(known or {}), **new} if new else {}
 
 
 class Options(TypedDict, total=False):

@@ -49,6 +49,13 @@ class Asked:
 
     def with_metrics(self, metrics: Sequence[str | Evaluator]) -> Asked:
         """With metrics by name, or as evaluators of one's own."""
+        if isinstance(metrics, str):
+            raise UsageError(f"metrics is the text {metrics!r:.40}", hint=f"give a list: metrics=[{metrics!r:.40}]")
+        if strange := [one for one in metrics if not isinstance(one, str | Evaluator) or not getattr(one, "name", one)]:
+            raise UsageError(
+                f"{strange[0]!r:.80} is no metric",
+                hint="name one, or hand over an object of a class derived from redraft.Evaluator that has a name",
+            )
         own = {one.name: one for one in metrics if not isinstance(one, str)}
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from langchain_core.language_models import BaseChatModel
 
+from redraft.errors import UsageError
 from redraft.models.base import Model
 from redraft.models.chat import wrapped
 from redraft.runs.staff import by_identity, located
@@ -48,6 +49,8 @@ def people(
     decider: ModelLike | None,
 ) -> People:
     """Everybody under a name; an object may have several roles."""
+    if isinstance(judges, str):
+        raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
     seen: dict[int, Model] = {}
 
     def named(given: ModelLike | None) -> str | None:

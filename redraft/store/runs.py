@@ -107,7 +107,9 @@ class Runs:
         """The run with this id, or with the only id that begins so."""
         escaped = storable(key).replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
         rows = self._connection.rows("SELECT * FROM runs WHERE id LIKE ? ESCAPE '\\' LIMIT 2", (escaped + "%",))
-        if len(rows) != 1 or not key:
+        if not key:
+            raise RunError("no run is named", hint="`redraft runs` lists them")
+        if len(rows) != 1:
             what = "no run" if not rows else "more than one run"
             raise RunError(f"{what} begins with {key!r}", hint="`redraft runs` lists them")
         return _run(dict(rows[0]))

@@ -51,7 +51,7 @@ def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
     assert listed(inside) == {first["run"], second["run"]}
 
     foreseen = inside.run("forget", first["run"], "--dry-run", "--json").json
-    done = inside.run("forget", first["run"], "--json")
+    done = inside.run("forget", first["run"], "--yes", "--json")
     assert done.json == foreseen | {"bytes": done.json["bytes"], "dry_run": False}
     assert (done.json["runs"], done.json["documents"]) == ([first["run"]], [first["source"]["id"]])
     assert done.json["replies"] > 0
@@ -60,19 +60,28 @@ def test_a_run_is_forgotten_and_what_was_freed_is_told(inside: Inside) -> None:
     assert listed(inside) == {second["run"]}
     assert "no run begins with" in inside.run("show", first["run"]).err
 
-    last = inside.run("forget", second["run"])
+    last = inside.run("forget", second["run"], "--yes")
     assert (last.code, last.out) == (0, "")
     assert last.err.startswith(f"freed 1 run ({second['run']}) and 1 document: ")
 
 
+def test_where_nobody_can_be_asked_it_wants_a_word(inside: Inside) -> None:
+    run = summarized(inside)["run"]
+    done = inside.run("forget", run)
+    assert done.code == 2
+    assert f"would free 1 run ({run})" in done.err
+    assert "add --yes" in done.err
+    assert listed(inside) == {run}
+
+
 def test_old_runs_are_forgotten_but_for_those_that_are_worked_on(inside: Inside) -> None:
     runs = [summarized(inside, "book.md", "--sample", str(n))["run"] for n in range(3)]
-    assert inside.run("forget", "--older-than", "1d").err == "nothing to forget\n"
+    assert inside.run("forget", "--older-than", "1d").err == "nothing is forgotten\n"
     with plain(inside.database) as database:
         database.execute("UPDATE runs SET updated = '2025-01-01' WHERE id <> ?", (runs[2],))
     with started(_WORKING, inside.database, runs[0]):
-        assert inside.run("forget", "--older-than", "4w", "--json").json["runs"] == [runs[1]]
-        refused = inside.run("forget", runs[0], "--json")
+        assert inside.run("forget", "--older-than", "4w", "--yes", "--json").json["runs"] == [runs[1]]
+        refused = inside.run("forget", runs[0], "--yes", "--json")
         assert (refused.code, refused.json["error"]["code"]) == (1, "run")
     assert listed(inside) == {runs[0], runs[2]}
 
@@ -84,7 +93,7 @@ def test_a_document_is_forgotten_with_all_that_was_made_of_it(inside: Inside) ->
     inside.run("evaluate", "book.md", "summary.md")
     document = run["source"]["id"]
     assert "no document has an id" in inside.run("forget", "--document", "xyz").err
-    done = inside.run("forget", "--document", document[:8], "--json").json
+    done = inside.run("forget", "--document", document[:8], "--yes", "--json").json
     assert len(done["runs"]) == 3
     assert done["documents"] == [document]
     assert inside.run("pack", "list", "--json").json == {"packs": []}
@@ -115,7 +124,7 @@ def test_what_cannot_be_meant_is_refused(inside: Inside, arguments: tuple[str, .
 
 @pytest.mark.parametrize(
     ("answer", "options", "code", "left"),
-    [("n", (), 130, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)],
+    [("n", (), 0, 1), ("y", (), 0, 0), ("", ("--yes",), 0, 0)],
 )
 def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, ...], code: int, left: int) -> None:
     run = summarized(inside)["run"]
@@ -143,6 +152,8 @@ def test_on_a_terminal_it_asks(inside: Inside, answer: str, options: tuple[str, 
         ("pack", "list"),
         ("pack", "export", "book.md"),
         ("forget", "abc"),
+        ("resume", "abc"),
+        ("fork", "abc", "--round", "0"),
     ],
 )
 def test_a_database_that_is_mistyped_is_not_made(inside: Inside, command: tuple[str, ...]) -> None:

@@ -109,7 +109,7 @@ async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
 WRONG = {
     "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 1"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
-    "a number that is true": ({"drop": [True]}, "drop.0.int: Input should be a valid integer"),
+    "a number that is true": ({"drop": [True]}, "drop: Input should be a valid integer"),
     "a wrong type": ({"drop": "1"}, "drop: Input should be a valid list"),
     "words for a truth": ({"stop": "yes"}, "stop: Input should be a valid boolean"),
     "an extra key": ({"dropp": [1]}, "dropp: Extra inputs are not permitted"),

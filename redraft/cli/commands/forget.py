@@ -65,8 +65,8 @@ def forget(
     The beginning of an id is enough. A run that is being worked on is not removed.
     """
     from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
+    from redraft.store.forgetting import Freed
 
     if sum(map(bool, (run_ids, older_than, document))) != 1:
         raise UsageError("name RUNs, or give --older-than, or --document", hint="see `redraft forget --help`")
@@ -75,20 +75,28 @@ def forget(
         documents = [store.documents.whole_id(document)] if document else []
         if older_than:
             runs = _idle(store, older_than)
-        if dry_run or (not yes and sys.stdin.isatty()):
-            freed = store.forget(runs, documents=documents, dry_run=True)
-            if not dry_run and (freed.runs or freed.documents):
-                for line in _told(freed, "would free"):
-                    say(line)
-                click.confirm("Remove them for good?", abort=True, err=True)
+        freed = store.forget(runs, documents=documents, dry_run=True)
         if not dry_run:
-            freed = store.forget(runs, documents=documents)
+            freed = store.forget(runs, documents=documents) if yes or _agreed(freed) else Freed()
     if as_json:
         echo_json({**freed.to_json(), "dry_run": dry_run})
     elif dry_run or not quiet:
         for line in _told(freed, "would free" if dry_run else "freed"):
             click.echo(line, err=not dry_run)
     return 0
+
+
+def _agreed(freed: Freed) -> bool:
+    """Whether the user wants to be rid of these."""
+    from redraft.cli.terminal import say
+
+    if not freed.runs and not freed.documents:
+        return True
+    for line in _told(freed, "would free"):
+        say(line)
+    if not sys.stdin.isatty():
+        raise UsageError("nobody can be asked here whether to remove them", hint="add --yes")
+    return click.confirm("Remove them for good?", err=True)
 
 
 def _idle(store: Store, age: str) -> list[str]:
@@ -105,7 +113,7 @@ def _told(freed: Freed, verb: str) -> Iterator[str]:
     from redraft.cli.views.render import count
 
     if not freed.runs and not freed.documents:
-        yield "nothing to forget"
+        yield "nothing is forgotten"
         return
     runs = count(len(freed.runs), "run") + (f" ({', '.join(freed.runs)})" if len(freed.runs) <= _FEW else "")
     documents = f" and {count(len(freed.documents), 'document')}" if freed.documents else ""

@@ -62,11 +62,10 @@ def fork(
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
-    from redraft.store.store import Store
 
     check_output(output)
     table = price_table(prices)
-    with Store(db) as store:
+    with asked.store_to_read(db) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before.refinement)

@@ -44,11 +44,10 @@ def resume(
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
-    from redraft.store.store import Store
 
     check_output(output)
     table = price_table(prices)
-    with Store(db) as store:
+    with asked.store_to_read(db) as store:
         limits = asked.limits(given, store.runs.get(run_id).limits)
         result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)
