@@ -220,7 +220,10 @@ class _Bench:
     async def read(self, given: Place) -> Passage:
         run = await off_loop(self._shop.store.runs.get, given.run)
         document = await off_loop(self._shop.store.documents.get, run.document)
-        span = Span(given.start, min(given.end, given.start + _LONGEST_READ, len(document.text)))
+        length = len(document.text)
+        # Not the whole of a short one either.
+        most = min(_LONGEST_READ, (length + 1) // 2)
+        span = Span(given.start, min(given.end, given.start + most, length))
         if span.start >= span.end:
             raise UsageError(
                 f"there is nothing from character {given.start:,} to {given.end:,}",

@@ -113,6 +113,8 @@ async def test_an_agent_reads_judges_and_revises(hands: Hands) -> None:
     read = await hands.use("read_span", run, start=first.start, end=first.end)
     assert read == first
     assert read.place.endswith("of the document")
+    all_of_it = await hands.use("read_span", run, start=0, end=4000)
+    assert (all_of_it.start, all_of_it.end) == (0, 546), "a document is never handed out whole"
 
     revised = await hands.use("revise", run, findings=[wrong.id])
     assert (revised.round, revised.accepted) == (1, True)
