@@ -11,6 +11,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
 from redraft.errors import RunError, StoreError
+from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
@@ -58,6 +59,7 @@ class Store:
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.calls = Calls(self._connection)
+        self.bookings = Bookings(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)
         self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
@@ -76,6 +78,7 @@ class Store:
             except Timeout:
                 raise _taken(run) from None
         try:
+            self.bookings.give_up(run)
             yield
         finally:
             Path(lock.lock_file).unlink(missing_ok=True)
@@ -87,6 +90,7 @@ class Store:
             raise _taken(run)
         claimed.add(run)
         try:
+            self.bookings.give_up(run)
             yield
         finally:
             claimed.remove(run)
