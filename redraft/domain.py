@@ -105,6 +105,12 @@ class Totals:
     cost_usd: float | None = 0.0
     """None where a call was made to a model without a known price."""
     seconds: float = 0.0
+    lost: int = 0
+    """How many of the calls were sent and never answered. What they cost nobody knows, and is not among the above."""
+    lost_tokens: int = 0
+    """The most that they can have used, both ways."""
+    lost_usd: float | None = 0.0
+    """The most that they can have cost, as budgets count them."""
 
 
 GIVEN, OTHER = "given", "other"

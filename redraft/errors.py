@@ -127,6 +127,18 @@ class TransientError(ModelError):
     retryable = True
 
 
+class Unreached(TransientError):
+    """Nobody listens at the provider's address: nothing was sent."""
+
+    code = "unreached"
+
+
+class OversizeReply(TransientError):
+    """The provider sent more than any answer can be, or what no end was to be seen of."""
+
+    code = "oversize"
+
+
 class CapabilityError(ModelError):
     """The provider refuses a feature of the request. The model has taken note: the next request goes without it."""
 

@@ -53,7 +53,7 @@ def store_to_read(db: str | None) -> Store:
     from redraft.store.store import Store
 
     here = click.get_current_context().get_parameter_source("db") is ParameterSource.COMMANDLINE
-    return Store(db, must_exist=here)
+    return Store(db, must_exist=here, to_read=True)
 
 
 def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from redraft.domain import Document
+from redraft.domain import Document, content_id
 from redraft.errors import BudgetError
 from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
 from redraft.history.results import Result, read_result
@@ -49,10 +49,14 @@ class Bench:
     stopped: BudgetError | None = None
     """Why no more runs are begun."""
     budget: Budget = field(init=False)
-    _counted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
+
+    def draw_on(self, *experiment: str) -> None:
+        """Say which experiment this is, so that all processes that are at it draw on one budget."""
+        pot = content_id("\n".join(experiment))
+        self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, pot=pot)
 
     async def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
         """The run that asks this already, one that is done before all others. What it has used counts as used."""
@@ -66,12 +70,8 @@ class Bench:
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
     async def count(self, run: str) -> None:
-        """Count what a run used before into the budget, once. The budget is the event loop's: no thread touches it."""
-        if run not in self._counted:
-            self._counted.add(run)
-            used = await off_loop(self.store.calls.totals, run)
-            self.budget.calls += used.calls
-            self.budget.cost += used.cost_usd or 0.0
+        """Count what a run used before, and will use, into the budget."""
+        await off_loop(self.store.bookings.share, self.budget.terms.pot, run)
 
     async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
@@ -90,10 +90,6 @@ class Bench:
         except BudgetError as error:
             self.stopped = error
             raise
-        finally:
-            # What it has used since is in the budget already.
-            if watch.run is not None:
-                self._counted.add(watch.run)
         if result.run.status == "stopped":
             # It kept what it had of a draft, which is none to judge a model by.
             self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))

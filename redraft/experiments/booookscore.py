@@ -208,6 +208,7 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
     seats = await asyncio.to_thread(_seats, outcome)
+    bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
     for seat in seats:
         hire(seat.prepared.settings, seat.order.judging, bench.limits, bench.prices)
         await bench.known(seat.prepared.document, seat.prepared.settings, seat.order)

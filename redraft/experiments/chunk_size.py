@@ -125,6 +125,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
             f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
         )
+    bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
     batches = await asyncio.to_thread(_batches, documents, design)
     for batch in batches:

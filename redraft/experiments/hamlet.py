@@ -101,6 +101,7 @@ class Outcome:
 async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
     """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
     design.check(bench)
+    bench.draw_on(HAMLET, repr(design), *(document.id for document in documents))
     await asyncio.to_thread(_check_plans, documents, design)
     await _count_what_is_known(documents, design, bench)
     bench.observer(StageStarted("key facts", 0))

@@ -3,76 +3,84 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from redraft.errors import BudgetError
+from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
+from redraft.store.calls import Call
+from redraft.store.threads import off_loop
 
-# A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
-_ROUNDING = 1e-9
-
-
-@dataclass(slots=True)
-class Reservation:
-    """Room held for one call. Unless the call is `spent`, it is given back."""
-
-    cost: float | None = None
-
-    def spent(self, cost: float) -> None:
-        """Record that the call was made, and what it cost."""
-        self.cost = cost
+# How long it takes at most to see that another process has settled a call.
+_LOOK_AGAIN = 0.2
 
 
 class Budget:
-    """What a run may still use. Calls in flight hold their worst case until they are settled."""
+    """What runs may still use together. All of it is in the ledger: what was used before, and what others use now."""
 
-    def __init__(self, *, max_calls: int | None, max_cost: float | None, calls: int = 0, cost: float = 0.0) -> None:
-        self._max_calls = max_calls
-        self._max_cost = max_cost
-        self.calls = calls
-        self.cost = cost
-        self._held_calls = 0
-        self._held_cost = 0.0
-        self._settled = asyncio.Event()
+    def __init__(self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None) -> None:
+        """A `pot` is what every process calls it that draws on the same budget; without one nobody else does."""
+        self.terms = Terms(pot or secrets.token_hex(8), max_calls, max_cost)
+        self.in_flight = 0
+        """How many calls are on their way, into the ledger or to the provider."""
+        self._runs: set[str] = set()
+        self._changes = 0
+        self._changed = asyncio.Event()
 
     @asynccontextmanager
-    async def reserve(self, worst_cost: float) -> AsyncIterator[Reservation]:
-        """Hold room for one call while it is made; afterwards only what was spent remains.
+    async def booked(self, bookings: Bookings, call: Call) -> AsyncIterator[Booking]:
+        """Have a call on record at its most while it is made; settled, it leaves what it did not use.
 
-        Most calls cost less than their worst case. So while others are in flight a call without room waits for what
-        they leave; it is refused only when nothing else is under way, and whatever was paid for has arrived.
+        Most calls cost less than their most. So while others are in flight a call without room waits for what they
+        leave; it is refused only when nothing else is under way, and whatever was paid for has arrived.
         """
-        while lack := self._lack(worst_cost):
-            if not self._held_calls:
-                raise BudgetError(lack[0], hint=lack[1])
-            await self._settled.wait()
-        self._held_calls += 1
-        self._held_cost += worst_cost
-        reservation = Reservation()
-        try:
-            yield reservation
-        finally:
-            self._settle(reservation, worst_cost)
+        while True:
+            changes = self._changes
+            self.in_flight += 1
+            booking, lack = Booking(), None
+            try:
+                await off_loop(bookings.book, booking, call, self.terms)
+                self._runs.add(call.run or "")
+                yield booking
+            except NoRoomError as error:
+                lack = error
+            finally:
+                if not booking.sent:
+                    await off_loop(bookings.take_back, booking)
+                self.in_flight -= 1
+                unchanged = self._changes == changes
+                # Those that have failed wake nobody while there is a call to wait for.
+                if lack is None or not self.in_flight:
+                    self._wake()
+            if lack is None:
+                return
+            if unchanged:
+                await self._wait(call, lack)
 
-    def _lack(self, worst_cost: float) -> tuple[str, str] | None:
+    def _wake(self) -> None:
+        self._changes += 1
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    async def _wait(self, call: Call, lack: NoRoomError) -> None:
+        """Wait for what others leave. Where there are none, nothing comes of waiting."""
+        if self.in_flight:
+            await self._changed.wait()
+        elif lack.runs - self._runs:
+            await asyncio.sleep(_LOOK_AGAIN)
+        else:
+            raise self._used_up(call, lack)
+
+    def _used_up(self, call: Call, lack: NoRoomError) -> BudgetError:
         """What stands in the way of a call, and what to do about it."""
-        if self._max_calls is not None and self.calls + self._held_calls >= self._max_calls:
-            return f"--max-calls {self._max_calls} is used up", "resume the run with a higher --max-calls"
-        if self._max_cost is None or self.cost + self._held_cost + worst_cost <= self._max_cost + _ROUNDING:
-            return None
-        return (
-            f"the next call could cost ${worst_cost:.4f}, and with ${self.cost:.4f} spent that may pass"
-            f" --max-cost {self._max_cost:g}",
-            "resume the run with a higher --max-cost",
+        terms = self.terms
+        if terms.max_calls is not None and lack.calls >= terms.max_calls:
+            return BudgetError(
+                f"--max-calls {terms.max_calls} is used up", hint="resume the run with a higher --max-calls"
+            )
+        return BudgetError(
+            f"the next call could cost ${call.booked_usd or 0.0:.4f}, and with ${lack.usd:.4f} spent that may pass"
+            f" --max-cost {terms.max_cost:g}",
+            hint="resume the run with a higher --max-cost",
         )
-
-    def _settle(self, reservation: Reservation, worst_cost: float) -> None:
-        self._held_calls -= 1
-        # Without calls in flight nothing is held, whatever the rounding of the sums says.
-        self._held_cost = self._held_cost - worst_cost if self._held_calls else 0.0
-        if reservation.cost is not None:
-            self.calls += 1
-            self.cost += reservation.cost
-        self._settled.set()
-        self._settled = asyncio.Event()

@@ -34,8 +34,8 @@ Mode = Literal["json_schema", "tools", "plain"]
 
 _MODES: tuple[Mode, ...] = ("tools", "plain")
 _OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
-# What a reply without a limit is taken to cost at most.
-_UNLIMITED = 16_384
+# What a reply without a limit is taken to cost at most: more than models write at once.
+_UNLIMITED = 131_072
 # How other providers put what OpenAI calls a finish reason.
 _FINISHES = {
     "end_turn": "stop",

@@ -20,6 +20,7 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     TransientError,
+    Unreached,
 )
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
@@ -39,6 +40,7 @@ _ARGUMENTS = re.compile(r"\barguments?\b")
 # Whose code stands between us and an OpenAI-compatible server.
 _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
 _LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
+_UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
@@ -57,15 +59,16 @@ def translate(
 
     An error of the program, ours or the chat model's, is none that passes: it is named, and not tried again.
     """
-    if isinstance(error, ModelError):
-        return error
+    if (ours := next((one for one in _causes(error) if isinstance(one, ModelError)), None)) is not None:
+        return ours
     message = redact(str(error) or type(error).__name__, secrets)
     status = _status(error)
     if status is not None and status >= 300:
         return _of_status(status, error, message, used)
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
-        return TransientError(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
+        kind = Unreached if any(type(one).__name__ in _UNREACHED for one in _causes(error)) else TransientError
+        return kind(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     where = _where(error)

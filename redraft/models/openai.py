@@ -9,6 +9,7 @@ import openai
 from langchain_openai import ChatOpenAI
 from pydantic import SecretStr
 
+from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
 
 
@@ -17,6 +18,7 @@ def open_openai(name: str, url: str, *, key: str, seconds: float, closing: Async
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
     client = openai.DefaultAsyncHttpx2Client(timeout=seconds)
+    bound(client)
     closing.push_async_callback(client.aclose)
     chat = ChatOpenAI(
         model=name,

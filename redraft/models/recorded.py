@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import itertools
 import json
 import random
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -25,21 +25,25 @@ from redraft.errors import (
     ProviderError,
     RateLimited,
     RedraftError,
+    RejectedRequest,
     ReplyError,
     StoreError,
+    Unreached,
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling
-from redraft.models.budget import Budget, Reservation
+from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE, Price
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
-from redraft.store.calls import OK, TURNED_AWAY, Call
+from redraft.store.bookings import Booking, SentElsewhereError
+from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.tokens import Tokenizer
 
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
@@ -47,10 +51,15 @@ _CAPABILITY_TRIES = 6
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _BYTES_A_TOKEN_AS_A_RULE = 4
-# What a call may cost is foreseen on the high side.
-_BYTES_A_TOKEN_AT_LEAST = 3
 # About as much is said around a complaint.
 _COMPLAINT_BYTES = 200
+# The most that chat templates put around a message or two, and what they and redraft say to ask for a form. Providers
+# name up to 530 tokens for their own words about tools.
+_FRAME_TOKENS = 256
+_TOOL_TOKENS = 1_024
+_LOOK_AGAIN = 0.2
+# What ends a call so was never generated, or never sent.
+_UNBILLED = (RateLimited, CapabilityError, RejectedRequest, ProviderError, Unreached)
 
 
 # The requests on their way, of all the runs of an event loop.
@@ -59,11 +68,12 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Leave to make one attempt: when it was given, the bytes that go out, and the room in the budget."""
+    """Leave to make one attempt: when it was given, the bytes that go out, and the attempt as it is on record."""
 
     began: float
     size: int
-    reservation: Reservation
+    booking: Booking
+    call: Call
 
 
 class RecordedModel:
@@ -79,9 +89,11 @@ class RecordedModel:
         run: str | None = None,
         budget: Budget | None = None,
         price: Price | None = FREE,
+        tokenizer: Tokenizer | None = None,
         observer: Observer = unobserved,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most."""
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -90,6 +102,7 @@ class RecordedModel:
         self._run = run
         self._budget = budget or Budget(max_calls=None, max_cost=None)
         self._price = price
+        self._tokenizer = tokenizer
         self._observer = observer
         self._pause = pause
         self._hopeless: RedraftError | None = None
@@ -139,13 +152,20 @@ class RecordedModel:
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
         tries: Counter[type[ModelError]] = Counter()
-        for attempt in itertools.count(1):
-            async with self._turn(request, size + _extra_bytes(request)) as turn:
-                try:
-                    return await self._attempt(request, self._blank(request, key, attempt), turn)
-                except ModelError as error:
-                    failure = error
-                    failure.place = failure.place or request.label
+        attempt = 1
+        while True:
+            try:
+                async with self._turn(request, key, attempt, size + _extra_bytes(request)) as turn:
+                    try:
+                        return await self._attempt(request, turn)
+                    except ModelError as error:
+                        failure = error
+                        failure.place = failure.place or request.label
+            except SentElsewhereError:
+                if (reply := await self._answered_elsewhere(request, key)) is not None:
+                    return reply
+                continue
+            attempt += 1
             tries[type(failure)] += 1
             wait = _wait(failure, tries[type(failure)], repaired=request.complaint is not None)
             self._observer(CallFailed(request.label, failure.message, wait))
@@ -155,63 +175,71 @@ class RecordedModel:
                 request = replace(request, complaint=Complaint(failure.text, failure.message))
             if wait:
                 await self._pause(wait)
-        raise AssertionError
+
+    async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
+        """The answer to the same request of another process, which is paid for once; None where it brought none."""
+        while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
+            await asyncio.sleep(_LOOK_AGAIN)
+        return await self._cached(request, key)
 
     @asynccontextmanager
-    async def _turn(self, request: Request[Any, Any], size: int) -> AsyncIterator[_Turn]:
+    async def _turn(self, request: Request[Any, Any], key: str, attempt: int, size: int) -> AsyncIterator[_Turn]:
         """Wait until it is the request's turn and the budget has room for it."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
+        most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
+        call = self._blank(request, key, attempt, Usage(most_in, self._inner.most_tokens(request.sampling)))
         async with (
             self._limiter.slot(tokens) as began,
-            self._budget.reserve(self._worst_cost(request, size)) as reservation,
+            self._budget.booked(self._store.bookings, call) as booking,
         ):
             if self._hopeless is not None:
                 raise self._hopeless
-            yield _Turn(began, size, reservation)
+            yield _Turn(began, size, booking, call)
 
-    async def _attempt(self, request: Request[Given_, Value_], call: Call, turn: _Turn) -> Reply[Value_]:
+    async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
         self._observer(CallStarted(request.label))
+        turn.booking.sent = True
         try:
             reply = await self._inner.ask(request)
-        except (ModelError, asyncio.CancelledError) as error:
-            await self._failed(error, call, turn)
+        except (Exception, asyncio.CancelledError) as error:
+            await self._failed(error, turn)
             raise
-        call = self._charged(call, reply.usage, reply.text, turn)
-        turn.reservation.spent(call.cost_usd or 0.0)
+        call = self._charged(turn, reply.usage, reply.text)
         value = reply.value
         text = value.model_dump_json(by_alias=True, round_trip=True) if isinstance(value, BaseModel) else reply.text
-        await self._keep(replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return replace(reply, repaired=request.complaint is not None)
 
-    async def _failed(self, error: BaseException, call: Call, turn: _Turn) -> None:
-        """Record an attempt that brought no value; what it cost, if anything, is spent all the same."""
-        code = error.code if isinstance(error, ModelError) else "cancelled"
-        call = replace(call, outcome=code, error=str(error)[:500], seconds=time.monotonic() - turn.began)
+    async def _failed(self, error: BaseException, turn: _Turn) -> None:
+        """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
+        code = _code(error)
+        call = replace(turn.call, seconds=time.monotonic() - turn.began)
         if isinstance(error, ReplyError):
-            call = self._charged(call, error.usage, error.text, turn)
+            call = self._charged(turn, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
             self._limiter.answered()
-        if code not in TURNED_AWAY:
-            turn.reservation.spent(call.cost_usd or 0.0)
+        elif isinstance(error, _UNBILLED):
+            call = replace(call, most_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
             self._limiter.turned_away(turn.began, error.retry_after)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
             self._observer(CallFailed(call.label, code, None))
-        await self._keep(call)
+        await self._keep(turn, replace(call, outcome=code, error=str(error)[:500]))
 
-    async def _keep(self, call: Call) -> None:
-        """Store a call. What has been paid for is stored even when the run is being stopped."""
+    async def _keep(self, turn: _Turn, call: Call) -> None:
+        """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
         try:
-            await off_loop(self._store.calls.add, call)
+            await off_loop(self._store.bookings.settle, turn.booking, call)
         except StoreError as error:
             self._hopeless = error
             raise
 
-    def _blank(self, request: Request[Any, Any], key: str, attempt: int) -> Call:
+    def _blank(self, request: Request[Any, Any], key: str, attempt: int, most: Usage) -> Call:
+        """An attempt as it is booked: at the most that it can use."""
         sampling = request.sampling
         return Call(
             run=self._run,
@@ -224,24 +252,48 @@ class RecordedModel:
             temperature=sampling.temperature,
             max_tokens=sampling.max_tokens,
             attempt=attempt,
-            outcome="",
+            outcome=SENT,
             started=now(),
             seconds=0.0,
             usage=Usage(reported=False),
+            most_tokens=most.prompt_tokens + most.completion_tokens,
+            booked_usd=self._cost(most),
         )
 
-    def _charged(self, call: Call, usage: Usage, text: str, turn: _Turn) -> Call:
-        """Fill in what the attempt used; where the provider does not say, from the sizes of what went to and fro."""
+    def _charged(self, turn: _Turn, usage: Usage, text: str) -> Call:
+        """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
+        went to and fro, and the cost is the most that it can be."""
+        cost = self._cost(usage) if usage.reported else turn.call.booked_usd
         if not usage.reported:
             prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, _bytes(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
-        cost = None if self._price is None else self._price.of(usage)
-        return replace(call, usage=usage, cost_usd=cost, seconds=time.monotonic() - turn.began)
+        seconds = time.monotonic() - turn.began
+        return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, most_tokens=0, seconds=seconds)
 
-    def _worst_cost(self, request: Request[Any, Any], size: int) -> float:
-        if self._price is None:
-            return 0.0
-        return self._price.of(Usage(size // _BYTES_A_TOKEN_AT_LEAST + 1, self._inner.most_tokens(request.sampling)))
+    def _cost(self, usage: Usage) -> float | None:
+        return None if self._price is None else self._price.of(usage)
+
+    def _most_in(self, request: Request[Any, Any]) -> int:
+        """The most tokens that what goes out may have."""
+        count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
+        schema = json.dumps(_schema(request)) if _schema(request) else ""
+        tokens = _FRAME_TOKENS + count(request.text)
+        if schema:
+            tokens += _TOOL_TOKENS + 2 * count(schema)
+        if (complaint := request.complaint) is not None:
+            tokens += _FRAME_TOKENS + count(complaint.reply) + count(complaint.reason) + count(schema)
+        return tokens
+
+
+def most_tokens_of(text: str) -> int:
+    """The most tokens that a text can have by any vocabulary: one for each byte, also where it is normalized first."""
+    return len(text) if text.isascii() else max(_bytes(text), _bytes(unicodedata.normalize("NFKC", text)))
+
+
+def _code(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "cancelled"
+    return error.code if isinstance(error, ModelError) else "bug"
 
 
 def _bytes(text: str) -> int:

@@ -73,13 +73,24 @@ def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
     return tokenizer_for(_name(settings.model))
 
 
+def exact_tokenizer(settings: Settings) -> Tokenizer | None:
+    """The tokenizer by which the provider counts; None where that is not known for certain."""
+    if not _is_at_openai(settings):
+        return None
+    tokenizer, warning = tokenizer_for(_name(settings.model))
+    return None if warning else tokenizer
+
+
 def price_of(settings: Settings, table: PriceTable) -> Price | None:
     """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
     if settings.model == EXTRACTIVE:
         return FREE
+    return table.price(_name(settings.model) or settings.model, at_openai=_is_at_openai(settings))
+
+
+def _is_at_openai(settings: Settings) -> bool:
     address = address_in(settings.model) or settings.base_url or ""
-    at_openai = provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
-    return table.price(_name(settings.model) or settings.model, at_openai=at_openai)
+    return provider_of(settings.model) == OPENAI and address.startswith("https://api.openai.com/")
 
 
 def reasoning_reserve(settings: Settings) -> int:

@@ -16,11 +16,12 @@ from redraft.models.limiter import shared_limiter
 from redraft.models.prices import Price, PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.runs.opening import address_in, open_model, price_of, provider_of, resolve
+from redraft.runs.opening import address_in, exact_tokenizer, open_model, price_of, provider_of, resolve
 from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.tokens import Tokenizer
 
 _NOBODY: Mapping[str, Model] = MappingProxyType({})
 
@@ -164,10 +165,7 @@ async def at_work(
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits = run.limits
     if budget is None:
-        used = await off_loop(store.calls.totals, run.id)
-        budget = Budget(
-            max_calls=limits.max_calls, max_cost=limits.max_cost, calls=used.calls, cost=used.cost_usd or 0.0
-        )
+        budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[str, str | None], Model] = {}
     async with AsyncExitStack() as stack:
         for one in hired:
@@ -192,9 +190,15 @@ async def at_work(
                 run=run.id,
                 budget=budget,
                 price=one.price,
+                tokenizer=await off_loop(_counting, one, limits),
                 observer=observer,
             )
         yield _team([(one.role, opened[one.key]) for one in hired])
+
+
+def _counting(one: Hired, limits: Limits) -> Tokenizer | None:
+    """Who counts as the provider does, where that matters and where somebody does."""
+    return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
 def _team(models: Sequence[tuple[Role, Model]]) -> Staff:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from redraft.domain import Totals, Usage
-from redraft.store.connection import Connection, storable
-from redraft.store.documents import put_text
+from redraft.store.connection import Connection
 
-OK = "ok"
+OK, SENT, LOST = "ok", "sent", "lost"
+"""Of calls: answered, in flight, and in flight when their process died."""
 # Attempts that the provider turned away unread. They cost nothing and count against no budget.
 TURNED_AWAY = ("rate_limited", "unsupported")
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One attempt. `outcome` is `ok` or the code of the error that it ended with."""
+    """One attempt. `outcome` is `ok` or the code of the error that it ended with; `sent` while it is in flight."""
 
     run: str | None
     key: str
@@ -35,6 +35,11 @@ class Call:
     reply: str | None = None
     usage: Usage = field(default_factory=Usage)
     cost_usd: float | None = None
+    """What it cost; None where nobody has said, or where the price is not known."""
+    most_tokens: int = 0
+    """As long as nobody has said what was used: the most that it can have been."""
+    booked_usd: float | None = None
+    """What it counts as against a budget: the most that it can cost, until it is known what it did cost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,48 +59,6 @@ class Calls:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-
-    def add(self, call: Call) -> None:
-        """Record an attempt. When another process answered the same request first, ours is kept beside it."""
-        usage = call.usage
-        with self._connection.writing() as raw:
-            reply = put_text(raw, call.reply) if call.reply is not None else None
-            taken = (
-                call.outcome == OK
-                and raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
-            )
-            cursor = raw.execute(
-                "INSERT INTO calls (run, key, model, prompt, prompt_hash, label, sample, temperature, max_tokens,"
-                " attempt, outcome, error, finish_reason, reply, prompt_tokens, completion_tokens,"
-                " cached_prompt_tokens, reasoning_tokens, usage_reported, cost_usd, seconds, started)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    call.run,
-                    call.key,
-                    call.model,
-                    call.prompt,
-                    call.prompt_hash,
-                    storable(call.label),
-                    call.sample,
-                    call.temperature,
-                    call.max_tokens,
-                    call.attempt,
-                    "duplicate" if taken else call.outcome,
-                    storable(call.error),
-                    call.finish_reason,
-                    reply,
-                    usage.prompt_tokens,
-                    usage.completion_tokens,
-                    usage.cached_prompt_tokens,
-                    usage.reasoning_tokens,
-                    int(usage.reported),
-                    call.cost_usd,
-                    call.seconds,
-                    call.started,
-                ),
-            )
-            if call.outcome == OK and call.run:
-                raw.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (call.run, cursor.lastrowid))
 
     def find(self, key: str, run: str | None) -> Answer | None:
         """The cached answer to a request, noted as used by `run`."""
@@ -125,7 +88,10 @@ class Calls:
             "SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
             " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
-            " coalesce(sum(reply IS NOT NULL AND cost_usd IS NULL), 0) AS unpriced"
+            " coalesce(sum(reply IS NOT NULL AND cost_usd IS NULL), 0) AS unpriced,"
+            " count(most_tokens > 0 OR NULL) AS lost, coalesce(sum(most_tokens), 0) AS lost_tokens,"
+            " coalesce(sum(booked_usd) FILTER (WHERE most_tokens > 0), 0) AS lost_usd,"
+            " count((most_tokens > 0 AND booked_usd IS NULL) OR NULL) AS lost_unpriced"
             " FROM calls WHERE run = ? AND outcome NOT IN (?, ?)",
             (run, *TURNED_AWAY),
         )
@@ -144,4 +110,7 @@ class Calls:
             completion_tokens=row["completion"],
             cost_usd=None if row["unpriced"] else row["cost"],
             seconds=seconds["seconds"] if seconds else 0.0,
+            lost=row["lost"],
+            lost_tokens=row["lost_tokens"],
+            lost_usd=None if row["lost_unpriced"] else row["lost_usd"],
         )

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from redraft.errors import StoreError
 
@@ -24,10 +27,16 @@ class Connection:
     because another process wrote in between, and is durable against the death of the process when it returns.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, to_read: bool = False) -> None:
+        """With `to_read` a database that nobody may write to is opened as it is."""
         self.path = path
         self._lock = threading.RLock()
+        self.only_read = to_read and _is_read_only(path)
         with self.explained():
+            if self.only_read:
+                self.raw = _opened_to_read(path)
+                self.raw.row_factory = sqlite3.Row
+                return
             if path != IN_MEMORY:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(mode=PRIVATE)
@@ -40,6 +49,12 @@ class Connection:
             except BaseException:
                 self.raw.close()
                 raise
+
+    def move_to_memory(self) -> None:
+        """Go on with a copy, which may be changed, and which is gone when this is closed."""
+        with self._lock, self.explained():
+            self.raw = _copied_to_memory(self.raw)
+            self.raw.row_factory = sqlite3.Row
 
     def _use_write_ahead_log(self) -> None:
         """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
@@ -125,6 +140,33 @@ class Connection:
         """Close for good; harmless when repeated."""
         with self._lock:
             self.raw.close()
+
+
+def _is_read_only(path: Path) -> bool:
+    """SQLite makes files of its own beside a database, also to read it: the directory must take them."""
+    return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    address = path.absolute().as_uri()
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    if log.exists() and log.stat().st_size and not index.exists():
+        # Whoever wrote it has died, or it was copied so. SQLite reads such a log only where it may make the index.
+        with TemporaryDirectory() as folder:
+            copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
+            with closing(sqlite3.connect(copies[0])) as copy:
+                return _copied_to_memory(copy)
+    mode = "mode=ro" if index.exists() else "immutable=1"
+    return sqlite3.connect(
+        f"{address}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+
+
+def _copied_to_memory(raw: sqlite3.Connection) -> sqlite3.Connection:
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    raw.backup(memory)
+    raw.close()
+    return memory
 
 
 def compact(raw: sqlite3.Connection) -> None:

@@ -38,6 +38,7 @@ _OF_RUN = (
     "DELETE FROM drafts WHERE run = :run",
     "DELETE FROM pieces WHERE run = :run",
     "DELETE FROM gaps WHERE run = :run",
+    "DELETE FROM pots WHERE run = :run",
 )
 _KEPT = "SELECT 1 FROM packs WHERE document = :document UNION ALL SELECT 1 FROM keyfacts WHERE document = :document"
 _OF_DOCUMENT = (

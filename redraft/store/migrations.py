@@ -29,6 +29,8 @@ def migrate(connection: Connection) -> None:
         # Brings NumPy with it, which would be most of what a command that only reads has to wait for.
         from sqlite_utils import Database
 
+        if connection.only_read:
+            connection.move_to_memory()
         # Two processes may open a new database at once: the second finds nothing left to do.
         with connection.writing() as raw:
             _require_ours(connection)

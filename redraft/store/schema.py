@@ -304,11 +304,31 @@ _REASONS = (
     "ALTER TABLE runs ADD COLUMN experiment TEXT",
 )
 
+# What a call counts as against a budget from the moment that it is booked, and which runs draw on one budget.
+_BOOKINGS = (
+    "ALTER TABLE calls ADD COLUMN most_tokens INTEGER NOT NULL DEFAULT 0",
+    "ALTER TABLE calls ADD COLUMN booked_usd REAL",
+    "UPDATE calls SET booked_usd = cost_usd",
+    # All that is added up at each booking is in the index.
+    "DROP INDEX calls_run",
+    "CREATE INDEX calls_run ON calls(run, outcome, booked_usd)",
+    "CREATE INDEX calls_sent ON calls(key) WHERE outcome = 'sent'",
+    """
+    CREATE TABLE pots (
+        pot TEXT NOT NULL,
+        run TEXT NOT NULL REFERENCES runs(id),
+        PRIMARY KEY (pot, run)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX pots_run ON pots(run)",
+)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
     "m003_keyfacts": _KEYFACTS,
     "m004_kinds": _KINDS,
     "m005_reasons": _REASONS,
+    "m006_bookings": _BOOKINGS,
 }
 """The statements of each, by the name under which a database has it on record."""

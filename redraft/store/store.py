@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,6 +12,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
 from redraft.errors import RunError, StoreError
+from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
@@ -21,6 +23,9 @@ from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
+
+if sys.platform != "win32":
+    import fcntl
 
 FILE_NAME = "redraft.db"
 # `is_claimed` holds a claim for the blink of an eye, which must not keep others from the run.
@@ -35,9 +40,10 @@ def default_path() -> Path:
 class Store:
     """One database. Texts, runs and the ledger are here; LangGraph's checkpoints are in the file beside it."""
 
-    def __init__(self, path: Path | str | None = None, *, must_exist: bool = False) -> None:
+    def __init__(self, path: Path | str | None = None, *, must_exist: bool = False, to_read: bool = False) -> None:
         """Open a database, or make one. With `must_exist` one that is named and not there is a `StoreError`.
 
+        With `to_read` one that must not be written to will do, as long as nothing is written.
         `:memory:` is a database that nobody else sees, and that is gone when it is closed.
         """
         self.path = Path(path).expanduser() if path else default_path()
@@ -49,7 +55,7 @@ class Store:
             )
         self._claimed: set[str] | None = set() if self.path == IN_MEMORY else None
         self.checkpoints = Checkpoints(self.path)
-        self._connection = Connection(self.path)
+        self._connection = Connection(self.path, to_read=to_read)
         try:
             migrate(self._connection)
         except BaseException:
@@ -58,6 +64,7 @@ class Store:
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.calls = Calls(self._connection)
+        self.bookings = Bookings(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)
         self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
@@ -76,6 +83,7 @@ class Store:
             except Timeout:
                 raise _taken(run) from None
         try:
+            self.bookings.give_up(run)
             yield
         finally:
             Path(lock.lock_file).unlink(missing_ok=True)
@@ -87,6 +95,7 @@ class Store:
             raise _taken(run)
         claimed.add(run)
         try:
+            self.bookings.give_up(run)
             yield
         finally:
             claimed.remove(run)
@@ -102,6 +111,8 @@ class Store:
             lock.acquire(blocking=False)
         except Timeout:
             return True
+        except PermissionError:
+            return _is_held(self._lock_path(run))
         lock.release()
         return False
 
@@ -140,6 +151,18 @@ class Store:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()
+
+
+def _is_held(lock: Path) -> bool:
+    """Whether a process holds a lock that is not ours to take."""
+    if sys.platform == "win32":
+        return True
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
 
 
 def _taken(run: str) -> RunError:

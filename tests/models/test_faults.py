@@ -218,7 +218,7 @@ def test_retry_after_that_is_nonsense_counts_as_not_given(header: str) -> None:
 )
 async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list[str], used: str) -> None:
     def script(seen: Seen) -> Answer:
-        return Answer(GOOD, latency=0.05)
+        return Answer(GOOD, latency=0.2)
 
     with ChatServer(script, refuses=refuses) as server:
         async with desk.at(server) as model:

@@ -33,6 +33,7 @@ from redraft.domain import (
     content_id,
 )
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
+from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -73,6 +74,13 @@ def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
         "reply": f"reply to {key}", "usage": Usage(5, 4, 3, 2), "cost_usd": 0.25, "finish_reason": "stop",
     }  # fmt: skip
     return Call(**{**values, **changes})
+
+
+def add_call(store: Store, made: Call) -> None:
+    """Put a call into the ledger that has come to its end."""
+    booking = Booking()
+    store.bookings.book(booking, made, Terms("pot"))
+    store.bookings.settle(booking, made)
 
 
 def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
@@ -162,7 +170,7 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.documents.add(book)
     store.documents.add_chunks(book.id, "estimate", 2048, [Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5)])
     store.runs.add(run(name, PRINTABLE))
-    store.calls.add(call(run=name))
+    add_call(store, call(run=name))
     store.runs.add_piece(name, piece())
     store.runs.add_gap(name, Gap(1, "refused", "would not"))
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",))

@@ -16,7 +16,7 @@ from redraft.errors import RunError, StoreError
 from redraft.history.results import read_result
 from redraft.store.store import Store
 from tests.judges import Court, Lazy, told
-from tests.store.support import PRINTABLE, call, document, dump, fill, fill_judged, pack, plain, run, started
+from tests.store.support import PRINTABLE, add_call, call, document, dump, fill, fill_judged, pack, plain, run, started
 
 _WORKING = """
 import sys
@@ -99,11 +99,11 @@ def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, path: Path) -
     store.documents.add(document())
     for name in ("one", "two"):
         store.runs.add(run(name))
-    store.calls.add(call("own", run="one"))
-    store.calls.add(call("shared", "unreadable", run="one", reply="nonsense"))
-    store.calls.add(call("shared", run="one"))
-    store.calls.add(call("tried", "rate_limited", run="one", reply=None))
-    store.calls.add(call("lost", "unreadable", run="one", reply="more nonsense"))
+    add_call(store, call("own", run="one"))
+    add_call(store, call("shared", "unreadable", run="one", reply="nonsense"))
+    add_call(store, call("shared", run="one"))
+    add_call(store, call("tried", "rate_limited", run="one", reply=None))
+    add_call(store, call("lost", "unreadable", run="one", reply="more nonsense"))
     answer = store.calls.find("shared", "two")
     assert answer is not None
     assert answer.repaired

@@ -15,7 +15,7 @@ import pytest
 from redraft.errors import RunError, StoreError
 from redraft.store import connection
 from redraft.store.store import Store
-from tests.store.support import call, dump, fill, plain, start, started
+from tests.store.support import add_call, call, dump, fill, plain, start, started
 
 _WRITE = """
 import sys
@@ -123,13 +123,16 @@ def test_a_full_disk_loses_nothing(path: Path) -> None:
         raw.execute(f"PRAGMA max_page_count = {pages + 2}")
         for attempt in range(2):
             with pytest.raises(StoreError, match="full") as caught:
-                store.calls.add(call(f"big {attempt}", reply="x" * 100_000))
+                add_call(store, call(f"big {attempt}", reply="x" * 100_000))
             assert "disk space" in caught.value.hint
             assert "resume" in caught.value.hint
-            assert dump(path) == before
+            after = dump(path)
+            # What was sent stays booked.
+            assert [row[2] for row in after["calls"]] == ["key", *(f"big {n}" for n in range(attempt + 1))]
+            assert after | {"calls": after["calls"][:1]} == before
         assert store.calls.find("key", None) is not None
         raw.execute("PRAGMA max_page_count = 1000000")
-        store.calls.add(call("big 0", reply="x" * 100_000))
+        add_call(store, call("big 0", reply="x" * 100_000))
         assert store.calls.find("big 0", None) is not None
     assert intact(path)
 
@@ -156,7 +159,7 @@ def test_threads_take_turns(path: Path) -> None:
         fill(store)
 
         def work(n: int) -> None:
-            store.calls.add(call(f"key {n}", run="abc123"))
+            add_call(store, call(f"key {n}", run="abc123"))
             assert store.calls.find(f"key {n}", "abc123") is not None
             store.runs.add_seconds("abc123", 1)
 

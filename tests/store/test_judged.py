@@ -35,6 +35,7 @@ from tests.store.support import (
     FAILED,
     JUDGING,
     REFINEMENT,
+    add_call,
     as_stored,
     call,
     document,
@@ -533,7 +534,7 @@ def test_an_answer_is_repaired_exactly_when_it_came_after_an_unreadable_one(
 ) -> None:
     ours, other = unused(), unused()
     for is_ours, outcome in attempts:
-        store.calls.add(call(ours if is_ours else other, outcome))
+        add_call(store, call(ours if is_ours else other, outcome))
     outcomes = [outcome for is_ours, outcome in attempts if is_ours]
     answer = store.calls.find(ours, None)
     if "ok" not in outcomes:
@@ -546,7 +547,7 @@ def test_an_answer_is_repaired_exactly_when_it_came_after_an_unreadable_one(
 def test_an_answer_that_was_repaired_for_one_run_is_repaired_for_all(store: Store) -> None:
     store.runs.add(run("another"))
     for outcome in ("unreadable", "ok"):
-        store.calls.add(call(outcome=outcome, run=RUN))
+        add_call(store, call(outcome=outcome, run=RUN))
     for name in (RUN, "another", None):
         answer = store.calls.find("key", name)
         assert answer is not None

@@ -16,7 +16,7 @@ from redraft.settings import Limits
 from redraft.store.calls import Answer
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
-from tests.store.support import TEXT, call, document, dump, fill, piece, plain, run
+from tests.store.support import TEXT, add_call, call, document, dump, fill, piece, plain, run
 
 
 @pytest.fixture
@@ -44,7 +44,7 @@ def test_a_book_is_stored_once(store: Store) -> None:
     assert store.documents.title(document().id) == "another"
     store.runs.add(run())
     store.runs.keep_draft("abc123", TEXT, 9, "merge")
-    store.calls.add(call(reply=TEXT, run="abc123"))
+    add_call(store, call(reply=TEXT, run="abc123"))
     rows = dump(store.path)
     assert rows["texts"] == [(document().id, TEXT)]
     assert len(rows["documents"]) == 1
@@ -63,7 +63,7 @@ def test_half_a_surrogate_pair_becomes_a_question_mark(store: Store) -> None:
     assert (found.text, found.title, found.source) == (kept, f"title {kept}", f"{kept}.txt")
     assert len(found.text) == len(text)
     store.runs.add(run(text=text))
-    store.calls.add(call(reply=text, error=text, label=text))
+    add_call(store, call(reply=text, error=text, label=text))
     store.runs.add_gap("abc123", Gap(0, "refused", text))
     assert store.runs.gaps("abc123")[0].reason == kept
     answer = store.calls.find("key", None)
@@ -144,11 +144,11 @@ def test_a_piece_replaces_the_one_in_its_place_and_a_gap_can_be_closed(store: St
 
 def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None:
     for outcome in ("unreadable", "cancelled", "transient", "rate_limited", "refused"):
-        store.calls.add(call(outcome=outcome))
+        add_call(store, call(outcome=outcome))
     assert store.calls.find("key", None) is None
-    store.calls.add(call(reply=TEXT))
+    add_call(store, call(reply=TEXT))
     assert store.calls.find("key", None) == Answer(6, TEXT, "stop", Usage(5, 4, 3, 2), repaired=True)
-    store.calls.add(call(reply="second", usage=Usage(reported=False)))
+    add_call(store, call(reply="second", usage=Usage(reported=False)))
     answer = store.calls.find("key", None)
     assert answer is not None
     assert answer.text == TEXT
@@ -160,18 +160,18 @@ def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store)
     for name in ("one", "two"):
         store.runs.add(run(name))
     assert store.calls.totals("one") == Totals()
-    store.calls.add(call("a", run="one"))
-    store.calls.add(call("b", "unreadable", run="one"))
-    store.calls.add(call("c", "cancelled", run="one", reply=None, usage=Usage(), cost_usd=None))
+    add_call(store, call("a", run="one"))
+    add_call(store, call("b", "unreadable", run="one"))
+    add_call(store, call("c", "cancelled", run="one", reply=None, usage=Usage(), cost_usd=None))
     for outcome in ("rate_limited", "unsupported"):
-        store.calls.add(call("d", outcome, run="one", reply=None, usage=Usage(), cost_usd=None))
-    store.calls.add(call("e", run="two"))
+        add_call(store, call("d", outcome, run="one", reply=None, usage=Usage(), cost_usd=None))
+    add_call(store, call("e", run="two"))
     store.runs.add_seconds("one", 4)
     for _ in range(2):
         store.calls.find("e", "one")
         store.calls.find("a", "one")
     assert store.calls.totals("one") == Totals(3, 1, 10, 6, 8, 0.5, 4)
-    store.calls.add(call("f", run="one", cost_usd=None))
+    add_call(store, call("f", run="one", cost_usd=None))
     assert store.calls.totals("one").cost_usd is None
 
 
@@ -179,7 +179,7 @@ def test_foreign_keys_hold(store: Store) -> None:
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         store.runs.add(run())
     with pytest.raises(StoreError, match="FOREIGN KEY"):
-        store.calls.add(call(run="none"))
+        add_call(store, call(run="none"))
     with pytest.raises(StoreError, match="FOREIGN KEY"):
         store.documents.add(replace(document(), id="not its text"))
     assert not any(rows for name, rows in dump(store.path).items() if name != "_sqlite_migrations")

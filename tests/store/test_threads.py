@@ -75,7 +75,7 @@ def longest(moments: list[float], hold: Hold) -> float:
 @pytest.mark.parametrize(
     ("metric", "part", "write"),
     [
-        ("coverage", "calls", "add"),
+        ("coverage", "bookings", "settle"),
         ("coverage", "packs", "add"),
         ("consistency", "judgments", "keep_verdicts"),
         ("keyfact_recall", "keyfacts", "add"),

@@ -159,8 +159,14 @@ def usage(totals: Totals) -> str:
     parts.append(f"{totals.prompt_tokens:,} tokens in, {totals.completion_tokens:,} out")
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
+    if totals.lost:
+        parts.append(f"{count(totals.lost, 'call')} without an answer, counted at most as {_at_most(totals)}")
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
+
+
+def _at_most(totals: Totals) -> str:
+    return f"${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
