@@ -304,11 +304,15 @@ _REASONS = (
     "ALTER TABLE runs ADD COLUMN experiment TEXT",
 )
 
+# What a pack of questions lacks, as key facts have it.
+_HOLES = ("ALTER TABLE packs ADD COLUMN missing TEXT NOT NULL DEFAULT '[]'",)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
     "m003_keyfacts": _KEYFACTS,
     "m004_kinds": _KINDS,
     "m005_reasons": _REASONS,
+    "m007_holes": _HOLES,
 }
 """The statements of each, by the name under which a database has it on record."""
