@@ -195,6 +195,12 @@ class Evaluation:
     reason: str = ""
     """Why there is no score."""
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What the part of the document's pack lacks that the score rests on, and why."""
+        found = self.details.get("missing") if self.outcome == "scored" else None
+        return tuple(map(str, found)) if isinstance(found, list | tuple) else ()
+
 
 @dataclass(frozen=True, slots=True)
 class PackQuestion:
@@ -217,6 +223,8 @@ class Pack:
     model: str
     prompt_hashes: Mapping[str, str]
     questions: tuple[PackQuestion, ...]
+    missing: tuple[str, ...] = ()
+    """The stretches of the document that no questions could be had about, and why."""
     imported: bool = False
 
 

@@ -22,6 +22,8 @@ STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
 PackPart = Literal["questions", "keyfacts"]
 """What is built of a document for its drafts to be judged by."""
+YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
+"""What such a part is called where it is named: in `Judging`, with the scores that rest on it, as the kind of a run."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 

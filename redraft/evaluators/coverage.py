@@ -78,7 +78,6 @@ class Coverage(Evaluator):
         panel = await together(_sit(judge, case, questions) for judge in case.panel)
         verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
         details = {
-            "pack": case.yardstick.pack.id,
             "by_kind": _shares(panel, [question.kind for question in questions]),
             "by_position": _shares(panel, [bin_of(question.position) for question in questions]),
             "questions": [_shown(n, question, panel, verdicts) for n, question in enumerate(questions)],

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import get_args
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.together import Once
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
-from redraft.errors import BudgetError, ProviderError, RateLimited, StoreError, TransientError
-from redraft.evaluators.base import Case, Evaluator, MetricAim, Yardstick, statements_of
+from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
+from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
 from redraft.packs.questions import build_pack, pack_key
-from redraft.settings import Judging
+from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
 # What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
+
+Part_ = TypeVar("Part_", Pack, KeyFacts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,20 @@ class Jury:
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
     _once: Once = field(default_factory=Once)
+    _unbuilt: dict[str, Exception] = field(default_factory=dict)
+    """By part of the pack why it could not be built: it is not tried for every draft."""
 
     async def pack(self) -> Pack:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
+        return await off_loop(self._known_pack) or await self._asked()
+
+    async def completed_pack(self) -> Pack:
+        """The pack, with what it lacks tried again; what the judges have said before is not asked again."""
         known = await off_loop(self._known_pack)
-        if known is not None:
-            return known
+        chosen = known is not None and (known.imported or self.judging.pack or not known.missing)
+        return known if known is not None and chosen else await self._asked()
+
+    async def _asked(self) -> Pack:
         built = await build_pack(self.panel[0], self.desk, self.judging.questions, self.observer)
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
@@ -63,7 +74,7 @@ class Jury:
         """The key facts that the drafts are judged by: those asked for, or imported, or built before, or new ones."""
         return await off_loop(self._known_keyfacts) or await self._grown()
 
-    async def completed(self) -> KeyFacts:
+    async def completed_keyfacts(self) -> KeyFacts:
         """The key facts, with what they lack tried again; what the judges have said before is not asked again."""
         known = await off_loop(self._known_keyfacts)
         chosen = known is not None and (known.imported or self.judging.keyfacts or not known.missing)
@@ -101,18 +112,19 @@ class Jury:
     async def judge_by(self, metric: str, draft: str) -> Evaluation:
         """Judge a stored draft by one metric, and store what it says; who needs nothing of the pack waits for none.
 
-        An exception that ends the run goes on; any other makes the metric one that has failed.
+        An exception that ends the run goes on; any other makes the metric one that has failed, and so does it where
+        what the metric needs of the pack cannot be built.
         """
         evaluator = next(one for one in self.evaluators if one.name == metric)
         text = (await off_loop(self.store.runs.draft, draft)).text
-        yardstick = await self._yardstick(evaluator)
-        case = Case(statements_of(text), self.panel, self.desk, yardstick, self.query, text)
         try:
-            evaluation = evaluator.checked(await evaluator.evaluate(case))
+            yardstick = await self._yardstick(evaluator)
+            case = Case(statements_of(text), self.panel, self.desk, yardstick, self.query, text)
+            evaluation = _resting_on(yardstick, evaluator, evaluator.checked(await evaluator.evaluate(case)))
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
-            reason = f"{type(error).__name__}: {error}"
+            reason = str(error) if isinstance(error, JudgingError) else f"{type(error).__name__}: {error}"
             self.observer(Noted(f"{evaluator.name} failed: {reason}"))
             evaluation = evaluator.failed(reason)
         await off_loop(self.store.judgments.keep, draft, evaluation)
@@ -127,10 +139,35 @@ class Jury:
         built = part in {one.needs for one in self.evaluators}
         match part:
             case "questions":
-                pack = self._once.made("questions", self.pack) if built else off_loop(self._known_pack)
+                pack = self._built(evaluator, part, self.pack) if built else off_loop(self._known_pack)
                 return Yardstick(await pack)
             case "keyfacts":
                 grown = built and self.query is None
-                facts = self._once.made("keyfacts", self.keyfacts) if grown else off_loop(self._known_keyfacts)
+                facts = self._built(evaluator, part, self.keyfacts) if grown else off_loop(self._known_keyfacts)
                 return Yardstick(None, await facts, self.perspectives)
         return Yardstick()
+
+    async def _built(
+        self, evaluator: Evaluator, part: PackPart, build: Callable[[], Coroutine[Any, Any, Part_]]
+    ) -> Part_ | None:
+        """A part of the pack; where it cannot be built, nothing for a metric that can do without."""
+        try:
+            if part in self._unbuilt:
+                raise self._unbuilt[part]
+            return await self._once.made(part, build)
+        except _ENDS_THE_RUN:
+            raise
+        except Exception as error:
+            self._unbuilt[part] = error
+            if evaluator.needs == part:
+                raise
+            return None
+
+
+def _resting_on(yardstick: Yardstick, evaluator: Evaluator, evaluation: Evaluation) -> Evaluation:
+    """The evaluation with what its score rests on: which part of the document's pack, and what that lacks."""
+    part = yardstick.pack if evaluator.needs == "questions" else yardstick.keyfacts
+    if evaluator.needs is None or part is None or evaluation.outcome != "scored":
+        return evaluation
+    rests_on = {YARDSTICKS[evaluator.needs]: part.id, "missing": list(part.missing)}
+    return replace(evaluation, details={**rests_on, **evaluation.details, **rests_on})

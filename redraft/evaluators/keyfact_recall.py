@@ -92,10 +92,7 @@ def _details(case: Case, items: Sequence[Item], aligned: Aligned) -> dict[str, o
         }
 
     by_position = by([item.bin for item in items])
-    known = case.yardstick.keyfacts
     return {
-        "keyfacts": known.id if known else None,
-        "missing": list(known.missing) if known else [],
         "query": case.query,
         "by_level": recalls(items, aligned.verdicts, range(len(items))),
         "by_perspective": by([item.tree.perspective for item in items]),

@@ -69,6 +69,11 @@ class Result:
         }
 
     @property
+    def missing(self) -> dict[str, list[str]]:
+        """By metric what is missing in what its score rests on; nothing for those that rest on the whole of it."""
+        return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
+
+    @property
     def complete(self) -> bool:
         """Whether the run did all that it was asked for: nothing left out, nothing unjudged, every goal met."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
@@ -107,6 +112,7 @@ class Result:
             "scores": self.scores,
             "initial_scores": self.initial_scores,
             "goals": self.goals,
+            "missing": self.missing,
             "statistics": self.statistics,
             "gaps": [asdict(gap) for gap in self.gaps],
             "flawed": [

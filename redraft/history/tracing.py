@@ -140,6 +140,7 @@ def _turn_json(turn: Turn) -> dict[str, object]:
         "why": made.why,
         "instruction": made.instruction,
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
+        "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
         "statistics": figures(turn.evaluations),
         "findings": [finding_json(finding) for finding in turn.findings],
     }

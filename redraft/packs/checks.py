@@ -55,7 +55,8 @@ class Checker:
             self._refuse("a question is in it twice")
         if pack_id(self.document.id, questions) != given.id:
             self._refuse(f"its questions are not those of pack {one_line(given.id, 20)}: the file was changed")
-        return Pack(given.id, self.document.id, given.model, given.prompt_hashes, questions, imported=True)
+        missing = tuple(given.missing)
+        return Pack(given.id, self.document.id, given.model, given.prompt_hashes, questions, missing, imported=True)
 
     def _question(self, rank: int, given: GivenQuestion) -> PackQuestion:
         where = f"question {rank}"

@@ -45,6 +45,7 @@ def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | N
             }
             for one in (questions.questions if questions else ())
         ],
+        "missing": list(questions.missing) if questions else [],
     }
     if keyfacts:
         shown["keyfacts"] = {
@@ -204,6 +205,7 @@ class GivenPack(_Part):
     model: Name | None
     prompt_hashes: Hashes
     questions: Annotated[list[GivenQuestion], Field(max_length=1000)]
+    missing: Annotated[list[Words], Field(max_length=20_000)] = []
     keyfacts: GivenKeyFacts | None = None
 
 

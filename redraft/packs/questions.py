@@ -45,15 +45,18 @@ class _Found:
 
 
 async def build_pack(judge: Judge, desk: EvidenceDesk, limit: int, observer: Observer) -> Pack:
-    """Ask about the whole document; at most `limit` questions, however long it is."""
+    """Ask about the whole document; at most `limit` questions, however long it is. What could not be had is named."""
     stretches = stretches_of(desk)
     wanted = questions_wanted(desk, limit)
     each = questions_each(wanted, len(stretches))
-    asked = await together(_ask(judge, desk, stretch, each, len(stretches), observer) for stretch in stretches)
-    found = _trimmed(asked, min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
+    replies = await together(_ask(judge, desk, stretch, each, len(stretches)) for stretch in stretches)
+    missing = tuple(trouble for _, trouble in replies if trouble)
+    for trouble in missing:
+        observer(Noted(trouble))
+    found = _trimmed([asked for asked, _ in replies], min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
     if not found:
         raise JudgingError(
-            "not one question about the document came back",
+            f"not one question about the document came back{f': {missing[0]}' if missing else ''}",
             place=desk.document.title,
             hint="try another --judge, or --prompts simple",
         )
@@ -66,7 +69,8 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, limit: int, observer: Obs
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
-    return Pack(pack_id(desk.document.id, questions), desk.document.id, judge.model.identity, hashes, questions)
+    document = desk.document.id
+    return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
@@ -106,18 +110,17 @@ def questions_each(wanted: int, stretches: int) -> int:
 
 
 async def _ask(
-    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int, observer: Observer
-) -> list[_Found]:
-    """The questions about one stretch; a stretch that the judge declines is named, and does not stop the others."""
+    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int
+) -> tuple[list[_Found], str]:
+    """The questions about one stretch; of one that the judge declines, what went wrong. It does not stop the others."""
     label = f"questions on stretch {stretch.index + 1}/{stretches}"
     if not count_words(desk.text(stretch.span)):
-        return []
+        return [], ""
     try:
         asked = await Examiner(judge).ask_document(desk.text(stretch.span), count, label)
     except (ReplyError, RejectedRequest) as error:
-        observer(Noted(f"no questions on stretch {stretch.index + 1} of {stretches}: {error.message}"))
-        return []
-    return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked]
+        return [], f"no questions on stretch {stretch.index + 1} of {stretches}: {error.message}"
+    return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked], ""
 
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:

@@ -15,9 +15,9 @@ async def build(floor: Floor, run: Run) -> None:
         jury = job.judges
         if run.kind == "pack":
             floor.observe(StageStarted("questions about the document", 0))
-            built = {"pack": (await jury.pack()).id}
+            built = {"pack": (await jury.completed_pack()).id}
         else:
             floor.observe(StageStarted("key facts of the document", 0))
-            built = {"keyfacts": (await jury.completed()).id}
+            built = {"keyfacts": (await jury.completed_keyfacts()).id}
         await off_loop(floor.store.runs.set_judging, run.id, run.judging.model_copy(update=built))
     await floor.finish(run.id, "", "complete")

@@ -128,8 +128,9 @@ class Driver:
         return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}
 
     async def _ended(self, run: Run, snapshot: StateSnapshot) -> bool:
-        """Whether the graph has come to its end, and nothing is missing."""
-        return _at_its_end(snapshot) and not await off_loop(self._store.runs.gaps, run.id)
+        """Whether the graph has come to its end and lacks nothing. A run that is done is driven for what it lacks."""
+        whole = run.status != "done" and _at_its_end(snapshot)
+        return whole and not await off_loop(self._store.runs.gaps, run.id)
 
     async def _entry(
         self, run: Run, snapshot: StateSnapshot, config: RunnableConfig, answer: Mapping[str, Any] | None
@@ -142,7 +143,7 @@ class Driver:
             return Command(resume={question[0]: dict(answer)})
         begun = snapshot.created_at is not None
         if _at_its_end(snapshot):
-            # It went to its end, with gaps: it runs again, and only what is missing is asked.
+            # It went to its end, and lacks something: it runs again, and only what is missing is asked.
             await (await self.saver()).adelete_thread(str(config["configurable"]["thread_id"]))
             begun = False
         if question is not None:

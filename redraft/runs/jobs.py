@@ -20,7 +20,7 @@ from redraft.graphs.job import Job
 from redraft.models.base import Model
 from redraft.runs.preparing import Prepared
 from redraft.runs.staff import Staff
-from redraft.settings import EXTRACTIVE, Judging
+from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -66,18 +66,35 @@ class Foreman:
     def jury(self, judging: Judging) -> Jury:
         """The judges of the run, with what they judge by."""
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
-        drafted = self.run.kind not in ("pack", "keyfacts")
+        builds = self.run.kind in YARDSTICKS.values()
+        known = () if builds else evaluators(judging, encoder, self.own)
         panel = tuple(self._judge(model, turn) for model in self.staff.judges for turn in self._turns(judging))
         return Jury(
             self.store,
             self.desk(encoder),
             panel,
-            evaluators(judging, encoder, self.own) if drafted else (),
-            judging,
+            known,
+            judging.model_copy(update=self._yardsticks(known)),
             self.observe,
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
         )
+
+    def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
+        """The pack and the key facts that the run has judged its first draft by: it goes on with these.
+
+        A run that is done begins anew, with what there is by then; one that builds has named what it has built.
+        """
+        if self.run.status == "done":
+            return {self.run.kind: None} if self.run.kind in YARDSTICKS.values() else {}
+        rounds = self.store.judgments.rounds(self.run.id)
+        first = rounds[0].draft if rounds else self.run.draft
+        judged = self.store.judgments.of(first) if first else {}
+        return {
+            YARDSTICKS[one.needs]: judged[one.name].details[YARDSTICKS[one.needs]]
+            for one in known
+            if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
+        }
 
     def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
         """Where the run's judges look things up."""

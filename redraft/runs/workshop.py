@@ -29,6 +29,7 @@ from redraft.runs.comparing import check_summaries, compare
 from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
+from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
 from redraft.runs.preparing import Order, check_judging, prepare, record
@@ -213,8 +214,8 @@ class Workshop:
     ) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
-        `answer` is for a run that waits: see `question`. A run that is done stays as it is; but the chunks that it had
-        to leave out are tried again.
+        `answer` is for a run that waits: see `question`. A run that is done stays as it is; but what it had to leave
+        out is tried again: chunks, questions, key facts, and an evaluation that failed.
         """
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, Part):
@@ -226,9 +227,9 @@ class Workshop:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
         if answer is not None and run.status != "waiting":
             raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
-        if run.status == "done" and not await off_loop(self.store.runs.gaps, run.id):
-            return await self.result(run.id)
         self._floor.limited[run.id] = limits or self._limits
+        if run.status == "done" and not await may_gain(self._floor, run):
+            return await self.result(run.id)
         return await self._worked(run, answer)
 
     def stream(

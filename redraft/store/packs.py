@@ -12,16 +12,18 @@ from redraft.store.documents import now
 
 
 class Packs:
-    """The packs of one database. A pack never changes once it is stored."""
+    """The packs of one database. The questions of a pack never change once it is stored."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     def add(self, pack: Pack, key: str) -> None:
-        """Store a pack under what it was made from; one that is there already stays as it is."""
+        """Store a pack under what it was made from; of one that is there already it may turn out that it lacks less."""
+        missing = storable(json.dumps(pack.missing, ensure_ascii=False))
         with self._connection.writing() as raw:
             cursor = raw.execute(
-                "INSERT OR IGNORE INTO packs VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT OR IGNORE INTO packs (id, document, key, model, prompt_hashes, imported, created, missing)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     pack.id,
                     pack.document,
@@ -30,12 +32,19 @@ class Packs:
                     json.dumps(dict(pack.prompt_hashes)),
                     int(pack.imported),
                     now(),
+                    missing,
                 ),
             )
             if cursor.rowcount:
                 raw.executemany(
                     "INSERT INTO questions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                     [_question_row(pack.id, question) for question in pack.questions],
+                )
+            else:
+                # The best questions may be the same, whether or not there were some about every stretch to choose from.
+                raw.execute(
+                    "UPDATE packs SET missing = ? WHERE id = ? AND json_array_length(missing) > ?",
+                    (missing, pack.id, len(pack.missing)),
                 )
 
     def prefer(self, key: str) -> None:
@@ -48,9 +57,11 @@ class Packs:
             )
 
     def find(self, document: str, key: str) -> Pack | None:
-        """The pack of a document that was made from `key`, the first where two processes made one at once."""
+        """The pack of a document that was made from `key`: of several the one that lacks least, of these the first."""
         row = self._connection.row(
-            "SELECT * FROM packs WHERE document = ? AND key = ? ORDER BY created, id LIMIT 1", (document, key)
+            "SELECT * FROM packs WHERE document = ? AND key = ?"
+            " ORDER BY json_array_length(missing), created, id LIMIT 1",
+            (document, key),
         )
         return self._pack(row) if row else None
 
@@ -93,6 +104,7 @@ class Packs:
             model=row["model"],
             prompt_hashes=json.loads(row["prompt_hashes"]),
             questions=tuple(_question(found) for found in questions),
+            missing=tuple(json.loads(row["missing"])),
             imported=bool(row["imported"]),
         )
 

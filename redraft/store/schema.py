@@ -323,6 +323,9 @@ _BOOKINGS = (
     "CREATE INDEX pots_run ON pots(run)",
 )
 
+# What a pack of questions lacks, as key facts have it.
+_HOLES = ("ALTER TABLE packs ADD COLUMN missing TEXT NOT NULL DEFAULT '[]'",)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
@@ -330,5 +333,6 @@ STEPS = {
     "m004_kinds": _KINDS,
     "m005_reasons": _REASONS,
     "m006_bookings": _BOOKINGS,
+    "m007_holes": _HOLES,
 }
 """The statements of each, by the name under which a database has it on record."""

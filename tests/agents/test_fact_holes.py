@@ -327,18 +327,22 @@ async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(tmp_path:
     assert len(court.asked("keyfacts_analytical")) == len(before.asked("keyfacts_analytical")) + 1
 
 
-async def test_without_any_tree_there_is_an_error_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:
+async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:
     class Mute(Keepers):
         def __call__(self, sheet: Sheet) -> Said:
             return "No." if sheet.prompt.startswith("keyfacts") else super().__call__(sheet)
 
     court = Court(tmp_path, Mute())
     with court.served() as server:
-        with pytest.raises(Exception, match="not one key fact") as caught:
-            await court.evaluate(SUMMARY, metrics=METRICS)
+        result = await court.evaluate(SUMMARY, metrics=METRICS)
         sent = Counter(json.dumps(seen.body) for seen in server.seen)
 
-    assert getattr(caught.value, "hint", "")
+    recall, faithfulness = (result.evaluations[metric] for metric in METRICS)
+    assert recall.outcome == "failed"
+    assert "not one key fact came of it" in recall.reason
+    # It does without levels.
+    assert (faithfulness.outcome, faithfulness.details["by_level"]) == ("scored", None)
+    assert (result.status, result.complete) == ("done", False)
     # Two trees, each asked for and complained of once, though two metrics have wanted them.
     assert Counter(sheet.prompt for sheet in court.sheets if sheet.prompt.startswith("keyfacts")).total() == 4
     assert max(sent.values()) == 1

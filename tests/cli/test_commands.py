@@ -33,6 +33,7 @@ RESULT_KEYS = {
     "scores",
     "initial_scores",
     "goals",
+    "missing",
     "usage",
 }
 USAGE_KEYS = {

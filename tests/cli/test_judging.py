@@ -369,3 +369,62 @@ def test_mistakes_are_told_before_anything_is_stored(
     assert done.code == code, done.err
     assert message in done.json["error"]["message"]
     assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []
+
+
+def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Path) -> None:
+    class Factless(Keepers):
+        def keyfacts_analytical(self, sheet: Sheet) -> Said:
+            return "I would rather not."
+
+        keyfacts_narrative = keyfacts_analytical
+
+    metrics = ("--metric", "keyfact_recall", "--metric", "coverage")
+    with keepers_court(tmp_path, Factless()) as court:
+        done = court.run("evaluate", "book.md", "poor.md", *metrics)
+        found = court.run("evaluate", "book.md", "poor.md", *metrics, "--json")
+        refined = court.run("refine", "book.md", "poor.md", "--goal", "keyfact_recall=0.5", "--json")
+
+    assert (done.code, found.code) == (3, 3), done.err
+    assert "keyfact_recall failed: The Keepers: not one key fact came of it" in " ".join(done.out.split())
+    assert "\ncoverage 0.66: 6 questions judged" in done.out
+    assert {name: one["outcome"] for name, one in found.json["metrics"].items()} == {
+        "keyfact_recall": "failed",
+        "coverage": "scored",
+        "statistics": "measured",
+    }
+    assert "not one key fact" in found.json["metrics"]["keyfact_recall"]["reason"]
+    assert (refined.code, refined.json["error"]["code"]) == (1, "judging")
+    assert "keyfact_recall could not be judged" in refined.json["error"]["message"]
+
+
+def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
+    class Forgetful(Keepers):
+        def ask_document(self, sheet: Sheet) -> Said:
+            return "I would rather not." if "keeper number 60 " in sheet.text else super().ask_document(sheet)
+
+    with keepers_court(tmp_path, Forgetful()) as court:
+        (tmp_path / "book.md").write_text(island(60).text, "utf-8")
+        small = ("--context-tokens", "1500")
+        built = court.run("pack", "build", "book.md", *small)
+        listed = court.run("pack", "list", "--json").json["packs"]
+        exported = court.run("pack", "export", "book.md")
+        judged = court.run("evaluate", "book.md", "poor.md", *small, "--metric", "coverage")
+        goal = ("--goal", "coverage=0.1", "--words", "200")
+        refined = court.run("refine", "book.md", "poor.md", *small, *goal, "--json")
+        run = refined.json["run"]
+        shown, traced = court.run("show", run), court.run("trace", run)
+        again = court.run("resume", court.run("runs", "--json").json["runs"][-1]["run"])
+
+    hole = "no questions on stretch 3 of 3: "
+    assert (built.code, again.code, judged.code) == (3, 3, 0), built.err
+    assert f"missing: {hole}" in built.out
+    assert f"missing: {hole}" in again.out
+    assert listed[0]["missing"][0].startswith(hole)
+    assert exported.json["missing"] == listed[0]["missing"]
+    assert "1 hole" in exported.err
+    assert f"\n  missing: {hole}" in judged.out
+    assert refined.json["missing"] == {"coverage": exported.json["missing"]}
+    for text in (shown.err, refined.err, judged.err):
+        assert f"missing in what coverage rests on: {hole}" in text
+    assert f"`redraft resume {run}` tries again" in shown.err
+    assert f"\n  missing in what coverage rests on: {hole}" in traced.out

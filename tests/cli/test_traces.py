@@ -13,6 +13,7 @@ ROUND_KEYS = {
     "round",
     "draft",
     "base",
+    "missing",
     "words",
     "text",
     "aims",

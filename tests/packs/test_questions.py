@@ -176,13 +176,19 @@ async def test_a_stretch_that_the_judge_declines_is_named_and_stops_no_other(
     assert pack.questions[-1].position > 0.6
 
 
-async def test_without_any_question_there_is_no_score_but_an_error(tmp_path: Path) -> None:
+async def test_without_any_question_there_is_no_pack_and_no_score(tmp_path: Path) -> None:
     class Mute(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
             return {"questions": []}
 
-    with pytest.raises(JudgingError, match="not one question"):
-        await coverage(Court(tmp_path, Mute()))
+    court = Court(tmp_path, Mute())
+    found = (await coverage(court)).evaluations["coverage"]
+    assert (found.outcome, found.score) == ("failed", None)
+    assert found.reason == "The Keepers: not one question about the document came back"
+    async with court.shop() as shop:
+        with pytest.raises(JudgingError, match="not one question"):
+            await shop.build(court.document)
+    assert court.store.packs.all() == []
 
 
 async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path) -> None:

@@ -129,14 +129,16 @@ _json = st.recursive(
 )
 _questions = st.builds(PackQuestion, _numbers, _texts, st.sampled_from(get_args(Kind)), _texts, _evidence, _shares)
 _packs = st.builds(
-    lambda some, hashes, imported: pack(
+    lambda some, hashes, missing, imported: pack(
         unused(),
         questions=tuple(sorted(some, key=lambda one: one.id)),
         prompt_hashes=hashes,
+        missing=tuple(missing),
         imported=imported,
     ),
     st.lists(_questions, max_size=3, unique_by=lambda one: one.id),
     st.dictionaries(st.text(max_size=9), st.text(max_size=9), max_size=2),
+    st.lists(_texts, max_size=2),
     st.booleans(),
 )
 _findings = st.builds(
@@ -170,7 +172,8 @@ _evaluations = st.builds(
 @given(_packs)
 def test_every_pack_comes_back(store: Store, one: Pack) -> None:
     store.packs.add(one, one.id)
-    expected = replace(one, questions=tuple(map(stored_question, one.questions)))
+    missing = tuple(map(as_stored, one.missing))
+    expected = replace(one, questions=tuple(map(stored_question, one.questions)), missing=missing)
     assert store.packs.get(one.id) == store.packs.find(BOOK, one.id) == expected
 
 

@@ -61,7 +61,7 @@ Examples:
 def build_pack(
     source: str, dry_run: bool, db: str | None, prices: str | None, as_json: bool, quiet: bool, **given: Any
 ) -> int:
-    """Build the questions about SOURCE, unless they are there already, and show them.
+    """Build the questions about SOURCE, unless they are there already, and show them. What is missing is tried again.
 
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
@@ -193,9 +193,16 @@ def _contents(packed: Packed) -> Iterator[str]:
     from redraft.cli.views import render, trees
 
     if pack := packed.questions:
-        yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}"
+        yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
-        yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}"
+        yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}{_holes(keyfacts)}"
+
+
+def _holes(part: Pack | KeyFacts) -> str:
+    """How much of it could not be had."""
+    from redraft.cli.views import render
+
+    return f", with {render.count(len(part.missing), 'hole')}" if part.missing else ""
 
 
 @pack.command("list", short_help="List all questions and key facts.")
@@ -223,12 +230,18 @@ def list_packs(db: str | None, as_json: bool) -> int:
 def _listed(store: Store) -> list[dict[str, Any]]:
     """The contract of `pack list --json`."""
     listed = [
-        _entry(store, one, created, kind="questions", model=one.model, questions=len(one.questions))
+        _entry(
+            store, one, created, kind="questions", model=one.model, questions=len(one.questions), missing=one.missing
+        )
         for one, created in store.packs.all()
     ]
     for one, created in store.keyfacts.all():
         facts, by = sum(len(tree.kept) for tree in one.trees), {"model": one.builder, "validator": one.validator}
-        listed.append(_entry(store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees)))
+        listed.append(
+            _entry(
+                store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees), missing=one.missing
+            )
+        )
     return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
 
 

@@ -24,6 +24,8 @@ def breakdown(one: Evaluation) -> Iterator[str]:
         yield from _faithfulness(details)
     elif one.outcome == "scored" and one.metric == "booookscore":
         yield from _counted("types", details["types"])
+    for trouble in one.missing:
+        yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
 
 
 def _recall(details: Mapping[str, Any]) -> Iterator[str]:
@@ -35,8 +37,6 @@ def _recall(details: Mapping[str, Any]) -> Iterator[str]:
     if len(details["by_position"]) > 1:
         rows.append(("gap", *(render.score(details["gap"][level]) for level in levels)))
     yield from _table(rows)
-    for trouble in details.get("missing", ()):
-        yield from wrapped(f"missing: {one_line(trouble, 300)}", _INDENT, 2 * _INDENT)
 
 
 def _faithfulness(details: Mapping[str, Any]) -> Iterator[str]:

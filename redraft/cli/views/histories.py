@@ -91,6 +91,8 @@ def _found(turn: Turn) -> Iterator[str]:
             parts.append(f"not judged: {one_line(one.reason, 200)}")
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
+        for trouble in one.missing:
+            yield from terminal.wrapped(f"missing in what {name} rests on: {one_line(trouble, 200)}", "  ", "    ")
 
 
 def _listed(title: str, those: Sequence[Finding], few: int | None) -> Iterator[str]:

@@ -20,6 +20,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
 _DONE, _SHORT = 0, 3
+_LONGEST = 400
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
@@ -39,7 +40,7 @@ def finish(
     elif result.run.kind == "compare":
         _preference(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "pack":
-        _questions(store, result, as_json=as_json, quiet=quiet)
+        return _questions(store, result, as_json=as_json, quiet=quiet)
     elif result.run.kind == "keyfacts":
         return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
     else:
@@ -84,7 +85,7 @@ def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> 
         render.closing(result, None, scores=False)
 
 
-def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> None:
+def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> int:
     pack, document = built(store, result), store.documents.get(result.run.document)
     if as_json:
         render.echo_json(pack_json(document, pack, None))
@@ -94,6 +95,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> N
     if not quiet:
         render.closing(result, None)
         say(f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}")
+    return _SHORT if pack.missing else _DONE
 
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
@@ -117,4 +119,6 @@ def pack_lines(pack: Pack, document: Document) -> list[str]:
         place = f"({place_of(document, span)})" if span else ""
         lines += findings.wrapped([one_line(question.text)], f"{question.id:>4}  ")
         lines += findings.wrapped([f"{one_line(question.answer)} {place}".strip()], f"{'':>6}-> ")
+    for trouble in pack.missing:
+        lines += findings.wrapped([one_line(trouble, _LONGEST)], "missing: ")
     return lines

@@ -96,6 +96,11 @@ def _missing(result: Result) -> Iterator[str]:
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    for what in dict.fromkeys(map(tuple, result.missing.values())):
+        metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
+        more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
+        again = f"`{hints.about('resume', result.run.id)}` tries again"
+        yield f"missing in what {metrics} rests on: {one_line(what[0], 200)}{more}; {again}"
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"

@@ -1,0 +1,48 @@
+"""Whether a run that is done may come to more than it did: what it had to leave out is tried again."""
+
+from __future__ import annotations
+
+from redraft.domain import Evaluation, KeyFacts, Pack
+from redraft.runs.floor import Floor
+from redraft.settings import YARDSTICKS
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+
+async def may_gain(floor: Floor, run: Run) -> bool:
+    """Whether to work on it again: a chunk was left out, a metric failed, or what its scores rest on lacks less now.
+
+    Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
+    what has been asked before is not asked again, but a person who reviews is.
+    """
+    if await off_loop(floor.store.runs.gaps, run.id):
+        return True
+    if run.kind in YARDSTICKS.values():
+        built = await off_loop(_built, floor.store, run)
+        return built is not None and bool(built.missing) and not built.imported
+    judged = (await off_loop(floor.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
+    if run.kind == "evaluate" and any(one.outcome == "failed" for one in judged):
+        return True
+    return await _closed(floor, run, [one for one in judged if one.missing])
+
+
+def _built(store: Store, run: Run) -> Pack | KeyFacts | None:
+    key = getattr(run.judging, run.kind)
+    shelf = store.packs if run.kind == "pack" else store.keyfacts
+    return shelf.get(key) if key else None
+
+
+async def _closed(floor: Floor, run: Run, lacking: list[Evaluation]) -> bool:
+    """Whether a hole in what these evaluations rest on is closed now."""
+    if not lacking:
+        return False
+    async with floor.visiting(run.id) as foreman:
+        assert run.judging is not None
+        jury = await off_loop(foreman.jury, run.judging)
+        for one in lacking:
+            now = await (jury.completed_pack() if "pack" in one.details else jury.completed_keyfacts())
+            rested = (one.details.get("pack", one.details.get("keyfacts")), one.missing)
+            if (now.id, now.missing) != rested:
+                return True
+    return False

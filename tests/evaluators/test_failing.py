@@ -1,0 +1,115 @@
+"""A metric that fails takes no other down with it, also where what it needs cannot be built."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft import Limits
+from redraft.domain import Usage
+from redraft.errors import BudgetError, JudgingError, ModelError, ProviderError, RefusedReply
+from redraft.packs.growing import Gardener
+from tests.judges import Court, Keepers, Said, Sheet, told
+
+POOR = told(1, wrong={2: "Bob"})
+ALL = ("keyfact_recall", "coverage", "consistency")
+NO_FACTS = "The Keepers: not one key fact came of it: no analytical key facts of chunk 1/1: Not that."
+
+
+class Mute(Keepers):
+    """Will say nothing about some things."""
+
+    def __init__(self, *silent: str, saying: Said | None = None) -> None:
+        self.silent = silent
+        self.saying = saying or RefusedReply("Not that.", text="", usage=Usage())
+
+    def __call__(self, sheet: Sheet) -> Said:
+        return self.saying if sheet.prompt.startswith(self.silent) else super().__call__(sheet)
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, Mute("keyfacts"))
+    yield made
+    made.store.close()
+
+
+async def test_without_key_facts_the_other_metrics_have_their_scores_and_it_is_tried_again(court: Court) -> None:
+    result = await court.evaluate(POOR, metrics=ALL)
+    scored = {name: one.outcome for name, one in result.evaluations.items()}
+    assert scored == dict.fromkeys(ALL, "scored") | {"keyfact_recall": "failed", "statistics": "measured"}
+    assert result.evaluations["keyfact_recall"].reason == NO_FACTS
+    assert (result.status, result.complete, result.scores["keyfact_recall"]) == ("done", False, None)
+
+    court.script = Keepers()
+    court.forget()
+    mended = await court.resume(result.run.id)
+    assert mended.complete
+    assert mended.evaluations["coverage"] == result.evaluations["coverage"]
+    assert not court.asked("ask_document", "answer_from_summary", "ask_summary", "answer_from_document")
+
+
+@pytest.mark.parametrize("said", [{"roots": []}, "I would rather not.", {"roots": [{"fact": "x", "branches": []}]}])
+async def test_whatever_comes_in_place_of_key_facts_fails_recall_alone(tmp_path: Path, said: Said) -> None:
+    court = Court(tmp_path, Mute("keyfacts", saying=said))
+    found = (await court.evaluate(POOR, metrics=ALL)).evaluations
+
+    assert [found[name].outcome for name in ALL] == ["failed", "scored", "scored"]
+    assert "not one key fact" in found["keyfact_recall"].reason
+    court.store.close()
+
+
+async def test_an_exception_amid_the_building_fails_what_needs_it(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(gardener: Gardener) -> None:
+        raise ZeroDivisionError("bad arithmetic")
+
+    monkeypatch.setattr(Gardener, "grow", broken)
+    found = (await court.evaluate(POOR, metrics=(*ALL, "faithfulness"))).evaluations
+
+    assert [found[name].outcome for name in (*ALL, "faithfulness")] == ["failed", "scored", "scored", "scored"]
+    assert found["keyfact_recall"].reason == "ZeroDivisionError: bad arithmetic"
+
+
+async def test_a_budget_and_a_provider_that_is_gone_end_a_run_all_the_same(tmp_path: Path) -> None:
+    gone: ModelError = ProviderError("no such model")
+    court = Court(tmp_path, Mute("keyfacts", saying=gone))
+    with pytest.raises(ProviderError):
+        await court.evaluate(POOR, metrics=ALL)
+    court.script = Keepers()
+    with pytest.raises(BudgetError):
+        await court.evaluate(POOR, metrics=("keyfact_recall",), limits=Limits(max_calls=1))
+    court.store.close()
+
+
+async def test_a_goal_on_a_metric_that_fails_ends_a_refinement_with_the_reason(court: Court) -> None:
+    goals = {"keyfact_recall": 0.0, "coverage": 0.9}
+    with pytest.raises(JudgingError, match="keyfact_recall could not be judged: The Keepers: not one key fact"):
+        await court.refine(POOR, goals=goals)
+    run = court.store.runs.latest(1)[0]
+    async with court.shop() as shop:
+        stopped = await shop.result(run.id)
+    assert (run.status, run.stop_reason, stopped.summary) == ("failed", "judging", POOR)
+    assert stopped.evaluations["coverage"].outcome == "scored"
+    assert stopped.evaluations["keyfact_recall"].reason == NO_FACTS
+    # Not even a goal that anything would meet.
+    assert stopped.goals["keyfact_recall"] == {"at_least": 0.0, "met": False}
+
+    court.script = Keepers()
+    assert (await court.resume(run.id)).goals["keyfact_recall"]["met"]
+
+
+async def test_a_metric_that_is_no_goal_fails_beside_a_refinement_and_is_tried_once(court: Court) -> None:
+    async with court.shop() as shop:
+        goals = {"coverage": 0.9, "consistency": 1.0}
+        result = await shop.refine(court.document, POOR, goals=goals, metrics=ALL, settings=court.settings())
+
+    assert result.run.stop_reason == "goals_met"
+    assert len(result.rounds) > 2
+    assert result.evaluations["keyfact_recall"].outcome == "failed"
+    # One request for each perspective, whatever the number of drafts.
+    assert Counter(sheet.prompt for sheet in court.asked("keyfacts_analytical", "keyfacts_narrative")).total() == 2

@@ -1,0 +1,234 @@
+"""A pack with holes: what it lacks is on record, told with every score that rests on it, and tried again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft import Store
+from redraft.domain import Evaluation, Pack, Usage
+from redraft.errors import ProviderError, RefusedReply
+from redraft.evaluators.base import Case, Evaluator
+from redraft.events import Event, Noted
+from redraft.history.built import built
+from redraft.history.results import Result
+from redraft.history.tracing import read_trace
+from redraft.packs.exchange import import_pack
+from redraft.packs.file import pack_json
+from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
+from tests.store.support import pack as some_pack
+
+LAST = 60
+# So little that the document is asked about in three stretches.
+SMALL = {"context_tokens": 1500}
+POOR = told(1, 2, wrong={3: "Bob"})
+HOLE = "no questions on stretch 3 of 3: Not that."
+
+
+class Squeamish(Keepers):
+    """Says nothing of what it thinks indecent, for as long as it does."""
+
+    def __init__(self, *indecent: str) -> None:
+        self.indecent = indecent
+
+    def __call__(self, sheet: Sheet) -> Said:
+        if sheet.prompt in self.indecent and f"keeper number {LAST} " in sheet.text:
+            return RefusedReply("Not that.", text="", usage=Usage())
+        return super().__call__(sheet)
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, Squeamish("ask_document"), document=island(LAST))
+    yield made
+    made.store.close()
+
+
+async def build(court: Court) -> tuple[Pack, Result]:
+    async with court.shop() as shop:
+        result = await shop.build(court.document, settings=court.settings(SMALL))
+    return built(court.store, result), result
+
+
+def stations(pack: Pack) -> set[int]:
+    return {asked_of(question.text) for question in pack.questions}
+
+
+def heal(court: Court) -> None:
+    court.script = Keepers()
+    court.forget()
+
+
+class Asker(Evaluator):
+    """A metric of one's own that rests on the questions."""
+
+    name = "asker"
+    needs = "questions"
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        return self.scored(0.5)
+
+
+async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court: Court) -> None:
+    events: list[Event] = []
+    first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
+    (pack, _), *others = court.store.packs.all()
+    async with court.shop() as shop:
+        own = await shop.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=[Asker()])
+
+    assert others == []
+    assert pack.missing == (HOLE,)
+    assert Noted(HOLE) in events
+    assert first.missing == {"coverage": [HOLE]}
+    assert first.evaluations["coverage"].details["missing"] == [HOLE]
+    assert first.evaluations["consistency"].missing == ()
+    assert (own.evaluations["asker"].details["pack"], own.missing) == (pack.id, {"asker": [HOLE]})
+    assert first.to_json()["missing"] == first.missing
+    # It is as frozen as any other: nobody was asked for it again.
+    assert len(court.asked("ask_document")) == 3
+
+
+async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Court) -> None:
+    holed, _ = await build(court)
+    again, _ = await build(court)
+    heal(court)
+    whole, _ = await build(court)
+    judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+
+    assert again == holed
+    assert max(stations(holed)) < LAST * 2 // 3 < max(stations(whole))
+    assert (whole.missing, judged.missing) == ((), {})
+    (sheet,) = court.asked("ask_document")
+    assert f"keeper number {LAST} " in sheet.text
+    assert judged.evaluations["coverage"].details["pack"] == whole.id
+
+
+async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Court) -> None:
+    holed, made = await build(court)
+    judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
+    in_vain = await court.resume(judged.run.id)
+    assert (in_vain.evaluations, in_vain.status) == (judged.evaluations, "done")
+    heal(court)
+    mended = await court.resume(judged.run.id)
+
+    assert mended.status == "done"
+    assert mended.missing == {}
+    assert mended.evaluations["coverage"].judged > judged.evaluations["coverage"].judged - 2
+    assert mended.evaluations["coverage"].details["pack"] != holed.id
+    assert mended.evaluations["consistency"] == judged.evaluations["consistency"]
+    assert len(court.asked("ask_document")) == 1
+    assert court.asked("ask_summary", "answer_from_document") == []
+    court.forget()
+    rebuilt = await court.resume(made.run.id)
+    assert built(court.store, rebuilt).missing == ()
+    assert built(court.store, rebuilt).id == mended.evaluations["coverage"].details["pack"]
+    assert court.sheets == []
+
+
+async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
+    options: dict[str, Any] = {"settings": {**SMALL, "words": 300}, "rounds": 2}
+    first = await court.refine(POOR, **options)
+    rounds = read_trace(court.store, first.run.id).to_json()["rounds"]
+    assert isinstance(rounds, list)
+    assert {json.dumps(one["missing"]) for one in rounds} == {json.dumps({"coverage": [HOLE]})}
+    again = await court.resume(first.run.id)
+    assert (again.summary, again.rounds, again.scores) == (first.summary, first.rounds, first.scores)
+    heal(court)
+    mended = await court.resume(first.run.id)
+    court.forget()
+    straight = await court.refine(POOR, **options)
+
+    assert (mended.missing, mended.status) == ({}, "done")
+    assert mended.summary != first.summary
+    assert (mended.summary, mended.initial_scores, mended.scores) == (
+        straight.summary,
+        straight.initial_scores,
+        straight.scores,
+    )
+    assert court.sheets == []
+
+
+async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Path) -> None:
+    court = Court(tmp_path, Squeamish("keyfacts_narrative"), document=island(LAST))
+    options: dict[str, Any] = {"settings": SMALL, "metrics": ("keyfact_recall",)}
+    judged = await court.evaluate(POOR, **options)
+    (hole,) = judged.missing["keyfact_recall"]
+    assert hole.startswith("no narrative key facts of chunk")
+    heal(court)
+    mended = await court.resume(judged.run.id)
+
+    assert mended.missing == {}
+    assert mended.evaluations["keyfact_recall"].judged > judged.evaluations["keyfact_recall"].judged
+    assert len(court.asked("keyfacts_narrative", "keyfacts_analytical")) == 1
+    court.store.close()
+
+
+async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> None:
+    class Fatal(Evaluator):
+        name = "fatal"
+        needs = "questions"
+        broken = True
+
+        async def evaluate(self, case: Case) -> Evaluation:
+            assert case.yardstick.pack is not None
+            if self.broken:
+                raise ProviderError("down")
+            return self.scored(0.5, judged=len(case.yardstick.pack.questions))
+
+    metric = Fatal()
+    with pytest.raises(ProviderError):
+        async with court.shop(metrics=[metric]) as shop:
+            await shop.evaluate(court.document, POOR, settings=court.settings(SMALL), metrics=["coverage", metric])
+    run = court.store.runs.latest(1)[0]
+    assert run.draft is not None
+    began = court.store.judgments.of(run.draft)["coverage"].details["pack"]
+    heal(court)
+    whole, _ = await build(court)
+    metric.broken = False
+    async with court.shop(metrics=[metric]) as shop:
+        result = await shop.resume(run.id)
+
+    assert whole.id != began
+    assert [one.details.get("pack") for one in result.evaluations.values()] == [began, began, None]
+
+
+async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: Court, tmp_path: Path) -> None:
+    holed, _ = await build(court)
+    shown = json.loads(json.dumps(pack_json(court.document, holed, None)))
+    assert shown["missing"] == [HOLE]
+    for name, content in {"now": shown, "before": {k: v for k, v in shown.items() if k != "missing"}}.items():
+        with Store(tmp_path / f"{name}.db") as elsewhere:
+            found = import_pack(elsewhere, json.dumps(content).encode(), court.document, "pack.json").questions
+            assert found is not None
+            assert elsewhere.packs.get(holed.id) == found
+            assert found.missing == ((HOLE,) if name == "now" else ())
+    # Whoever imports it has chosen it: it is not tried again.
+    with Store(tmp_path / "now.db") as elsewhere:
+        court.store.close()
+        court.store = elsewhere
+        heal(court)
+        judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage",))
+        assert judged.missing == {"coverage": [HOLE]}
+        assert (await court.resume(judged.run.id)).missing == judged.missing
+        assert court.asked("ask_document") == []
+
+
+def test_of_packs_with_the_same_questions_the_least_that_was_missing_is_kept(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        document = island()
+        store.documents.add(document)
+        made = replace(some_pack(), document=document.id)
+        for missing, kept in [(("a", "b"), 2), (("c",), 1), (("d", "e"), 1), ((), 0), (("f",), 0)]:
+            store.packs.add(replace(made, missing=missing), "key")
+            assert len(store.packs.get(made.id).missing) == kept
+        other = replace(made, id="other", missing=("a very long reason",))
+        store.packs.add(other, "key")
+        found = store.packs.find(document.id, "key")
+        assert found is not None
+        assert found.id == made.id
+        assert store.packs.get("other") == other
