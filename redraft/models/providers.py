@@ -15,6 +15,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.models.base import Model
 from redraft.models.chat import ChatModel, wrapped
 from redraft.models.failures import redact
+from redraft.models.redirects import stay_where_they_are
 from redraft.models.traits import traits_of
 from redraft.settings import Settings
 
@@ -46,6 +47,7 @@ def open_provided(settings: Settings, *, seconds: float) -> ChatModel:
             raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
         given["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **given) if given else first
+    stay_where_they_are(chat)
     return ChatModel(chat, identity=_identity(settings.model, chat), seconds=seconds)
 
 

@@ -13,7 +13,8 @@ from typing import Self
 class Listener:
     """Listens on the loopback and answers everything with 200; `heard` is all of it, heads and bodies, unpacked."""
 
-    def __init__(self) -> None:
+    def __init__(self, sends_on_to: str = "") -> None:
+        """One that sends its callers on to an address answers everything with that."""
         self.heard: list[str] = []
         listener = self
 
@@ -21,7 +22,9 @@ class Listener:
             def _take(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 listener.heard.append(f"{self.requestline}\n{self.headers}\n{_unpacked(body)}")
-                self.send_response(200)
+                self.send_response(307 if sends_on_to else 200)
+                if sends_on_to:
+                    self.send_header("Location", f"{sends_on_to}{self.path}?key=secret")
                 self.send_header("Content-Length", "2")
                 self.end_headers()
                 self.wfile.write(b"{}")
