@@ -23,9 +23,9 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.models.addresses import plain_address
+from redraft.models.secrets import REDACTED, without
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
-_REDACTED = "[redacted]"
 _WIDTH = 300
 # A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
 _LONGEST_WAIT = 3600.0
@@ -46,9 +46,7 @@ _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
     """The message, without `secrets` and what looks like one, on one line of sane length."""
-    for secret in secrets:
-        message = message.replace(secret, _REDACTED)
-    line = " ".join(_SECRET.sub(_REDACTED, message).split())
+    line = " ".join(_SECRET.sub(REDACTED, without(message, tuple(secrets))).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 

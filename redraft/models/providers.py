@@ -16,6 +16,7 @@ from redraft.models.base import Model
 from redraft.models.chat import ChatModel, wrapped
 from redraft.models.failures import redact
 from redraft.models.redirects import stay_where_they_are
+from redraft.models.secrets import environment_keys
 from redraft.models.traits import traits_of
 from redraft.settings import Settings
 
@@ -86,7 +87,7 @@ def _not_opened(model: str, error: Exception) -> UsageError:
         # LangChain says the same of a package that is not there and of one that lacks another.
         said = str(error.__cause__)
     return UsageError(
-        f"{model} cannot be opened: {type(error).__name__}: {redact(said)}",
+        f"{model} cannot be opened: {type(error).__name__}: {redact(said, environment_keys())}",
         hint="see the message; a provider's key is taken from its own environment variable",
     )
 

@@ -34,6 +34,7 @@ from redraft.models.base import Complaint, Model, Reply, Request, Sampling
 from redraft.models.budget import Budget, Reservation
 from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE, Price
+from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.store.calls import OK, TURNED_AWAY, Call
@@ -187,6 +188,9 @@ class RecordedModel:
 
     async def _failed(self, error: BaseException, call: Call, turn: _Turn) -> None:
         """Record an attempt that brought no value; what it cost, if anything, is spent all the same."""
+        if isinstance(error, ModelError):
+            # A model that another package brings may say whatever it likes.
+            error.message = without(error.message, environment_keys())
         code = error.code if isinstance(error, ModelError) else "cancelled"
         call = replace(call, outcome=code, error=str(error)[:500], seconds=time.monotonic() - turn.began)
         if isinstance(error, ReplyError):
