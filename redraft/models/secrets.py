@@ -59,9 +59,9 @@ def without(value: T, secrets: tuple[str, ...]) -> T:
     if isinstance(value, str):
         text: str = value
         for secret in secrets:
-            signs, forms = _forms(secret)
-            if any(sign in text for sign in signs):
-                text = forms.sub(REDACTED, text)
+            for signs, form in _forms(secret):
+                if any(sign in text for sign in signs):
+                    text = form.sub(REDACTED, text)
         return cast(T, text)
     if isinstance(value, list):
         return cast(T, [without(one, secrets) for one in value])
@@ -76,16 +76,16 @@ def message_without(message: AIMessage, secrets: tuple[str, ...]) -> AIMessage:
 
 
 @lru_cache(maxsize=64)
-def _forms(secret: str) -> tuple[tuple[str, ...], re.Pattern[str]]:
-    """A secret as it stands, with any of its letters escaped as in URLs, JSON and HTML, and within base64.
+def _forms(secret: str) -> tuple[tuple[tuple[str, ...], re.Pattern[str]], ...]:
+    """A secret within base64, and as it stands or with any of its letters escaped as in URLs, JSON and HTML.
 
-    Without one of the signs that come first a text holds none of these; replies may be long, and mostly have no such.
+    Before each there are signs, without one of which a text has nothing of it: replies may be long, with none of them.
     """
     cores = _in_base64(secret)
-    safe = [core.replace("+", "-").replace("/", "_") for core in cores]
-    within = [f"{_BASE64}{{0,3}}{re.escape(core)}{_BASE64}{{0,2}}={{0,2}}" for core in (*cores, *safe)]
-    pattern = re.compile("|".join([*within, "".join(map(_letter, secret))]))
-    return (secret, "%", "\\", "&#", *cores, *safe), pattern
+    cores = [*cores, *(core.replace("+", "-").replace("/", "_") for core in cores)]
+    within = "|".join(f"{_BASE64}{{0,3}}{re.escape(core)}{_BASE64}{{0,2}}={{0,2}}" for core in cores)
+    escaped = "".join(map(_letter, secret))
+    return (tuple(cores), re.compile(within)), ((secret, "%", "\\", "&#"), re.compile(escaped))
 
 
 def _letter(letter: str) -> str:
