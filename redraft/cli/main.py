@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import json
 import os
 import sys
 from collections.abc import Sequence
@@ -28,7 +27,7 @@ from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
 from redraft.cli.config import read_config
 from redraft.cli.sections import Group
-from redraft.cli.terminal import say
+from redraft.cli.terminal import json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
 DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
@@ -73,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = list(sys.argv[1:] if arguments is None else arguments)
     # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
+    make_harmless()
     try:
         code = _run(words)
         sys.stdout.flush()
@@ -105,7 +105,7 @@ def _as_json(words: Sequence[str]) -> bool:
 def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: int, *, shown: bool = False) -> int:
     """Tell of a failure: as JSON on stdout where that was asked for, else in words on stderr."""
     if _as_json(words):
-        click.echo(json.dumps({"error": {"code": code, "message": message, "hint": hint}}, ensure_ascii=False))
+        click.echo(json_text({"error": {"code": code, "message": message, "hint": hint}}, indent=None))
     elif not shown:
         say(f"redraft: {message}")
         if hint:

@@ -371,4 +371,10 @@ limit_options = grouped(
         metavar="SECONDS",
         help="Most seconds a request may take.  [default: 300]",
     ),
+    option(
+        "--trace-to-langsmith",
+        section="model",
+        is_flag=True,
+        help="Send all that is read and written to LangSmith, as its own variables say; they alone send nothing.",
+    ),
 )

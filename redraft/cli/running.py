@@ -8,6 +8,8 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+import click
+
 from redraft.cli import hints
 from redraft.cli.review import reviewer
 from redraft.cli.views.progress import Display, open_progress
@@ -15,6 +17,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
 from redraft.history.results import Result
 from redraft.models.prices import PriceTable
+from redraft.models.tracing import tracing
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.store import Store
@@ -69,9 +72,10 @@ class StoppedError(RedraftError):
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
-    """Let SIGTERM stop the work as cleanly as Ctrl-C does."""
+    """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to LangSmith without the user's word."""
     current = asyncio.current_task()
     assert current is not None
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
-    return await task
+    with tracing(bool(click.get_current_context().params.get("trace_to_langsmith"))):
+        return await task

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, TypeVar
 
@@ -9,6 +10,7 @@ import click
 from click.types import OptionHelpExtra
 
 from redraft.cli import hints
+from redraft.cli.terminal import say
 from redraft.errors import RedraftError
 
 Section = Literal["summary", "model", "judging", "refining", "limits", "output"]
@@ -25,6 +27,11 @@ SECTIONS: dict[Section, str] = {
 }
 """The sections and their titles, in the order of the help."""
 _WIDEST_NAME = 28
+_TRACING = tuple(
+    f"{owner}_{name}"
+    for owner in ("LANGSMITH", "LANGCHAIN")
+    for name in ("TRACING", "TRACING_V2", "HANDLER", "RUNS_ENDPOINTS")
+)
 LISTED = "{listed}"
 
 
@@ -72,6 +79,7 @@ class Command(click.Command):
     def invoke(self, context: click.Context) -> Any:
         """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
         try:
+            _mind_tracing(context)
             return super().invoke(context)
         except RedraftError as error:
             error.hint = hints.completed(error.hint)
@@ -102,6 +110,17 @@ class Command(click.Command):
         if own and (record := own.get_help_record(context)):
             records.append(("output", record))
         write_sections(records, formatter)
+
+
+def _mind_tracing(context: click.Context) -> None:
+    """Say that everything goes to LangSmith where that was asked for; elsewhere nobody finds its switches set."""
+    if not context.params.get("trace_to_langsmith"):
+        for name in _TRACING:
+            os.environ.pop(name, None)
+    elif not context.params.get("dry_run"):
+        from redraft.models.tracing import destination
+
+        say(f"the texts of the document and of all replies are sent to LangSmith: {destination()}")
 
 
 def write_sections(records: Sequence[tuple[Section, Record]], formatter: click.HelpFormatter) -> None:

@@ -2,18 +2,76 @@
 
 from __future__ import annotations
 
+import codecs
+import json
 import os
+import re
 import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
 from contextvars import ContextVar
+from typing import Any, TextIO, cast
 
 import click
+
+from redraft.text.cleaning import clean
 
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
+# What JSON need not escape, and terminals and readers obey all the same: DEL and C1, marks of direction, line ends.
+_UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+
+
+class _Harmless:
+    """A stream on which nothing that is printed moves the cursor, sets a title, or turns a line around.
+
+    Messages of providers, names of files and models, what a database holds, warnings, tracebacks: all of it goes here.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        """Write it, harmless. A bar that somebody else draws may go back to the beginning of its own line."""
+        start = "\r" if text[:1] == "\r" and text[:2] != "\r\n" else ""
+        self.stream.write(start + clean(text[len(start) :]))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write them all."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "buffer":
+            # Whoever writes bytes would go past us.
+            raise AttributeError(name)
+        return getattr(self.stream, name)
+
+
+def make_harmless() -> None:
+    """From here on, whatever is printed to stdout and stderr is cleaned, whoever prints it."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if isinstance(stream, _Harmless):
+            continue
+        if codecs.lookup(stream.encoding or "ascii").name == "ascii" and hasattr(stream, "reconfigure"):
+            stream.reconfigure(encoding="utf-8")
+        setattr(sys, name, _Harmless(stream))
+
+
+def bare_stderr() -> TextIO:
+    """The stream behind stderr, for lines that are rewritten. Whoever writes there cleans what comes from outside."""
+    stream: Any = sys.stderr
+    return cast(TextIO, stream.stream if isinstance(stream, _Harmless) else stream)
+
+
+def json_text(content: object, indent: int | None = 2) -> str:
+    """What programs read, with everything escaped that a terminal might obey."""
+    text = json.dumps(content, ensure_ascii=False, indent=indent)
+    return _UNSEEN.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
 def width() -> int:

@@ -6,6 +6,7 @@ import os
 from urllib.parse import urlsplit, urlunsplit
 
 from redraft.errors import UsageError
+from redraft.models.secrets import check_key
 
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # Servers other than OpenAI's own mostly want none.
@@ -24,6 +25,7 @@ def openai_key(name: str, url: str) -> str:
         raise UsageError(
             f"openai:{name} needs an API key", hint="set OPENAI_API_KEY, or use --model extractive, which needs none"
         )
+    check_key(key, "OPENAI_API_KEY")
     return key or _NO_KEY
 
 

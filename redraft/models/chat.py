@@ -26,6 +26,7 @@ from redraft.errors import (
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import translate
 from redraft.models.reading import NoValueError, read_value, without_thoughts
+from redraft.models.secrets import message_without
 from redraft.models.traits import traits_of
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
@@ -125,7 +126,7 @@ class ChatModel:
             raise self._learn(failure) from None
         if structured:
             self._settled = True
-        return _read(request, cast(AIMessage, message))
+        return _read(request, message_without(cast(AIMessage, message), self._traits.secrets))
 
     def _used(self, mode: Mode | None) -> frozenset[str]:
         used: set[str] = {mode} if mode and len(self._modes) > 1 else set()

@@ -21,10 +21,12 @@ from redraft.errors import (
     RejectedRequest,
     TransientError,
     Unreached,
+    UsageError,
 )
+from redraft.models.addresses import plain_address
+from redraft.models.secrets import REDACTED, without
 
 _SECRET = re.compile(r"\b(?:sk|key|pk|rk)-[A-Za-z0-9_\-*.]{6,}|(?i:bearer)\s+\S+|(?<=//)[^/@\s]+:[^/@\s]+@")
-_REDACTED = "[redacted]"
 _WIDTH = 300
 # A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
 _LONGEST_WAIT = 3600.0
@@ -46,9 +48,7 @@ _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 def redact(message: str, secrets: Sequence[str] = ()) -> str:
     """The message, without `secrets` and what looks like one, on one line of sane length."""
-    for secret in secrets:
-        message = message.replace(secret, _REDACTED)
-    line = " ".join(_SECRET.sub(_REDACTED, message).split())
+    line = " ".join(_SECRET.sub(REDACTED, without(message, tuple(secrets))).split())
     return line if len(line) <= _WIDTH else line[: _WIDTH - 1] + "…"
 
 
@@ -109,6 +109,8 @@ def _raised_at(error: Exception) -> tuple[str, str, int] | None:
 
 
 def _of_status(status: int, error: Exception, message: str, used: frozenset[str]) -> ModelError:
+    if status < 400:
+        return _redirected(status, error)
     if status == 429 or (status in (503, 529) and _retry_after(error) is not None):
         return _too_many(error, message)
     if status in (400, 404, 413, 422, 501) and (known := _known_complaint(message, used)):
@@ -127,6 +129,19 @@ def _of_status(status: int, error: Exception, message: str, used: frozenset[str]
     if status >= 500 or status in (408, 409, 425):
         return TransientError(f"HTTP {status}: {message}")
     return ProviderError(f"HTTP {status}: {message}", hint="check the model's name and the base URL")
+
+
+def _redirected(status: int, error: Exception) -> ProviderError:
+    """For a server that sends us on: the document and the key go to the address that was chosen, or nowhere."""
+    headers: Any = next((found for one in _causes(error) if (found := _of_response(one, "headers"))), {})
+    try:
+        elsewhere = plain_address(str(headers.get("location") or ""))
+    except UsageError:
+        elsewhere = "another address"
+    return ProviderError(
+        f"HTTP {status}: the server redirects to {elsewhere}, where nothing is sent",
+        hint="if that is where the model is, give that address as the base URL",
+    )
 
 
 def _too_many(error: Exception, message: str) -> ModelError:

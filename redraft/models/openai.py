@@ -17,7 +17,7 @@ def open_openai(name: str, url: str, *, key: str, seconds: float, closing: Async
     """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    client = openai.DefaultAsyncHttpx2Client(timeout=seconds)
+    client = openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False)
     bound(client)
     closing.push_async_callback(client.aclose)
     chat = ChatOpenAI(

@@ -15,6 +15,8 @@ from redraft.errors import RedraftError, UsageError
 from redraft.models.base import Model
 from redraft.models.chat import ChatModel, wrapped
 from redraft.models.failures import redact
+from redraft.models.redirects import stay_where_they_are
+from redraft.models.secrets import environment_keys
 from redraft.models.traits import traits_of
 from redraft.settings import Settings
 
@@ -46,6 +48,7 @@ def open_provided(settings: Settings, *, seconds: float) -> ChatModel:
             raise UsageError(f"{settings.model} takes no base URL", hint="leave out --base-url")
         given["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **given) if given else first
+    stay_where_they_are(chat)
     return ChatModel(chat, identity=_identity(settings.model, chat), seconds=seconds)
 
 
@@ -84,7 +87,7 @@ def _not_opened(model: str, error: Exception) -> UsageError:
         # LangChain says the same of a package that is not there and of one that lacks another.
         said = str(error.__cause__)
     return UsageError(
-        f"{model} cannot be opened: {type(error).__name__}: {redact(said)}",
+        f"{model} cannot be opened: {type(error).__name__}: {redact(said, environment_keys())}",
         hint="see the message; a provider's key is taken from its own environment variable",
     )
 

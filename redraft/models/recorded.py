@@ -36,6 +36,7 @@ from redraft.models.base import Complaint, Model, Reply, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE, Price
+from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.store.bookings import Booking, SentElsewhereError
@@ -214,6 +215,9 @@ class RecordedModel:
 
     async def _failed(self, error: BaseException, turn: _Turn) -> None:
         """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
+        if isinstance(error, ModelError):
+            # A model that another package brings may say whatever it likes.
+            error.message = without(error.message, environment_keys())
         code = _code(error)
         call = replace(turn.call, seconds=time.monotonic() - turn.began)
         if isinstance(error, ReplyError):

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from redraft.errors import UsageError
 from redraft.models.addresses import plain_address
+from redraft.models.secrets import LEAST_SECRET, check_key, header_secrets
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -18,8 +19,7 @@ if TYPE_CHECKING:
 _LIMITS = ("max_tokens", "max_output_tokens", "num_predict", "max_completion_tokens", "max_new_tokens")
 _ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|host)$")
 _OPENAI_PACKAGE = "langchain_openai"
-# Servers without keys are given words such as "none", which error messages may well say.
-_LEAST_SECRET = 8
+_HEADERS = ("default_headers", "additional_headers", "headers")
 
 # Models that think before they answer: the thinking is billed as completion, and counts against its limit.
 _REASONING = ("o1", "o3", "o4", "gpt-5")
@@ -62,8 +62,12 @@ class Traits:
 def traits_of(chat: BaseChatModel) -> Traits:
     """What a chat model's fields say of it."""
     told, fields = chat._get_ls_params(), type(chat).model_fields
-    values = [getattr(chat, field, None) for field in fields]
-    hidden = [value.get_secret_value() for value in values if isinstance(value, SecretStr)]
+    values = {field: getattr(chat, field, None) for field in fields}
+    hidden = {field: value.get_secret_value() for field, value in values.items() if isinstance(value, SecretStr)}
+    for field, value in hidden.items():
+        if field.endswith("key"):
+            check_key(value, f"the {field} of {type(chat).__name__}")
+    secrets = [*hidden.values(), *(secret for field in _HEADERS for secret in header_secrets(values.get(field)))]
     return Traits(
         provider=told.get("ls_provider") or type(chat).__name__,
         name=str(told.get("ls_model_name") or ""),
@@ -71,7 +75,7 @@ def traits_of(chat: BaseChatModel) -> Traits:
         temperature="temperature" if "temperature" in fields else None,
         limit=next((field for field in _LIMITS if field in fields), None),
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
-        secrets=tuple(secret for secret in hidden if len(secret) >= _LEAST_SECRET),
+        secrets=tuple(secret for secret in secrets if len(secret) >= LEAST_SECRET),
     )
 
 

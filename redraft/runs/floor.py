@@ -17,6 +17,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.partial import best_so_far
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
+from redraft.models.tracing import tracing
 from redraft.runs.jobs import Foreman
 from redraft.runs.people import People
 from redraft.runs.preparing import Prepared, recall
@@ -56,6 +57,8 @@ class Floor:
     """Those of the workshop: a run that it goes on with has them in place of its own."""
     budget: Budget | None = None
     """Shared by all runs; otherwise each has its own."""
+    traced: bool = False
+    """Whether what models are asked, and what they answer, may go to LangSmith."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
     """The limits of runs that were resumed with some of their own."""
     prepared: dict[str, Prepared] = field(default_factory=dict)
@@ -76,7 +79,8 @@ class Floor:
         opened.present += 1
         try:
             await self._drive(opened)
-            yield opened.foreman
+            with tracing(self.traced):
+                yield opened.foreman
         except BaseException as error:
             if not opened.over:
                 opened.over = True
@@ -96,7 +100,8 @@ class Floor:
         opened = await self._opened(run)
         opened.present += 1
         try:
-            yield opened.foreman
+            with tracing(self.traced):
+                yield opened.foreman
         finally:
             opened.present -= 1
             if opened.over or not opened.driven:

@@ -1,7 +1,8 @@
 """The graphs for LangGraph's server, which brings a checkpointer of its own: `langgraph.json` names these factories.
 
 The server knows of no workshop, so each graph is built with one: on the database and with the models that the
-environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL).
+environment names, as the command line has them (REDRAFT_DB, REDRAFT_MODEL, REDRAFT_JUDGE, REDRAFT_BASE_URL,
+REDRAFT_TRACE_TO_LANGSMITH).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from redraft.settings import EXTRACTIVE, Settings
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
+_YES = frozenset({"1", "true", "t", "yes", "y", "on"})
 Served = AbstractAsyncContextManager[CompiledStateGraph[Any, Any, Any, Any]]
 
 
@@ -32,7 +34,8 @@ async def _shop() -> AsyncIterator[Workshop]:
     # The server refuses whatever blocks its event loop.
     store = await off_loop(Store, os.environ.get("REDRAFT_DB"))
     try:
-        async with Workshop(store, judges=judges, settings=settings) as shop:
+        traced = os.environ.get("REDRAFT_TRACE_TO_LANGSMITH", "").lower() in _YES
+        async with Workshop(store, judges=judges, settings=settings, trace_to_langsmith=traced) as shop:
             yield shop
     finally:
         await off_loop(store.close)

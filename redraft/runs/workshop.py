@@ -23,6 +23,7 @@ from redraft.graphs.strategies import check_there
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
+from redraft.models.tracing import is_traced, tracing
 from redraft.runs.asking import Asked
 from redraft.runs.building import build
 from redraft.runs.comparing import check_summaries, compare
@@ -70,6 +71,7 @@ class Workshop:
         reviewer: Reviewer | None = None,
         observer: Observer = unobserved,
         budget: Budget | None = None,
+        trace_to_langsmith: bool = False,
     ) -> None:
         """`store` is a database, or its path; without one it is the one of the command line.
 
@@ -77,7 +79,7 @@ class Workshop:
         drafts are judged by where a run names none, and evaluators of one's own. `settings`, `judging` and `refinement`
         are what every run begins from. `limits` hold for each run, and `budget` for all of them together. `reviewer`
         answers where a run asks a person; without one it waits. `observer` is told what happens; what it raises is
-        logged and changes nothing.
+        logged and changes nothing. Unless `trace_to_langsmith` says so nothing that is read or written is sent there.
         """
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
@@ -87,7 +89,8 @@ class Workshop:
         self._limits = limits
         self._prices = prices
         self._own: dict[str, Evaluator] = dict(self._asked.own)
-        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget)
+        traced = trace_to_langsmith or is_traced()
+        self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced)
         self._driver = Driver(self.store, self, reviewer, self._floor.stopped)
 
     async def __aenter__(self) -> Self:
@@ -375,12 +378,13 @@ class Workshop:
         return run
 
     async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
-        if run.kind == "compare":
-            await compare(self._floor, run)
-        elif run.kind in ("pack", "keyfacts"):
-            await build(self._floor, run)
-        else:
-            await self._driver.drive(run, answer)
+        with tracing(self._floor.traced):
+            if run.kind == "compare":
+                await compare(self._floor, run)
+            elif run.kind in ("pack", "keyfacts"):
+                await build(self._floor, run)
+            else:
+                await self._driver.drive(run, answer)
         return await self.result(run.id)
 
     def _draft_of_round(self, run: Run, number: int) -> str:

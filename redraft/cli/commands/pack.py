@@ -125,8 +125,7 @@ def export_pack(
 
     from redraft.cli.files import check_output, write
     from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import say
-    from redraft.cli.views.render import json_text
+    from redraft.cli.terminal import json_text, say
     from redraft.packs.exchange import choose
     from redraft.text.documents import load
 

@@ -24,6 +24,7 @@ from redraft.events import (
     StageStarted,
     unobserved,
 )
+from redraft.text.cleaning import clean, one_line
 
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
@@ -119,23 +120,33 @@ def open_progress(*, quiet: bool) -> Iterator[Display]:
 @contextmanager
 def _live() -> Iterator[Display]:
     tally = Tally()
-    console = Console(stderr=True, highlight=False)
+    console = Console(file=terminal.bare_stderr(), highlight=False)
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         TextColumn("{task.fields[line]}", markup=False),
     )
-    with Progress(*columns, console=console, transient=True, refresh_per_second=8) as bar:
+    # What others print meanwhile goes through the streams, which clean it, and not through rich, which does not.
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        refresh_per_second=8,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    ) as bar:
         task = bar.add_task("reading", total=None, line="")
 
         def observe(event: Event) -> None:
             tally.take(event)
             if isinstance(event, Noted) and tally.notes <= _NOTES_SHOWN:
-                bar.console.print(f"note: {event.message}", markup=False)
+                bar.console.print(f"note: {clean(event.message)}", markup=False)
             line = f"{tally.line()}  ({tally.waiting})" if tally.waiting else tally.line()
             total = max(tally.planned, tally.done) or None
-            bar.update(task, description=tally.where(), completed=tally.done, total=total, line=line)
+            bar.update(
+                task, description=one_line(tally.where()), completed=tally.done, total=total, line=one_line(line)
+            )
 
         @contextmanager
         def paused() -> Iterator[None]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from redraft.cli import hints
-from redraft.cli.terminal import prose, say
+from redraft.cli.terminal import json_text, prose, say
 from redraft.domain import Pack, Piece, Totals
 from redraft.settings import EXTRACTIVE
 from redraft.text.cleaning import one_line
@@ -44,11 +43,6 @@ def count(number: int, what: str) -> str:
 def spaced(name: str) -> str:
     """A name for programs as people read it: out of article."""
     return one_line(name).replace("_", " ")
-
-
-def json_text(content: object) -> str:
-    """What programs read."""
-    return json.dumps(content, ensure_ascii=False, indent=2)
 
 
 def echo_json(content: object) -> None:

@@ -1,0 +1,58 @@
+"""An application that embeds redraft while tracing is switched on: python -m tests.leaks.embedding WAY..."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from langchain_core.runnables import RunnableLambda
+from langchain_core.tracers.langchain import wait_for_all_tracers
+from langchain_openai import ChatOpenAI
+
+from redraft import RedraftError, Workshop, graphs
+
+SOURCE = Path("book.md")
+
+
+async def verb(shop: Workshop) -> None:
+    """A verb of the workshop."""
+    await shop.summarize(SOURCE, words=60, strategy="direct")
+
+
+async def within(shop: Workshop) -> None:
+    """A verb that is called in a step of the application's own, which is traced."""
+
+    async def step(_: str) -> str:
+        await verb(shop)
+        return "done"
+
+    await RunnableLambda(step).ainvoke("the application's own words")
+
+
+async def graph(shop: Workshop) -> None:
+    """A graph that the application drives itself."""
+    drafting = graphs.draft("direct").compile()
+    await drafting.ainvoke({"source": str(SOURCE), "words": 60}, context=shop)
+
+
+async def built(shop: Workshop) -> None:
+    """Building, which needs no graph, with a model that is handed over."""
+    await shop.build(SOURCE)
+
+
+async def main(ways: Sequence[str], traced: bool) -> None:
+    """Do it in each way, nothing of which is known from another."""
+    chat = ChatOpenAI(model="m")
+    for way in ways:
+        async with Workshop(f"{way}.db", model=chat, trace_to_langsmith=traced) as shop:
+            with suppress(RedraftError):
+                await {one.__name__: one for one in (verb, within, graph, built)}[way](shop)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1:], os.environ.get("TRACED") == "yes"))
+    wait_for_all_tracers()

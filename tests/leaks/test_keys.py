@@ -1,0 +1,141 @@
+"""Keys that come back from outside, in whatever form, and keys that are none."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from langchain_openai import ChatOpenAI
+from pydantic import SecretStr
+
+from redraft.errors import ProviderError, RedraftError, RefusedReply, UsageError
+from redraft.models.chat import ChatModel
+from redraft.models.secrets import without
+from redraft.models.testing import ScriptedModel
+from redraft.runs.opening import open_model
+from redraft.settings import Settings
+from tests.chatserver import Answer, ChatServer, Fault
+from tests.command import Command
+from tests.models.support import Desk, make_book, story
+
+KEY = "q7/Zt+plain-KEYWORD/9182"
+FORMS = {
+    "plain": KEY,
+    "url": quote(KEY, safe=""),
+    "every letter": "".join(f"%{ord(letter):02X}" for letter in KEY),
+    "json": json.dumps(KEY).replace("/", "\\/"),
+    "unicode": "".join(f"\\u{ord(letter):04x}" for letter in KEY),
+    "html": "".join(f"&#{ord(letter)};" for letter in KEY),
+    "base64": b64encode(KEY.encode()).decode(),
+    "bearer": b64encode(f"Bearer {KEY}".encode()).decode(),
+    "user": urlsafe_b64encode(f"me:{KEY}!".encode()).decode(),
+}
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    made = Desk(tmp_path, make_book(tmp_path / "prompts", monkeypatch), monkeypatch)
+    yield made
+    made.store.close()
+
+
+def everything_in(path: Path) -> str:
+    with sqlite3.connect(path) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return "\n".join(repr(row) for table in tables for row in database.execute(f'SELECT * FROM "{table}"'))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("way", ["error", "refusal", "reply"])
+async def test_a_key_is_struck_out_of_whatever_comes_from_outside(desk: Desk, form: str, way: str) -> None:
+    said = f"You sent <{FORMS[form]}> to us."
+    answers = {
+        "error": Fault("status", status=401, message=said),
+        "refusal": Answer("", refusal=said),
+        "reply": Answer(said),
+    }
+    desk.monkeypatch.setattr("tests.models.support.KEY", KEY)
+    with ChatServer([answers[way]]) as server:
+        async with desk.at(server) as model:
+            shown = ""
+            try:
+                shown = (await model.ask(story())).value
+            except (ProviderError, RefusedReply) as error:
+                shown = f"{error!r} {error} {error.hint} {getattr(error, 'text', '')}"
+    assert server.seen[0].authorization == f"Bearer {KEY}"
+    desk.store.close()
+
+    for text in (shown, everything_in(desk.store.path), repr(desk.events)):
+        assert FORMS[form] not in text
+        assert FORMS[form][4:-4] not in text
+    assert "[redacted]" in shown
+
+
+@given(st.binary(max_size=9), st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=8), st.binary())
+def test_base64_hides_a_key_wherever_it_begins(before: bytes, key: str, after: bytes) -> None:
+    text = b64encode(before + key.encode() + after).decode()
+
+    assert without(text, (key,)) != text
+    assert without("nothing of the kind", (key,)) == "nothing of the kind" or key in "nothing of the kind"
+
+
+async def test_a_model_of_another_package_is_not_trusted_with_the_environments_keys(desk: Desk) -> None:
+    desk.monkeypatch.setenv("PAINT_API_KEY", KEY)
+    model = desk.recorded(ScriptedModel([ProviderError(f"no such account: {FORMS['url']}")]))
+    with pytest.raises(ProviderError, match=r"no such account: \[redacted\]"):
+        await model.ask(story())
+    desk.store.close()
+    assert "9182" not in everything_in(desk.store.path)
+
+
+def test_a_refusal_that_quotes_the_key_shows_it_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda seen: Answer("", refusal=f"I know you, {seen.authorization[7:]}")) as server:
+        command = Command(tmp_path, server.base_url)
+        command.environment["OPENAI_API_KEY"] = KEY
+        done = command.run("summarize", "book.md", "-m", "openai:m", "-w", "60", "--json")
+        assert server.seen[0].authorization.endswith(KEY)
+    shown = done.out + done.err + command.run("show", "--json", *_runs(tmp_path)).out
+    assert "declined" in shown
+    assert KEY not in shown
+    assert KEY not in everything_in(tmp_path / "redraft.db")
+
+
+def _runs(folder: Path) -> list[str]:
+    with sqlite3.connect(folder / "redraft.db") as database:
+        return [row[0] for row in database.execute("SELECT id FROM runs")]
+
+
+MALFORMED = pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ("sk-12345678 90", "a space"),
+        ("sk-12345678\n90", "a line break"),
+        ("sk-1234567890é", "not ASCII"),
+        ("sk-1234567\x7f90", "a control character"),
+        ("“sk-1234567890”", "not ASCII"),
+    ],
+)
+
+
+@MALFORMED
+async def test_a_key_that_is_none_is_told_as_such(desk: Desk, key: str, words: str) -> None:
+    desk.monkeypatch.setenv("OPENAI_API_KEY", key)
+    settings = Settings(model="openai:m", base_url="http://127.0.0.1:9/v1")
+    with pytest.raises(UsageError, match=f"OPENAI_API_KEY is no key: there is .*{words}") as caught:
+        async with open_model(settings, seconds=5) as model:
+            await desk.recorded(model).ask(story())
+    assert "12345678" not in f"{caught.value}{caught.value.hint}"
+
+
+@MALFORMED
+def test_so_is_one_of_a_chat_model(key: str, words: str) -> None:
+    with pytest.raises(RedraftError, match=f"the openai_api_key of ChatOpenAI is no key: there is .*{words}"):
+        ChatModel(ChatOpenAI(model="m", base_url="http://127.0.0.1:9/v1", api_key=SecretStr(key)))
