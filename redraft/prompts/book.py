@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence, GivenModel, Prompt
+from redraft.sources import MOST_OF_SETTINGS, read_file
 
 SETS = ("standard", "simple")
 SUFFIX = ".md"
@@ -122,7 +123,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_file(path, MOST_OF_SETTINGS).decode("utf-8-sig")
     except OSError as error:
         raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
     except UnicodeDecodeError as error:
