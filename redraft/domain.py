@@ -39,6 +39,8 @@ class Document:
     sections: tuple[Section, ...] = ()
     source: str = ""
     encoding: str = "utf-8"
+    notes: tuple[str, ...] = field(default=(), compare=False)
+    """What was taken out of it or could not be read, in sentences. They are said when it is read, and not stored."""
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:

@@ -30,7 +30,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"builtin"}),
     frozenset({"models"}),
     frozenset({"prompts", "text", "store"}),
-    frozenset({"domain", "errors", "events", "plugins", "settings"}),
+    frozenset({"domain", "errors", "events", "plugins", "settings", "sources"}),
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from redraft.errors import UsageError
+from redraft.sources import MOST_OF_SETTINGS, read_file
 
 FILE_NAME = "redraft.toml"
 
@@ -26,8 +27,10 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     import tomllib
 
     try:
-        content = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        content = tomllib.loads(read_file(path, MOST_OF_SETTINGS).decode())
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"cannot be read: {error}", place=str(path)) from error
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.sources import STDIN
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
+    from redraft.domain import Document
     from redraft.settings import Judging, Limits, Refinement, Settings
     from redraft.store.store import Store
 
@@ -121,15 +124,36 @@ def known_pack(judging: Judging, store: Store) -> Judging:
     return judging.model_copy(update=known)
 
 
-def draft(source: str, summary: str, *, review: bool = False) -> str:
+def draft(source: str, summary: str, *, review: bool = False, quiet: bool) -> str:
     """The text of the summary, which may be empty. Standard input can be read for one thing only."""
-    from redraft.text.documents import STDIN, read_text
-
     if source == summary == STDIN:
         raise UsageError("SOURCE and SUMMARY cannot both be stdin", hint="give one of them as a file")
     if review and STDIN in (source, summary):
         raise UsageError("--review reads your answers from stdin", hint="give SOURCE and SUMMARY as files")
-    return read_text(summary)
+    return text(summary, quiet=quiet)
+
+
+def text(source: str, *, quiet: bool) -> str:
+    """A text that is no document, once it was said what is not in it any more."""
+    from redraft.text.documents import read_text
+
+    found = read_text(source)
+    _tell(source, found.notes, quiet=quiet)
+    return found.text
+
+
+def document(source: str, *, quiet: bool) -> Document:
+    """A document, once it was said what is not in it any more."""
+    from redraft.text.documents import load
+
+    found = load(source)
+    _tell(source, found.notes, quiet=quiet)
+    return found
+
+
+def _tell(source: str, notes: Collection[str], *, quiet: bool) -> None:
+    for note in () if quiet else notes:
+        say(f"note: {source}: {note}")
 
 
 def refinement(given: Given, before: Refinement | None = None) -> Refinement:

@@ -26,11 +26,12 @@ from redraft.cli.commands.show import show
 from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
 from redraft.cli.config import read_config
+from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
 from redraft.cli.sections import Group
 from redraft.cli.terminal import json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
-DONE, FAILED, WRONG_USAGE, SHORT, INTERRUPTED = 0, 1, 2, 3, 130
+DONE, FAILED, WRONG_USAGE, SHORT = 0, 1, 2, 3
 _OBJECTS_BEFORE_COLLECTING = 50_000
 _EXIT_CODES = {UsageError.code: WRONG_USAGE, BudgetError.code: SHORT, "interrupted": INTERRUPTED}
 
@@ -69,6 +70,8 @@ for command in (*_WORK, *_LOOK):
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point: run, and leave with an exit code."""
+    if arguments is None:
+        end_at_the_second()
     words = list(sys.argv[1:] if arguments is None else arguments)
     # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)

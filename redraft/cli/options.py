@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from redraft.cli.sections import LISTED, Option, Section
+from redraft.cli.sizes import Size, allow
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -330,6 +331,17 @@ refining_options = grouped(
         default=None,
         help="Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
     ),
+)
+
+max_source = option(
+    "--max-source",
+    section="limits",
+    type=Size(),
+    metavar="SIZE",
+    default="200MB",
+    expose_value=False,
+    callback=allow,
+    help="Most bytes of a file or of stdin; what has more is refused.",
 )
 
 limit_options = grouped(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import signal
-import sys
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 import click
 
 from redraft.cli import hints
+from redraft.cli.interrupts import told_of_termination
 from redraft.cli.review import reviewer
 from redraft.cli.views.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
@@ -73,9 +72,8 @@ class StoppedError(RedraftError):
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
     """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to LangSmith without the user's word."""
-    current = asyncio.current_task()
+    current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
-    if sys.platform != "win32":
-        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, current.cancel)
-    with tracing(bool(click.get_current_context().params.get("trace_to_langsmith"))):
+    stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
+    with stopping, tracing(bool(click.get_current_context().params.get("trace_to_langsmith"))):
         return await task

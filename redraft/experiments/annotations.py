@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from redraft.errors import UsageError
 from redraft.prompts.coherence import NO_CONFUSION, Confusion, ErrorType, mark_of
+from redraft.sources import read_file
 from redraft.text.cleaning import clean, one_line
 
 _SUMMARIES = "give a JSON object of summaries, their texts by their ids"
@@ -144,7 +145,7 @@ def _texts(path: str, key: str, sentence: str, field: str, value: Any) -> list[s
 def _object(path: str, what: str, expected: str) -> dict[str, Any]:
     """The JSON object in a file, with at least one id in it."""
     try:
-        data = Path(path).expanduser().read_bytes()
+        data = read_file(Path(path).expanduser())
     except OSError as error:
         raise UsageError(f"the {what} cannot be read: {error.strerror}", place=path, hint=expected) from error
     try:

@@ -28,6 +28,7 @@ from redraft.models.failures import translate
 from redraft.models.reading import NoValueError, read_value, without_thoughts
 from redraft.models.secrets import message_without
 from redraft.models.traits import traits_of
+from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
 
@@ -161,7 +162,7 @@ class ChatModel:
         messages: list[BaseMessage] = [HumanMessage(text)]
         if request.complaint is not None:
             # Some providers refuse an empty message.
-            messages.append(AIMessage(request.complaint.reply or "(nothing)"))
+            messages.append(AIMessage(neutralize(request.complaint.reply) or "(nothing)"))
             again = form if mode else "Reply again, complete and in the form asked for, and with nothing else."
             messages.append(HumanMessage(f"That reply cannot be used: {request.complaint.reason}. {again}"))
         return messages

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
+from redraft.sources import MOST_OF_SETTINGS, read_file
 
 _MILLION = 1_000_000
 _DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?")
@@ -68,7 +69,9 @@ def price_table(path: str | None) -> PriceTable:
     if path is None:
         return builtin
     try:
-        own = _TABLE.validate_python(tomllib.loads(Path(path).expanduser().read_text("utf-8"))["prices"])
+        own = _TABLE.validate_python(
+            tomllib.loads(read_file(Path(path).expanduser(), MOST_OF_SETTINGS).decode())["prices"]
+        )
     except OSError as error:
         raise UsageError(f"cannot read the prices: {error.strerror}", place=path) from error
     except (KeyError, ValueError) as error:

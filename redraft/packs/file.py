@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 import json
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -13,8 +13,8 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Pack, P
 from redraft.errors import PackError
 from redraft.packs.keyfacts import pruning
 from redraft.prompts.judging import Kind
+from redraft.sources import STDIN, read_file, read_stdin
 from redraft.text.cleaning import one_line
-from redraft.text.documents import STDIN
 from redraft.text.words import count_words
 
 FORMAT = "redraft-pack"
@@ -106,16 +106,11 @@ def _evidence_json(evidence: Evidence) -> dict[str, object]:
 def read_pack_file(source: str) -> bytes:
     """The bytes of the file at `source`, or of standard input."""
     try:
-        if source == STDIN:
-            data = sys.stdin.buffer.read(_MOST_BYTES + 1)
-        else:
-            with Path(source).expanduser().open("rb") as file:
-                data = file.read(_MOST_BYTES + 1)
+        return read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise PackError("the file is too large for a pack", place=source, hint=AGAIN) from error
         raise PackError(f"cannot be read: {error.strerror}", place=source, hint="check the path") from error
-    if len(data) > _MOST_BYTES:
-        raise PackError("the file is too large for a pack", place=source, hint=AGAIN)
-    return data
 
 
 Name = Annotated[str, Field(max_length=1000)]

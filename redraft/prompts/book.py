@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -17,6 +16,8 @@ from pydantic import BaseModel
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence, GivenModel, Prompt
+from redraft.prompts.fences import disarmed
+from redraft.sources import MOST_OF_SETTINGS, read_file
 
 SETS = ("standard", "simple")
 SUFFIX = ".md"
@@ -122,7 +123,7 @@ def _read_directory(directory: Path) -> dict[str, str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_file(path, MOST_OF_SETTINGS).decode("utf-8-sig")
     except OSError as error:
         raise PromptError(error.strerror or str(error), place=str(path), hint="check the file") from error
     except UnicodeDecodeError as error:
@@ -141,32 +142,15 @@ def _fences(model: type[BaseModel]) -> dict[str, str]:
     }
 
 
-# Blanks, control characters and others that show nothing hide within a tag, and wide ones stand for the usual.
-_HIDDEN = (
-    r"\s\x00-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
-    r"\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
-    r"\U000e0000-\U000e0fff"
-)
-
-
-def _spelled(tag: str) -> str:
-    """A pattern for `tag` in letters of any case and width, with nothing visible between them."""
-    return f"[{_HIDDEN}]*".join(f"[{letter}{chr(ord(letter) + 0xFEE0)}]" for letter in tag)
-
-
 _OURS = _tags()
 
 
-@cache
-def _any_tag(own: frozenset[str]) -> re.Pattern[str]:
-    """Whatever looks like a fence, or like one of the tags that a prompt of somebody else's has of its own."""
-    tags = "|".join(_spelled(tag) for tag in sorted(_OURS | own))
-    return re.compile(rf"[<＜﹤](?=[{_HIDDEN}/／⁄∕\\]*+(?:{tags})(?![^\W_]))", re.IGNORECASE)
-
-
 def neutralize(text: str, own: frozenset[str] = frozenset()) -> str:
-    """Disarm whatever in `text` looks like a fence, so that no document can close its own."""
-    return _any_tag(own).sub("‹", text)
+    """Disarm whatever in `text` looks like a fence, so that no document can close its own, or like a chat's own words.
+
+    `own` are the tags that a prompt of somebody else's has of its own.
+    """
+    return disarmed(text, _OURS | own)
 
 
 def _fenced(given: BaseModel) -> dict[str, object]:

@@ -107,6 +107,11 @@ class Floor:
             if opened.over or not opened.driven:
                 await self._close(opened)
 
+    def note(self, *messages: str) -> None:
+        """Tell whoever watches."""
+        for message in messages:
+            self.observe(Noted(message))
+
     async def finish(self, run: str, draft: str, reason: str, why: str = "") -> str:
         """Record a run as done with this draft, for this reason or because of its gaps, and close it."""
         opened = await self._opened(run)
@@ -188,8 +193,7 @@ class Floor:
         opened.driven, foreman = True, opened.foreman
         await off_loop(self.store.runs.set_status, foreman.run.id, "running")
         self.observe(RunStarted(foreman.run.id))
-        for warning in foreman.prepared.warnings:
-            self.observe(Noted(warning))
+        self.note(*foreman.prepared.warnings)
 
     async def _stopped(self, opened: _Open, error: BaseException) -> None:
         run = opened.job.run.id

@@ -126,7 +126,9 @@ def prepare(
     settled = _settle(document, settings, model, given)
     chunks = chunk(document, settled.tokenizer, settled.settings.chunk_budget)
     plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
-    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, settled.warnings)
+    return Prepared(
+        document, settled.settings, chunks, settled.tokenizer, settled.book, plan, (*document.notes, *settled.warnings)
+    )
 
 
 def _plan(planner: Planner) -> Plan:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from redraft.domain import Document
 from redraft.store.store import Store
-from redraft.text.documents import finished, load, read_text
+from redraft.text.documents import Text, finished, load, read_text
 
 _ID = re.compile(r"[0-9a-f]{64}")
 
@@ -23,8 +23,8 @@ def document_of(store: Store, source: str | Path | Document) -> Document:
     return load(str(source))
 
 
-def summary_of(store: Store, source: str) -> str:
+def summary_of(store: Store, source: str) -> Text:
     """The text of a summary that a graph was given, by its path or by its id in the store."""
     if _ID.fullmatch(source):
-        return store.documents.text(source)
+        return Text(store.documents.text(source), ())
     return read_text(source)

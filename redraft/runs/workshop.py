@@ -308,7 +308,8 @@ class Workshop:
         if strategy == "given":
             if "summary" not in task:
                 raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
-            given = await off_loop(summary_of, self.store, task["summary"])
+            given, notes = await off_loop(summary_of, self.store, task["summary"])
+            self._floor.note(*notes)
         else:
             asked = asked.with_options({"strategy": strategy})
         settings, order = asked.order(scope, self._people, given=given)

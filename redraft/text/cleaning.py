@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 _LINE_ENDS = ("\r\n", "\r", "\x85", "\u2028", "\u2029", "\v", "\f")
 
@@ -15,24 +16,61 @@ _DROP = (
     + list(range(0x2066, 0x206A))
     + [0xFEFF]
 )
-# Colours, cursor movements, window titles and links, as programs write them to a terminal.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?)")
+# Colours, cursor movements, window titles and links, as programs write them to a terminal. What does not end as they do
+# within a line, and soon, is none of them: whatever follows is text, and must not be lost with it.
+_ESCAPES = re.compile(
+    r"\x1b(?:\[[0-?]{0,64}[ -/]{0,8}[@-~]|\][^\x00-\x1f\x7f-\x9f]{0,2000}(?:\x07|\x1b\\)"
+    r"|[PX^_][^\x00-\x1f\x7f-\x9f]{0,2000}\x1b\\)"
+)
 _HARMFUL = re.compile("[" + "".join(re.escape(chr(code)) for code in _DROP) + "]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
+# A long text is looked at in parts, so that there is never much more of it than itself, and others have their turn.
+_BLOCK = 1_000_000
+
+
+class Cleaned(NamedTuple):
+    """A harmless text, and what was taken out of it, in sentences."""
+
+    text: str
+    notes: tuple[str, ...]
 
 
 def clean(text: str) -> str:
     """Return `text` with `\\n` line ends, without terminal escapes, and with a space for every control character."""
+    return cleaned(text).text
+
+
+def cleaned(text: str) -> Cleaned:
+    """The text as `clean` has it, with a count of what it had and has no more."""
+    notes = []
     if "\x1b" in text:
-        text = _ESCAPES.sub("", text)
+        before = len(text)
+        text, escapes = _ESCAPES.subn("", text)
+        if escapes:
+            were = "terminal escape was" if escapes == 1 else "terminal escapes were"
+            notes.append(f"{escapes:,} {were} taken out of the text, {before - len(text):,} characters in all")
     for end in _LINE_ENDS:
         if end in text:
             text = text.replace(end, "\n")
     if not text.isascii():
-        text = text.encode("utf-8", "replace").decode("utf-8")
-    return _HARMFUL.sub(" ", text)
+        text, _ = _replaced(_SURROGATES, "?", text)
+    text, spaces = _replaced(_HARMFUL, " ", text)
+    if spaces:
+        became = "control character became a space" if spaces == 1 else "control characters became spaces"
+        notes.append(f"{spaces:,} {became}")
+    return Cleaned(text, tuple(notes))
 
 
 def one_line(text: str, width: int = 0) -> str:
     """Collapse whitespace, and cut to `width` characters when it is given."""
     line = " ".join(clean(text).split())
     return line if not width or len(line) <= width else line[: width - 1].rstrip() + "…"
+
+
+def _replaced(pattern: re.Pattern[str], by: str, text: str) -> tuple[str, int]:
+    """The text with each single character that fits the pattern replaced, and how many there were."""
+    starts = range(0, len(text), _BLOCK)
+    if not any(pattern.search(text, start, start + _BLOCK) for start in starts):
+        return text, 0
+    parts = [pattern.subn(by, text[start : start + _BLOCK]) for start in starts]
+    return "".join(part for part, _ in parts), sum(count for _, count in parts)

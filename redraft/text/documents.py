@@ -2,46 +2,29 @@
 
 from __future__ import annotations
 
-import codecs
+import errno
 import os
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
-from charset_normalizer import from_bytes
-
 from redraft.domain import Document, Section, Span, content_id
 from redraft.errors import DocumentError, UsageError
-from redraft.text.cleaning import clean, one_line
+from redraft.sources import STDIN, read_file, read_stdin
+from redraft.text.cleaning import cleaned, one_line
+from redraft.text.decoding import decode, without_nul
 from redraft.text.readers import SUFFIXES, how_to_read, installed_for, read_installed
 
-STDIN = "-"
 _TITLE_WIDTH = 120
 # What is longer, and no file that there is, is no path.
 _LONGEST_PATH, _MOST_WORDS = 1000, 15
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-# The first bytes of files that people hand over by mistake.
-_FOREIGN = {
-    b"%PDF": "a PDF file",
-    b"PK\x03\x04": "a zip archive (an EPUB or DOCX file is one)",
-    b"\x1f\x8b": "a gzip archive",
-    b"\x89PNG": "a PNG picture",
-    b"\xff\xd8\xff": "a JPEG picture",
-    b"{\\rtf": "an RTF file",
-    b"\xd0\xcf\x11\xe0": "an old Office file",
+_CHECK = "check the path"
+_ADVICE = {
+    errno.EFBIG: "if it is meant, allow more with --max-source, or redraft.load(path, max_bytes=...)",
+    errno.EINVAL: "give a file; or - for stdin, and pipe into that what is no file",
 }
-_DETECTION_BYTES = 200_000
-_WESTERN = "cp1252"
-
 _NUMBER = (
     r"(?:the[ \t]+)?(?:\d{1,4}|[ivxlcdm]{1,9}|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
     r"|(?:thir|four|fif|six|seven|eigh|nine)teen|(?:twen|thir|for|fif|six|seven|eigh|nine)ty|first|second|third|fourth"
@@ -70,22 +53,35 @@ _NO_PROSE = re.compile(
 )
 
 
-def load(source: str) -> Document:
-    """Read the document at `source`, a path, or `-` for standard input."""
+class Text(NamedTuple):
+    """A text that is no document, and what was taken out of it or could not be read, in sentences."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def load(source: str, *, max_bytes: int | None = None) -> Document:
+    """Read the document at `source`, the path of a file, or `-` for standard input.
+
+    One of more than `max_bytes` is refused, by default one of more than 200 MB.
+    """
     path = _path(source, "redraft.Document.from_text(text, title=...)")
     if source != STDIN and (suffix := installed_for(path)):
-        return finished(read_installed(suffix, _bytes(path, source), path.name), path.name)
-    data, name, markdown = _read(source, path)
+        return finished(read_installed(suffix, _bytes(path, source, max_bytes), path.name), path.name)
+    data, name, markdown = _read(source, path, max_bytes)
     return parse(data, name=name, markdown=markdown)
 
 
-def read_text(source: str) -> str:
+def read_text(source: str) -> Text:
     """The text at `source`, read as a document is, without the space around it; here it may be empty."""
     path = _path(source, "the id that `await shop.add(text)` returns")
     if source != STDIN and installed_for(path):
-        return load(source).text.strip()
+        document = load(source)
+        return Text(document.text.strip(), document.notes)
     data, name, _ = _read(source, path)
-    return clean(_decode(data, name)[0]).strip()
+    raw = decode(data, name)
+    found = cleaned(raw.text)
+    return Text(found.text.strip(), (*raw.notes, *found.notes))
 
 
 def finished(document: Document, name: str = "") -> Document:
@@ -95,7 +91,7 @@ def finished(document: Document, name: str = "") -> Document:
     """
     title = one_line(document.title, _TITLE_WIDTH)
     called = name or title or "text"
-    read = parse(_without_nul(document.text, called).encode("utf-8", "replace"), name=called)
+    read = parse(without_nul(document.text, called).encode("utf-8", "replace"), name=called)
     return replace(read, title=title or read.title, source=name)
 
 
@@ -110,97 +106,36 @@ def _path(source: str, instead: str) -> Path:
     return Path(source).expanduser()
 
 
-def _read(source: str, path: Path) -> tuple[bytes, str, bool]:
+def _read(source: str, path: Path, max_bytes: int | None = None) -> tuple[bytes, str, bool]:
     """The bytes at `source`, what they are called, and whether they may be Markdown."""
     if source == STDIN:
-        return sys.stdin.buffer.read(), "stdin", True
+        return _bytes(None, source, max_bytes), "stdin", True
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
-    return _bytes(path, source), path.name, suffix not in {".txt", ".text"}
+    return _bytes(path, source, max_bytes), path.name, suffix not in {".txt", ".text"}
 
 
-def _bytes(path: Path, source: str) -> bytes:
+def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
     try:
-        return path.read_bytes()
+        return read_stdin(max_bytes) if path is None else read_file(path, max_bytes)
     except FileNotFoundError:
         raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
     except OSError as error:
-        raise DocumentError(error.strerror or str(error), place=source, hint="check the path") from error
+        raise DocumentError(
+            error.strerror or str(error), place=source, hint=_ADVICE.get(error.errno or 0, _CHECK)
+        ) from error
 
 
 def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
     """Make a document of the bytes of a text file. `name` stands in for a title when the text has none."""
-    raw, encoding = _decode(data, name)
-    text = clean(raw)
+    raw = decode(data, name)
+    text, notes = cleaned(raw.text)
     if not text.strip():
         raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
     sections = tuple(_sections(text, markdown))
     title = _title(text, sections, name, markdown)
-    return Document(content_id(text), title, text, sections, name, encoding)
-
-
-def _decode(data: bytes, name: str) -> tuple[str, str]:
-    for magic, what in _FOREIGN.items():
-        if data.startswith(magic):
-            raise DocumentError(f"this is {what}, not text", place=name, hint="convert it to .txt or .md first")
-    for bom, encoding in _BOMS:
-        if data.startswith(bom):
-            try:
-                return _without_nul(data.decode(encoding), name), encoding
-            except UnicodeDecodeError:
-                break
-    if b"\x00" in data:
-        raise DocumentError(
-            "the file holds NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
-        )
-    return _utf8(data) or _guess(data, name)
-
-
-def _utf8(data: bytes) -> tuple[str, str] | None:
-    """The text if it is UTF-8; a damaged byte here and there does not make it something else."""
-    try:
-        return data.decode("utf-8"), "utf-8"
-    except UnicodeDecodeError:
-        text = data.decode("utf-8", "replace")
-    damaged = text.count("\ufffd")
-    intact = len(text) - len(text.encode("ascii", "ignore")) - damaged
-    return (text, "utf-8") if damaged * 20 <= intact else None
-
-
-def _without_nul(text: str, name: str) -> str:
-    if "\x00" in text:
-        raise DocumentError("the text holds NUL characters", place=name, hint="save it as UTF-8 text first")
-    return text
-
-
-def _guess(data: bytes, name: str) -> tuple[str, str]:
-    """A legacy encoding. What no encoding turns into prose is a binary file."""
-    encoding = _detect(data[:_DETECTION_BYTES])
-    if encoding is None and len(data) > _DETECTION_BYTES:
-        # The cut may have gone through a character; a line end is never a part of one.
-        encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
-    if encoding is None or _share_of_controls(data) > 0.02:
-        raise DocumentError(
-            "the file is binary, or in an unknown encoding", place=name, hint="save it as UTF-8 text first"
-        )
-    return data.decode(encoding, "replace"), encoding
-
-
-def _detect(data: bytes) -> str | None:
-    """The likeliest encoding; of those that fit equally well, the one that is by far the commonest."""
-    matches = from_bytes(data)
-    best = matches.best()
-    if best is None:
-        return None
-    western = [match for match in matches if _WESTERN in match.could_be_from_charset]
-    equal = any(match.chaos <= best.chaos and match.coherence >= best.coherence for match in western)
-    return _WESTERN if equal else best.encoding
-
-
-def _share_of_controls(data: bytes) -> float:
-    head = data[:_DETECTION_BYTES]
-    return sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b") / max(1, len(head))
+    return Document(content_id(text), title, text, sections, name, raw.encoding, (*raw.notes, *notes))
 
 
 class _Heading(NamedTuple):

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Protocol
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,52 +28,75 @@ _LOAD_SECONDS = 10.0
 MARGIN = 1.15
 # One encoder call handles about this many characters, which keeps what it needs in between small.
 _BLOCK = 250_000
+# Where nothing of so many characters can be cut, as in a picture written as letters, a token is cut.
+_LONGEST_BLOCK = 2 * _BLOCK
 _RUN = 50_000
 _CUT = re.compile(r"(?<=\S)(?= \S)|(?<=\S\n)(?=[^\s/])")
 _BLANKS = re.compile(r"\s{2,}")
 
 Offsets = npt.NDArray[np.int64]
+Small = npt.NDArray[np.uint32]
+
+
+class Part(NamedTuple):
+    """The tokens of a stretch of text in little room, for a long text has many.
+
+    Token i ends `ends[i]` characters after the stretch begins, and the first i tokens count `cost[i]` together; without
+    `cost` each of them counts one.
+    """
+
+    start: int
+    ends: Small
+    cost: Small | None = None
+
+    @property
+    def whole_cost(self) -> int:
+        """What all of its tokens count."""
+        return len(self.ends) if self.cost is None else int(self.cost[-1])
 
 
 class Meter:
-    """Token counts for every span of one text.
+    """Token counts for every span of one text, whose parts follow each other. `unit` of what they count make a token.
 
-    `ends[i]` is the character offset at which token i ends, `cost[i]` what the first i tokens count together, in
-    parts of which `unit` make a token. A token that a span cuts through is counted whole, so a count is never too small
-    at a place where tokens cannot join.
+    A token that a span cuts through is counted whole, so no count is too small at a place where tokens cannot join.
     """
 
-    def __init__(self, ends: Offsets, cost: Offsets | None = None, unit: int = 1) -> None:
-        self._ends = ends
-        self._cost = cost
+    def __init__(self, parts: Sequence[Part], unit: int = 1) -> None:
+        self._parts = [part for part in parts if len(part.ends)]
         self._unit = unit
+        self._last_ends = [part.start + int(part.ends[-1]) for part in self._parts]
+        self._costs = [0, *accumulate(part.whole_cost for part in self._parts)]
 
     def tokens(self, start: int, end: int) -> int:
         """The number of tokens in the span."""
         if end <= start:
             return 0
-        first = int(np.searchsorted(self._ends, start, side="right"))
-        last = int(np.searchsorted(self._ends, end, side="right"))
-        if last < len(self._ends) and (last == 0 or self._ends[last - 1] < end):
-            last += 1
-        if self._cost is None:
-            return last - first
-        return -(-int(self._cost[last] - self._cost[first]) // self._unit)
+        return -(-(self._cost_to(end, whole=True) - self._cost_to(start, whole=False)) // self._unit)
 
     def reach(self, start: int, budget: int) -> int:
         """The furthest offset so that the tokens from `start` to it fit the budget."""
-        ends = self._ends
-        first = int(np.searchsorted(ends, start, side="right"))
-        if self._cost is None:
-            last = first + budget
-        else:
-            last = int(np.searchsorted(self._cost, self._cost[first] + budget * self._unit, side="right")) - 1
-        if last >= len(ends):
-            return max(start, int(ends[-1])) if len(ends) else start
+        limit = self._cost_to(start, whole=False) + budget * self._unit
+        if not self._parts or limit >= self._costs[-1]:
+            return max(start, self._last_ends[-1]) if self._parts else start
+        at = bisect_right(self._costs, limit) - 1
+        part, left = self._parts[at], limit - self._costs[at]
+        count = left if part.cost is None else int(np.searchsorted(part.cost, left, side="right")) - 1
         # Several tokens may end in one character (an emoji): it only fits if all of them do.
-        while last > first and ends[last - 1] == ends[last]:
-            last -= 1
-        return max(start, int(ends[last - 1])) if last > first else start
+        while 0 < count < len(part.ends) and part.ends[count - 1] == part.ends[count]:
+            count -= 1
+        before = part.start + int(part.ends[count - 1]) if count else self._last_ends[at - 1] if at else 0
+        return max(start, before)
+
+    def _cost_to(self, offset: int, *, whole: bool) -> int:
+        """What the tokens that end at `offset` or before it count; with `whole`, that which it cuts through as well."""
+        at = bisect_right(self._last_ends, offset)
+        if at == len(self._parts):
+            return self._costs[-1]
+        part = self._parts[at]
+        count = int(np.searchsorted(part.ends, offset - part.start, side="right")) if offset >= part.start else 0
+        ended = part.start + int(part.ends[count - 1]) if count else self._last_ends[at - 1] if at else 0
+        count += whole and ended < offset
+        return self._costs[at] + (count if part.cost is None else int(part.cost[count]))
 
 
 class Tokenizer(Protocol):
@@ -107,11 +132,12 @@ class TiktokenTokenizer:
 
     def measure(self, text: str) -> Meter:
         """Count every span of `text` in advance."""
-        parts: list[Offsets] = []
+        parts = []
         for start, end in _blocks(text):
             block = text[start:end]
-            parts.append(_to_characters(block, np.cumsum(self._sizes[self._encode(block)])) + start)
-        return Meter(np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64))
+            ends = _to_characters(block, np.cumsum(self._sizes[self._encode(block)]))
+            parts.append(Part(start, ends.astype(np.uint32)))
+        return Meter(parts)
 
     def _encode(self, block: str) -> npt.NDArray[np.uint32]:
         try:
@@ -129,8 +155,8 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
     start = 0
     for stop in [*_cuts_in_long_runs(text), len(text)]:
         while stop - start > _BLOCK:
-            found = _CUT.search(text, start + _BLOCK, stop)
-            end = found.start() if found else stop
+            found = _CUT.search(text, start + _BLOCK, min(stop, start + _LONGEST_BLOCK))
+            end = found.start() if found else min(stop, start + _LONGEST_BLOCK)
             yield start, end
             start = end
         if stop > start:
@@ -170,12 +196,12 @@ class EstimatingTokenizer:
 
     def measure(self, text: str) -> Meter:
         """Estimate every span of `text` in advance."""
-        ends, costs = [np.zeros(0, dtype=np.int64)], [np.zeros(1, dtype=np.int64)]
+        parts = []
         for start, end in _blocks(text):
-            block_ends, block_costs = estimate(text[start:end], self._margin)
-            ends.append(block_ends + start)
-            costs.append(block_costs)
-        return Meter(np.concatenate(ends), np.cumsum(np.concatenate(costs)), UNIT)
+            ends, costs = estimate(text[start:end], self._margin)
+            cost = np.concatenate(([0], np.cumsum(costs)))
+            parts.append(Part(start, ends.astype(np.uint32), cost.astype(np.uint32)))
+        return Meter(parts, UNIT)
 
 
 def tokenizer_for(model: str) -> tuple[Tokenizer, str]:

@@ -54,7 +54,7 @@ def test_what_it_reads_is_a_document_like_any_other(folder: Path) -> None:
     assert [section.title for section in document.sections] == ["A talk", "More"]
     assert (document.title, document.source) == ("A talk", "Talk.PLAIN")
     assert document.id == content_id(document.text)
-    assert read_text(put(folder, "talk.plain")) == document.text
+    assert read_text(put(folder, "talk.plain")) == (document.text, document.notes)
 
 
 def test_its_title_goes_first_and_is_cleaned(folder: Path) -> None:

@@ -40,6 +40,7 @@ in both orders, or the budget is used up.
 @options.repeat
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.db
@@ -71,12 +72,11 @@ def compare(
     from redraft.runs.preparing import Order
     from redraft.settings import Compare
     from redraft.store.store import Store
-    from redraft.text.documents import read_text
 
     if [source, first, second].count(_STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
-    a, b, table = read_text(first), read_text(second), price_table(prices)
+    a, b, table = asked.text(first, quiet=quiet), asked.text(second, quiet=quiet), price_table(prices)
     check_summaries(a, b)
     if dry_run:
         return show_plan(

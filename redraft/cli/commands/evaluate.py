@@ -36,6 +36,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @options.judging_options
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.show_all
@@ -66,7 +67,7 @@ def evaluate(
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     asked.check_query(given, judging)
-    text, table = asked.draft(source, summary), price_table(prices)
+    text, table = asked.draft(source, summary, quiet=quiet), price_table(prices)
     if dry_run:
         return show_plan(source, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
     with Store(db) as store:

@@ -34,6 +34,7 @@ Examples:
 @options.judge_options
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.db

@@ -53,6 +53,7 @@ Examples:
 @options.questions
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.db
@@ -112,6 +113,7 @@ Examples:
 @options.typed_option(
     "--output", "-o", section="output", metavar="FILE", help="Write the pack to a file instead of stdout."
 )
+@options.max_source
 @options.db
 @options.quiet
 def export_pack(
@@ -124,13 +126,13 @@ def export_pack(
     from pathlib import Path
 
     from redraft.cli.files import check_output, write
+    from redraft.cli.given import document as load
     from redraft.cli.given import store_to_read
     from redraft.cli.terminal import json_text, say
     from redraft.packs.exchange import choose
-    from redraft.text.documents import load
 
     check_output(output)
-    document = load(source)
+    document = load(source, quiet=quiet)
     with store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
     text = json_text(chosen.to_json())
@@ -155,6 +157,7 @@ Examples:
 
 @pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
 @click.argument("files", nargs=-1, metavar="[SOURCE] PACK")
+@options.max_source
 @options.db
 @options.as_json
 @options.quiet
@@ -163,18 +166,18 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
     SOURCE is the document that it is about, and may be left out when that is in the database.
     """
+    from redraft.cli.given import document as load
     from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
     from redraft.packs.exchange import import_pack as store_pack
     from redraft.packs.file import read_pack_file
     from redraft.store.store import Store
-    from redraft.text.documents import load
 
     if not 1 <= len(files) <= 2:
         raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
     if files.count("-") > 1:
         raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
-    document = load(files[0]) if len(files) == 2 else None
+    document = load(files[0], quiet=quiet) if len(files) == 2 else None
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])

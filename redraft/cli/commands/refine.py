@@ -37,6 +37,7 @@ a goal is missed; the best draft is printed all the same.
 @options.judging_options
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.output
@@ -71,7 +72,8 @@ def refine(
     check_output(output)
     settings, limits, refinement = asked.settings(given), asked.limits(given), asked.refinement(given)
     judging = asked.judging(given, refinement)
-    text, table = asked.draft(source, summary, review=refinement.review and not dry_run), price_table(prices)
+    text = asked.draft(source, summary, review=refinement.review and not dry_run, quiet=quiet)
+    table = price_table(prices)
     if dry_run:
         return show_plan(
             source, settings, Order(with_draft(judging, refinement), given=text), table, limits, as_json=as_json

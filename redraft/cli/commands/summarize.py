@@ -38,6 +38,7 @@ The options on goals and judges go with --refine, which is explained by
 @options.judging_options
 @options.model_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @options.output

@@ -79,6 +79,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.limit_options
+@options.max_source
 @options.prices
 @delivery.output
 @options.db

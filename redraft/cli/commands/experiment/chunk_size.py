@@ -77,6 +77,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.limit_options
+@options.max_source
 @options.prices
 @delivery.output
 @options.db

@@ -76,6 +76,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.chunk_tokens
 @options.setup_options
 @options.limit_options
+@options.max_source
 @options.prices
 @options.dry_run
 @delivery.output

@@ -1,0 +1,71 @@
+"""The bytes of files and of standard input: only of what is a file, and no more of them than is allowed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import sys
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO
+
+STDIN = "-"
+MOST_BYTES = 200_000_000
+"""How large a source may be where nobody has said otherwise."""
+MOST_OF_SETTINGS = 1_000_000
+"""How large a file of settings, of prices or of a prompt may be."""
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)
+
+
+def allow(most: int) -> None:
+    """Read sources of up to so many bytes from now on."""
+    _allowed.set(most)
+
+
+def read_file(path: Path, most: int | None = None) -> bytes:
+    """The bytes of a file; an `OSError` where it is none, or where it has more than `most`.
+
+    What is no regular file is not even opened: a pipe would wait for somebody to write, and a device has no end.
+    """
+    if (kind := stat.S_IFMT(path.stat().st_mode)) in _KINDS:
+        raise OSError(errno.EINVAL, f"it is {_KINDS[kind]}, and no file", str(path))
+    with open(path, "rb", opener=_without_waiting) as file:
+        if stat.S_IFMT(os.fstat(file.fileno()).st_mode) in _KINDS:
+            raise OSError(errno.EINVAL, "it is no file", str(path))
+        return _at_most(file, most, str(path))
+
+
+def read_stdin(most: int | None = None) -> bytes:
+    """The bytes of standard input to its end; an `OSError` where there are more than `most`, or no input at all."""
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, "standard input is closed", STDIN)
+    return _at_most(sys.stdin.buffer, most, STDIN)
+
+
+def size(count: int) -> str:
+    """A number of bytes as people write it."""
+    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
+        if count >= unit:
+            return f"{count / unit:.4g} {name}"
+    return f"{count} bytes"
+
+
+def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
+    limit = _allowed.get() if most is None else most
+    data = file.read(limit + 1)
+    if len(data) > limit:
+        raise OSError(errno.EFBIG, f"it has more than {size(limit)}", place)
+    return data
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Between the look at it and the opening it may have become a pipe."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

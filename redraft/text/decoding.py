@@ -1,0 +1,142 @@
+"""From the bytes of a text file to its text: which encoding they are in, and what could not be read."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from typing import NamedTuple
+
+from charset_normalizer import from_bytes
+
+from redraft.errors import DocumentError
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+# The first bytes of files that people hand over by mistake.
+_FOREIGN = {
+    b"%PDF": "a PDF file",
+    b"PK\x03\x04": "a zip archive (an EPUB or DOCX file is one)",
+    b"\x1f\x8b": "a gzip archive",
+    b"\x89PNG": "a PNG picture",
+    b"\xff\xd8\xff": "a JPEG picture",
+    b"{\\rtf": "an RTF file",
+    b"\xd0\xcf\x11\xe0": "an old Office file",
+}
+_DETECTION_BYTES = 200_000
+_WESTERN = "cp1252"
+_UNREADABLE = "\ufffd"
+_BEYOND_ASCII = re.compile(rb"[\x80-\xff]")
+# So many bytes of another encoding that are UTF-8 by chance are hardly to be found in one line. Western text has
+# hardly any.
+_BY_CHANCE, _BY_CHANCE_IN_WESTERN = 8, 2
+
+
+class Decoded(NamedTuple):
+    """A text, the encoding that it was in, and what there is to say of that."""
+
+    text: str
+    encoding: str
+    notes: tuple[str, ...] = ()
+
+
+def decode(data: bytes, name: str) -> Decoded:
+    """The text that the bytes of the file of this name stand for."""
+    for magic, what in _FOREIGN.items():
+        if data.startswith(magic):
+            raise DocumentError(f"this is {what}, not text", place=name, hint="convert it to .txt or .md first")
+    for bom, encoding in _BOMS:
+        if data.startswith(bom):
+            try:
+                return Decoded(without_nul(data.decode(encoding), name), encoding)
+            except UnicodeDecodeError:
+                break
+    if b"\x00" in data:
+        raise DocumentError(
+            "the file holds NUL bytes and is not a text file", place=name, hint="save it as UTF-8 text first"
+        )
+    return _utf8(data) or _guess(data, name)
+
+
+def without_nul(text: str, name: str) -> str:
+    """The text, if there is no NUL character in it."""
+    if "\x00" in text:
+        raise DocumentError("the text holds NUL characters", place=name, hint="save it as UTF-8 text first")
+    return text
+
+
+def _utf8(data: bytes) -> Decoded | None:
+    """The text if it is UTF-8; a damaged byte here and there does not make it something else."""
+    try:
+        return Decoded(data.decode("utf-8"), "utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+    text = data.decode("utf-8", "replace")
+    damaged = text.count(_UNREADABLE)
+    intact = len(text) - len(text.encode("ascii", "ignore")) - damaged
+    if damaged * 20 > intact:
+        return None
+    lost = damaged - data.count(_UNREADABLE.encode())
+    return Decoded(
+        text, "utf-8", (f"the encoding changes: {_places(lost)} no UTF-8, the first of them in line {line:,}",)
+    )
+
+
+def _guess(data: bytes, name: str) -> Decoded:
+    """A legacy encoding. What no encoding turns into prose is a binary file."""
+    encoding = _detect(data[:_DETECTION_BYTES])
+    if encoding is None and len(data) > _DETECTION_BYTES:
+        # The cut may have gone through a character; a line end is never a part of one.
+        encoding = _detect(data[: data.rfind(b"\n", 0, _DETECTION_BYTES) + 1])
+    if encoding is None or _share_of_controls(data) > 0.02:
+        raise DocumentError(
+            "the file is binary, or in an unknown encoding", place=name, hint="save it as UTF-8 text first"
+        )
+    text = data.decode(encoding, "replace")
+    notes = []
+    if lost := text.count(_UNREADABLE):
+        notes.append(f"the text was read as {encoding}, and {_places(lost)} none")
+    in_utf8, first = _lines_in_utf8(data, _BY_CHANCE_IN_WESTERN if encoding == _WESTERN else _BY_CHANCE)
+    if in_utf8:
+        lines = "1 line is" if in_utf8 == 1 else f"{in_utf8:,} lines are"
+        notes.append(f"the encoding changes: the text was read as {encoding}, and {lines} UTF-8, first line {first:,}")
+    return Decoded(text, encoding, tuple(notes))
+
+
+def _places(count: int) -> str:
+    return "1 place is" if count == 1 else f"{count:,} places are"
+
+
+def _lines_in_utf8(data: bytes, least: int) -> tuple[int, int]:
+    """How many lines with so many bytes beyond ASCII are UTF-8, and the number of the first."""
+    found, first = 0, 0
+    for number, line in enumerate(io.BytesIO(data), 1):
+        if line.isascii() or len(_BEYOND_ASCII.findall(line)) < least:
+            continue
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError:
+            continue
+        found, first = found + 1, first or number
+    return found, first
+
+
+def _detect(data: bytes) -> str | None:
+    """The likeliest encoding; of those that fit equally well, the one that is by far the commonest."""
+    matches = from_bytes(data)
+    best = matches.best()
+    if best is None:
+        return None
+    western = [match for match in matches if _WESTERN in match.could_be_from_charset]
+    equal = any(match.chaos <= best.chaos and match.coherence >= best.coherence for match in western)
+    return _WESTERN if equal else best.encoding
+
+
+def _share_of_controls(data: bytes) -> float:
+    head = data[:_DETECTION_BYTES]
+    return sum(1 for byte in head if byte < 0x20 and byte not in b"\t\n\r\f\x1b") / max(1, len(head))

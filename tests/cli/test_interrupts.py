@@ -1,0 +1,87 @@
+"""Two Ctrl-C end the command within a second, whatever it is doing; one lets it tidy up first."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer
+from tests.command import Command
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="Ctrl-C is another thing there")
+STORY = "Ines kept the light on the cape for forty years. One night the lamp went out, and a ship was lost.\n"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "story.txt").write_text(STORY)
+    return Command(tmp_path)
+
+
+@contextmanager
+def started(command: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
+    """The command at work, with a standard input that never ends."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "redraft", *words],
+        cwd=command.folder, env=command.environment, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def seconds_to_end(process: subprocess.Popen[str], wait: float) -> float:
+    """How long it takes to end after it has had some time to begin, and then two Ctrl-C."""
+    assert process.stderr is not None
+    assert process.stderr.readline().startswith("reading")
+    time.sleep(wait)
+    assert process.poll() is None, "it is no longer at it"
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    if process.poll() is not None:
+        return 0.0
+    began = time.monotonic()
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) in (130, -signal.SIGINT)  # the latter where the first was enough after all
+    return time.monotonic() - began
+
+
+def test_while_it_reads_in_a_thread(command: Command) -> None:
+    with started(command, "summarize", "-") as process:
+        assert seconds_to_end(process, 4) < 1
+        assert process.stderr is not None
+        assert "stopped at once; what was stored is kept" in process.stderr.read()
+
+
+def test_while_it_waits_for_the_database(command: Command) -> None:
+    assert command.run("runs").code == 0
+    with closing(sqlite3.connect(command.database, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode=DELETE")
+        other.execute("BEGIN EXCLUSIVE")
+        with started(command, "summarize", "story.txt") as process:
+            assert seconds_to_end(process, 4) < 1
+
+
+def test_while_it_measures_a_large_text(command: Command) -> None:
+    (command.folder / "large.txt").write_text(STORY * 150_000)
+    with started(command, "summarize", "large.txt", "--dry-run") as process:
+        assert seconds_to_end(process, 2) < 1
+
+
+def test_while_a_model_keeps_it_waiting(command: Command) -> None:
+    with ChatServer(latency=lambda prompt, completion, index: 60.0) as server:
+        asking = Command(command.folder, server.base_url)
+        with started(asking, "summarize", "story.txt", "-m", "openai:m") as process:
+            assert seconds_to_end(process, 4) < 1

@@ -1,0 +1,148 @@
+"""Only files and standard input are read, and no more of them than is allowed."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft import load
+from redraft.errors import DocumentError
+from redraft.sources import read_file, size
+from tests.command import Command
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no such files")
+STORY = "Ines kept the light on the cape for forty years. One night the lamp went out, and a ship was lost.\n"
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Command:
+    (tmp_path / "story.txt").write_text(STORY)
+    return Command(tmp_path)
+
+
+@pytest.fixture(params=["a named pipe", "a device", "a socket", "a directory", "a link to a pipe"])
+def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Path, str]]:
+    path, kind = tmp_path / "odd", request.param
+    if kind == "a device":
+        path.symlink_to("/dev/zero")
+    elif kind == "a directory":
+        path.mkdir()
+        kind = "directory"
+    elif kind == "a socket":
+        with socket.socket(socket.AF_UNIX) as made:
+            made.bind(os.path.relpath(path))
+            yield path, kind
+        return
+    elif kind == "a link to a pipe":
+        os.mkfifo(tmp_path / "pipe")
+        path.symlink_to(tmp_path / "pipe")
+        kind = "a named pipe"
+    else:
+        os.mkfifo(path)
+    yield path, kind
+
+
+def test_what_is_no_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:
+    path, kind = no_file
+    began = time.monotonic()
+    with pytest.raises(DocumentError, match=kind) as refused:
+        load(str(path))
+    assert refused.value.hint
+    assert time.monotonic() - began < 0.5
+
+
+PIPED = [
+    ("summarize", "PIPE"),
+    ("evaluate", "story.txt", "PIPE"),
+    ("pack", "import", "PIPE"),
+    ("summarize", "story.txt", "--prices", "PIPE"),
+    ("summarize", "story.txt", "--prompts", "SET"),
+]
+
+
+@pytest.mark.parametrize("words", PIPED, ids=" ".join)
+def test_no_command_waits_for_a_pipe(command: Command, words: tuple[str, ...]) -> None:
+    os.mkfifo(command.folder / "PIPE")
+    (command.folder / "SET").mkdir()
+    os.mkfifo(command.folder / "SET" / "tidy.md")
+    done = command.run(*words)
+    assert done.code in (1, 2)
+    assert "it is a named pipe, and no file" in done.err
+
+
+def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Command) -> None:
+    config = command.folder / "redraft.toml"
+    os.mkfifo(config)
+    assert "it is a named pipe" in command.run("runs").err
+    config.unlink()
+    config.write_text("#" * 1_000_001)
+    assert "it has more than 1 MB" in command.run("runs").err
+
+
+def test_a_source_has_a_limit_that_can_be_raised(command: Command) -> None:
+    large = command.folder / "large.txt"
+    large.write_text(STORY * 300)
+    refused = command.run("summarize", "large.txt", "--dry-run", "--max-source", "20kB")
+    assert (refused.code, "large.txt: it has more than 20 kB" in refused.err) == (1, True)
+    assert "--max-source" in refused.err
+    assert command.run("summarize", "large.txt", "--dry-run", "--max-source", "0.1 mb").code == 0
+    assert command.run("summarize", "-", "--max-source", "100", stdin=STORY.encode() * 2).code == 1
+    (command.folder / "redraft.toml").write_text('max-source = "1kB"\n')
+    assert "more than 1 kB" in command.run("evaluate", "story.txt", "large.txt").err
+    assert command.run("summarize", "story.txt", "--max-source", "much").code == 2
+
+
+def test_the_limit_stands_where_nobody_sets_one(tmp_path: Path) -> None:
+    large = tmp_path / "large.txt"
+    with large.open("wb") as file:
+        file.truncate(200_000_001)
+    with pytest.raises(DocumentError, match="more than 200 MB"):
+        load(str(large))
+    with pytest.raises(DocumentError, match="more than 1 kB"):
+        load(str(large), max_bytes=1_000)
+
+
+def test_an_endless_standard_input_comes_to_an_end(command: Command) -> None:
+    with open("/dev/zero", "rb") as endless:
+        done = subprocess.run(
+            [sys.executable, "-m", "redraft", "summarize", "-", "--max-source", "5MB"],
+            cwd=command.folder, env=command.environment, stdin=endless, capture_output=True, timeout=60, check=False,
+        )  # fmt: skip
+    assert b"more than 5 MB" in done.stderr
+
+
+def test_a_closed_standard_input_is_a_sentence(command: Command) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m redraft summarize - <&-"],
+        cwd=command.folder, env=command.environment, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert b"standard input is closed" in done.stderr
+
+
+def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(b"a" * 11)
+    with pytest.raises(OSError, match="more than 10 bytes"):
+        read_file(path, 10)
+    assert read_file(path, 11) == b"a" * 11
+    assert [size(count) for count in (11, 1_500, 200_000_000, 2 * 10**9)] == ["11 bytes", "1.5 kB", "200 MB", "2 GB"]
+
+
+def test_what_was_taken_out_is_said(command: Command) -> None:
+    (command.folder / "odd.txt").write_bytes(b"\x1b[1mIt began.\x1b[0m " + STORY.encode() * 3 + b"\x1bPThe end.")
+    escapes = "2 terminal escapes were taken out of the text, 8 characters in all"
+    for words in (
+        ["summarize", "odd.txt"],
+        ["summarize", "odd.txt", "--dry-run"],
+        ["evaluate", "story.txt", "odd.txt"],
+    ):
+        assert escapes in command.run(*words).err
+    assert escapes not in command.run("summarize", "odd.txt", "--quiet").err
