@@ -14,7 +14,7 @@ import random
 import re
 import threading
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
@@ -90,7 +90,21 @@ class Fault:
         return {"error": {"message": message, "type": kind, "param": self.param, "code": code}}
 
 
-Reply = Answer | Fault | str
+@dataclass(frozen=True, slots=True)
+class Raw:
+    """A response as it stands, of the protocol or not. `cut` bytes before its end the connection is lost."""
+
+    body: bytes = b""
+    status: int = 200
+    headers: Mapping[str, str] = field(default_factory=lambda: {"Content-Type": "application/json"})
+    cut: int = 0
+    length: bool = True
+    """Whether its length is said beforehand."""
+    readable: bool = False
+    """Whether a client can make something of it."""
+
+
+Reply = Answer | Fault | Raw | str
 Script = Callable[[Seen], Reply | Awaitable[Reply]]
 Latency = Callable[[int, int, int], float]
 
@@ -266,7 +280,8 @@ class ChatServer:
         self.peak = max(self.peak, self.in_flight)
         try:
             reply = refused(body, self.refuses) or self._over_limit(seen) or await self._asked(seen)
-            return await self._respond(request, seen, reply)
+            sent = self._respond_raw if isinstance(reply, Raw) else self._respond
+            return await sent(request, seen, reply)
         finally:
             self._settle(seen)
 
@@ -287,7 +302,7 @@ class ChatServer:
             over = over or len(recent) > self.limit_per_minute
         return Fault("status", status=429, retry_after=self.retry_after) if over else None
 
-    async def _asked(self, seen: Seen) -> Answer | Fault:
+    async def _asked(self, seen: Seen) -> Answer | Fault | Raw:
         turn = next(self._turns, Fault("status", message="The script is exhausted: it has no reply left."))
         reply = turn(seen) if callable(turn) else turn
         reply = await reply if isinstance(reply, Awaitable) else reply
@@ -323,6 +338,20 @@ class ChatServer:
                 self._settle(seen, readable)
             await response.write(body[total * step // steps : total * (step + 1) // steps])
         if total < len(body) and request.transport:
+            request.transport.close()
+        return response
+
+    async def _respond_raw(self, request: web.Request, seen: Seen, reply: Raw) -> web.StreamResponse:
+        seen.fault = "raw"
+        seen.completion_tokens = self.count(reply.body.decode("utf-8", "replace"))
+        response = web.StreamResponse(status=reply.status, headers=reply.headers)
+        if reply.length:
+            response.content_length = len(reply.body)
+        await response.prepare(request)
+        seen.status = response.status
+        self._settle(seen, reply.readable)
+        await response.write(reply.body[: len(reply.body) - reply.cut])
+        if reply.cut and request.transport:
             request.transport.close()
         return response
 

@@ -1,0 +1,142 @@
+"""Ways to break redraft, so that each attack can be seen to notice. Each is done in a process of its own."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Callable
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from typing import Any
+
+import click
+import httpx2
+
+from redraft.models import recorded
+from redraft.models.budget import Budget, Reservation
+from redraft.prompts import book
+from redraft.runs import driving
+from redraft.store.calls import Calls
+from redraft.store.checkpoints import Checkpoints
+from redraft.store.runs import Runs
+from redraft.store.store import Store
+from redraft.text import documents
+
+
+def forgetful() -> None:
+    """No stored answer is found again."""
+    Calls.find = lambda *_: None  # type: ignore[method-assign]
+
+
+def mixed_up() -> None:
+    """The replies to two requests are exchanged."""
+    keep, held = Calls.add, itertools.count()
+    Calls.add = lambda self, call: keep(self, replace(call, reply=_other(call.reply, next(held))))  # type: ignore
+
+    def _other(reply: str | None, number: int) -> str | None:
+        return reply.replace("e", "E") if reply and number % 2 else reply
+
+
+def unresumable() -> None:
+    """A run that was begun cannot be taken up."""
+
+    async def entry(*_: Any) -> None:
+        raise KeyError("draft")
+
+    driving.Driver._entry = entry  # type: ignore
+
+
+def spendthrift() -> None:
+    """Budgets are not looked at."""
+
+    @asynccontextmanager
+    async def reserve(self: Budget, worst_cost: float, *_: Any) -> Any:
+        yield Reservation()
+
+    Budget.reserve = reserve  # type: ignore
+
+
+def outspoken() -> None:
+    """What is printed sets the title of the terminal."""
+    say = click.echo
+    click.echo = lambda message="", **named: say(f"\x1b]0;broken\x07{message}", **named)  # type: ignore
+
+
+def talkative() -> None:
+    """The key is stored with each call."""
+    keep = Calls.add
+    Calls.add = lambda self, call: keep(self, replace(call, error=os.environ["OPENAI_API_KEY"]))  # type: ignore
+
+
+def credulous() -> None:
+    """Fences can be closed by what is within them."""
+    book.neutralize = lambda text, *_: text  # type: ignore
+
+
+def crowded() -> None:
+    """Nothing keeps two processes from working on one run, or on one request."""
+
+    @contextmanager
+    def claim(*_: Any) -> Any:
+        yield
+
+    Store.claim = claim  # type: ignore
+    Calls.find = lambda *_: None  # type: ignore
+
+
+def swallowing() -> None:
+    """Half of a document is not read."""
+    clean = documents.clean
+    documents.clean = lambda text: clean(text[: len(text) // 2])  # type: ignore
+
+
+def unfinished() -> None:
+    """What is stored is not there when it is looked for: the run is not on record."""
+    Runs.get = lambda *_: (_ for _ in ()).throw(KeyError("run"))  # type: ignore
+
+
+def believing() -> None:
+    """Whatever the server says is an answer."""
+    recorded._wait = lambda *_, **__: None  # type: ignore
+
+
+def unshielded() -> None:
+    """Everybody may read the database."""
+    address = Checkpoints.address
+
+    def opened(self: Checkpoints) -> str:
+        for path in self.path.parent.glob("redraft*db*"):
+            path.chmod(0o644)
+        return address(self)
+
+    Checkpoints.address = opened  # type: ignore
+
+
+def astray() -> None:
+    """Redirections are followed, wherever they lead."""
+    send = httpx2.AsyncClient.send
+
+    async def sent(self: Any, request: Any, **named: Any) -> Any:
+        return await send(self, request, **named | {"follow_redirects": True})
+
+    httpx2.AsyncClient.send = sent  # type: ignore
+
+
+BREAKS: dict[str, Callable[[], None]] = {
+    one.__name__: one
+    for one in (
+        forgetful,
+        mixed_up,
+        unresumable,
+        spendthrift,
+        outspoken,
+        talkative,
+        credulous,
+        crowded,
+        swallowing,
+        unfinished,
+        believing,
+        unshielded,
+        astray,
+    )
+}

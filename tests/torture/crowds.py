@@ -1,0 +1,112 @@
+"""Two to eight processes on one store: on one run, on runs of their own, and with the same requests at once."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from tests.chatserver import Answer, Seen
+from tests.judges import told
+from tests.torture.processes import Ended
+from tests.torture.runner import Attack, Try, Violation
+from tests.torture.world import KINDS, World, identity, judged, right, told_by, undisturbed, world
+
+_LATENCY = 0.05
+_KINDS = ("hierarchical", "incremental", "evaluate", "refine", "keyfacts")
+# What a process says that leaves a run to another; in other words than an error that nobody foresaw.
+_TAKEN = ("another process", "works on", "at work")
+
+
+def crowds(seed: int) -> Iterator[Try]:
+    """Each way of being many, in crowds of two to eight."""
+    for number in itertools.count():
+        size = 2 + number % 7
+        kind = _KINDS[number % len(_KINDS)]
+        for what, way in (("one run", _one_run), ("own runs", _own_runs), ("same requests", _same_requests)):
+            yield Try(
+                f"crowds/{what}, {size} processes, {kind} #{number}", partial(way, size, kind, f"{seed} {number}")
+            )
+
+
+def _slowly(seen: Seen) -> Answer:
+    answer = right(seen)
+    return Answer(answer.text, usage=answer.usage, latency=_LATENCY)
+
+
+def _together(here: World, commands: list[tuple[str, ...]]) -> list[Ended]:
+    """Several processes at once, which count as one where it is asked what was sent twice."""
+    running = [here.start(*command) for command in commands]
+    ended = [one.end() for one in running]
+    here.settle()
+    del here.lives[len(here.lives) - len(running) + 1 :]
+    here.lives[-1].ended, here.lives[-1].stored = len(here.server.seen), here.stored()
+    return ended
+
+
+def _one_run(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
+    """One of them works on the run; the others are told so, and do no harm."""
+    with world(folder, _slowly) as here:
+        first = here.start(*KINDS[kind])
+        until = time.monotonic() + 60
+        while not here.server.seen and first.alive and time.monotonic() < until:
+            time.sleep(0.005)
+        time.sleep(random.Random(seed).random() * 2 * _LATENCY)
+        first.kill()
+        here.end(first)
+        run = here.runs()[0]
+        for ended in _together(here, [("resume", run)] * size):
+            if ended.trouble:
+                yield Violation("crashed", ended.trouble)
+            elif ended.code and not any(word in ended.err for word in _TAKEN):
+                yield Violation("wrong", f"exit {ended.code}: {ended.err[-300:]}")
+        yield from judged(here, kind, here.finished(kind))
+
+
+def _own_runs(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
+    """Each has another kind of run, and every one comes out as if it were alone."""
+    kinds = [tuple(KINDS)[(place + len(seed)) % len(KINDS)] for place in range(size)]
+    with world(folder, _slowly) as here:
+        for one, ended in zip(kinds, _together(here, [KINDS[one] for one in kinds]), strict=True):
+            if ended.trouble or ended.code != 0:
+                yield Violation("crashed", f"{one}: exit {ended.code}: {ended.trouble or ended.err[-400:]}")
+            elif told_by(ended.out) != undisturbed(one).out:
+                yield Violation("wrong", f"{one} came out otherwise: {told_by(ended.out)[:200]!r}")
+        yield from _paid_twice(here, "")
+
+
+def _same_requests(size: int, kind: str, seed: str, folder: Path) -> Iterator[Violation]:
+    """They ask the same at once: a reply is paid for once, or somebody says what that would have cost."""
+    with world(folder, _slowly) as here:
+        commands = [KINDS["hierarchical"]] * size
+        if kind in {"evaluate", "refine"}:
+            # Summaries differ, and the questions about the document are the same.
+            for place in range(size):
+                (folder / f"s{place}.md").write_text(told(*range(1, place + 2)), "utf-8")
+            commands = [("evaluate", "book.md", f"s{place}.md") for place in range(size)]
+        ended = _together(here, commands)
+        for one in ended:
+            if one.trouble:
+                yield Violation("crashed", one.trouble)
+        yield from _paid_twice(here, " ".join(one.err for one in ended))
+
+
+def _paid_twice(here: World, said: str) -> Iterator[Violation]:
+    counts = Counter(identity(seen) for seen in here.server.answered)
+    twice = sum(count - 1 for count in counts.values())
+    if twice and "twice" not in said and "more than once" not in said:
+        yield Violation("repeated", f"{twice} requests were paid for by several processes", twice)
+
+
+ATTACKS = (
+    Attack(
+        "crowds",
+        crowds,
+        2,
+        small=("crowds/one run, 3 processes, incremental #1", "crowds/same requests, 2 processes, hierarchical #0"),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Tries of attacks, made two at a time until their share of the minutes is over, and the table that comes of them."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args
+
+Breach = Literal["lost", "repeated", "wrong", "bricked", "crashed", "over", "leaked"]
+"""A stored answer is paid again, or a piece is missing; a call is sent twice that was not in flight; the outcome is
+another; a run cannot go on; a traceback, or a hang; more is spent than allowed; something is where it must not be."""
+
+# Of a name that is asked for, the tries of an attack are looked through as far as this.
+_LOOKED_THROUGH = 5000
+WORKERS = min(4, os.cpu_count() or 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """A promise that was broken, so many times in one try."""
+
+    breach: Breach
+    what: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Try:
+    """One try of an attack, in an empty directory. The name and the seed are all that it takes to make it again."""
+
+    name: str
+    run: Callable[[Path], Iterable[Violation]]
+    size: int = 1
+    """How many tries of the table it stands for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attack:
+    """An attack: tries without an end, those first that are made in any case."""
+
+    name: str
+    tries: Callable[[int], Iterator[Try]]
+    weight: float = 1.0
+    """Its share of the minutes, beside the others."""
+    small: tuple[str, ...] = ()
+    """The names of those that are made in the small form."""
+
+
+def batches(name: str, misplaced: Callable[[int, int], Iterable[str]], size: int = 250, weight: float = 1.0) -> Attack:
+    """An attack by a function that makes so many tries by a seed, and tells what came out wrong."""
+
+    def tries(seed: int) -> Iterator[Try]:
+        for number in itertools.count():
+            yield Try(f"{name}/batch #{number}", partial(_batch, misplaced, size, seed * 1_000_003 + number), size)
+
+    return Attack(name, tries, weight, small=(f"{name}/batch #0",))
+
+
+def _batch(misplaced: Callable[[int, int], Iterable[str]], size: int, seed: int, folder: Path) -> Iterator[Violation]:
+    yield from (Violation("wrong", what) for what in misplaced(size, seed))
+
+
+@dataclass(slots=True)
+class Row:
+    """What came of an attack."""
+
+    name: str
+    tries: int = 0
+    found: Counter[Breach] = field(default_factory=Counter)
+    notes: list[str] = field(default_factory=list)
+
+
+def make(one: Try) -> list[Violation]:
+    """Make one try. A harness that fails hides what it would have found, so that counts too."""
+    folder = Path(tempfile.mkdtemp(prefix="torture-"))
+    try:
+        return list(one.run(folder))
+    except Exception:  # noqa: BLE001
+        return [Violation("crashed", f"the harness itself failed: {traceback.format_exc(limit=-4)}")]
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def chosen(attack: Attack, seed: int, only: str) -> list[Try]:
+    """The tries of an attack that a name, or the beginning of one, stands for."""
+    looked_through = itertools.islice(attack.tries(seed), _LOOKED_THROUGH)
+    if only == attack.name:
+        return []
+    named = [one for one in looked_through if one.name.startswith(only)]
+    return [one for one in named if one.name == only] or named
+
+
+def attacked(attack: Attack, tries: Iterator[Try], seconds: float, command: Callable[[Try], str]) -> Row:
+    """Make tries, several at once, until the time is over or there are no more."""
+    row, until, running = Row(attack.name), time.monotonic() + seconds, {}
+    with ThreadPoolExecutor(WORKERS) as pool:
+        while True:
+            more = itertools.islice(tries, WORKERS - len(running)) if time.monotonic() < until else iter(())
+            running |= {pool.submit(make, one): one for one in more}
+            if not running:
+                return row
+            done, _ = wait(running, return_when=FIRST_COMPLETED)
+            for one in done:
+                _count(row, running.pop(one), one, command)
+
+
+def _count(row: Row, one: Try, done: Future[list[Violation]], command: Callable[[Try], str]) -> None:
+    row.tries += one.size
+    for violation in done.result():
+        row.found[violation.breach] += violation.count
+        note = f"{violation.breach} ({violation.count}): {one.name}: {violation.what}\n    {command(one)}"
+        row.notes.append(note)
+        print(note, file=sys.stderr, flush=True)
+
+
+def table(rows: Sequence[Row]) -> str:
+    """The rows in columns, with their sum."""
+    whole = Row("all", sum(row.tries for row in rows), sum((row.found for row in rows), Counter()))
+    cells = [("attack", "tries", *get_args(Breach))]
+    cells += [(row.name, str(row.tries), *(str(row.found[one]) for one in get_args(Breach))) for row in (*rows, whole)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = [
+        "  ".join([line[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(line[1:], widths[1:], strict=True))])
+        for line in cells
+    ]
+    rule = "-" * len(lines[0])
+    return "\n".join([lines[0], rule, *lines[1:-1], rule, lines[-1]])

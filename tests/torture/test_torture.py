@@ -1,0 +1,97 @@
+"""The small form of the attacks: a few tries of each. And each attack notices, when redraft is broken on purpose."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.torture import processes, world
+from tests.torture.__main__ import ATTACKS
+from tests.torture.runner import Attack, Try, Violation, attacked, chosen, make, table
+from tests.torture.world import undisturbed
+
+pytestmark = pytest.mark.slow
+SEED = 1
+SMALL = [(attack, name) for attack in ATTACKS for name in attack.small]
+
+
+def named(name: str) -> Try:
+    attack = next(one for one in ATTACKS if one.name == name.partition("/")[0])
+    return chosen(attack, SEED, name)[0]
+
+
+def every(attack: Attack, name: str) -> list[Try]:
+    return [one for one in itertools.islice(attack.tries(SEED), 300) if one.name.startswith(name)]
+
+
+def test_every_attack_has_a_small_form() -> None:
+    assert {attack.name for attack, _ in SMALL} == {attack.name for attack in ATTACKS}
+
+
+@pytest.mark.parametrize(("attack", "name"), SMALL, ids=[name for _, name in SMALL])
+def test_no_promise_is_broken(attack: Attack, name: str) -> None:
+    one = next(one for one in attack.tries(SEED) if one.name.startswith(name))
+
+    assert make(one) == []
+
+
+BROKEN = [
+    ("forgetful", "kill at request/evaluate 3 is answered", "lost"),
+    ("unresumable", "kill at write/direct 8", "bricked"),
+    ("mixed_up", "kill at write/direct 8", "wrong"),
+    ("believing", "faults/500, 30%, hierarchical #0", "bricked"),
+    ("spendthrift", "budgets/incremental, --max-calls", "over"),
+    ("crowded", "crowds/one run, 3 processes, incremental #1", "repeated"),
+    ("mixed_up", "full disk/evaluate 75000 bytes", "wrong"),
+    ("unfinished", "locks/hierarchical", "crashed"),
+    ("swallowing", "documents/HTML", "lost"),
+    ("credulous", "injections/1", "wrong"),
+    ("outspoken", "terminal/a bell in replies", "leaked"),
+    ("talkative", "keys/plain in 403", "leaked"),
+    ("unshielded", "private/refine #4", "leaked"),
+    ("astray", "elsewhere/a redirect with 307", "leaked"),
+]
+"""How redraft is broken, by what that is noticed, and as what."""
+
+
+@pytest.mark.parametrize(("how", "name", "breach"), BROKEN, ids=[f"{how}, {name}" for how, name, _ in BROKEN])
+def test_an_attack_notices(how: str, name: str, breach: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    attack = next(one for one in ATTACKS if one.name == name.partition("/")[0])
+    for kind in world.KINDS:
+        if attack.name in {"budgets", "locks"} or kind in name:
+            undisturbed(kind)
+    start = processes.start
+
+    def broken(*given: Any) -> Any:
+        *before, fate = given
+        return start(*before, replace(fate, broken=how))
+
+    monkeypatch.setattr(world, "start", broken)
+
+    assert breach in {found.breach for one in itertools.islice(every(attack, name), 2) for found in make(one)}
+
+
+def test_a_harness_that_fails_counts_as_a_violation(tmp_path: Path) -> None:
+    def fails(folder: Path) -> list[Violation]:
+        raise ValueError("no")
+
+    (found,) = make(Try("x", fails))
+
+    assert found.breach == "crashed"
+    assert "ValueError: no" in found.what
+
+
+def test_the_table_adds_up(capsys: pytest.CaptureFixture[str]) -> None:
+    def tries(seed: int) -> Any:
+        return iter([Try("a/1", lambda folder: [Violation("lost", "it is gone", 2)]), Try("a/2", lambda folder: [])])
+
+    row = attacked(Attack("a", tries), tries(1), 60.0, lambda one: f"again {one.name}")
+
+    lines = table([row, row]).splitlines()
+    assert lines[2].split()[:3] == ["a", "2", "2"]
+    assert lines[-1].split()[:4] == ["all", "4", "4", "0"]
+    assert "lost (2): a/1: it is gone\n    again a/1" in capsys.readouterr().err
