@@ -7,6 +7,11 @@ import socket
 from typing import Any
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says more about what else the machine is doing.
+settings.register_profile("redraft", deadline=None)
+settings.load_profile("redraft")
 
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
