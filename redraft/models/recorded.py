@@ -39,7 +39,7 @@ from redraft.models.prices import FREE, Price
 from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
-from redraft.store.bookings import Booking, SentElsewhereError
+from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
 from redraft.store.store import Store
@@ -162,7 +162,7 @@ class RecordedModel:
                     except ModelError as error:
                         failure = error
                         failure.place = failure.place or request.label
-            except SentElsewhereError:
+            except AskedElsewhereError:
                 if (reply := await self._answered_elsewhere(request, key)) is not None:
                     return reply
                 continue

@@ -51,8 +51,8 @@ class NoRoomError(Exception):
         """The runs that have calls in flight, as far as a process works on them."""
 
 
-class SentElsewhereError(Exception):
-    """A living process is asking the same in another run: its answer will do."""
+class AskedElsewhereError(Exception):
+    """The same has been answered meanwhile, or a living process is asking it in another run: that answer will do."""
 
 
 class Bookings:
@@ -65,12 +65,13 @@ class Bookings:
     def book(self, booking: Booking, call: Call, terms: Terms) -> None:
         """Book a call, for `settle` to say what came of it.
 
-        Raises a `NoRoomError` where the limits leave no room for it at its most, and a `SentElsewhereError` where the
+        Raises a `NoRoomError` where the limits leave no room for it at its most, and an `AskedElsewhereError` where the
         same is being asked already.
         """
         with self._connection.writing() as raw:
-            if self._is_sent_elsewhere(raw, call.key, call.run):
-                raise SentElsewhereError
+            answered = raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
+            if answered or self._is_sent_elsewhere(raw, call.key, call.run):
+                raise AskedElsewhereError
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
                 raw.execute("INSERT OR IGNORE INTO pots VALUES (?, ?)", (terms.pot, call.run))
                 self._check(raw, call, terms)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import time
 from dataclasses import replace
 from typing import Any
@@ -270,7 +271,9 @@ async def test_a_run_that_goes_on_counts_what_it_has_spent(desk: Desk) -> None:
 
 def booked(run: str, cost: float = 0.0) -> Call:
     """A call that can cost so much."""
-    return replace(call(f"{run} {cost}", SENT, reply=None), run=run, booked_usd=cost, most_tokens=10, cost_usd=None)
+    return replace(
+        call(secrets.token_hex(8), SENT, reply=None), run=run, booked_usd=cost, most_tokens=10, cost_usd=None
+    )
 
 
 async def spend(desk: Desk, budget: Budget, run: str, most: float, cost: float | None = None) -> None:

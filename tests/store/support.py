@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,9 @@ from redraft.store.store import Store
 # An SQL dump cuts a text at a NUL.
 PRINTABLE = "Ünïcode \U0001f600.\nThe end of the book."
 TEXT = "Ünïcode \U0001f600 and a NUL \x00 in the middle.\r\nThe end."
+
+
+_numbers = count()
 
 
 def as_stored(text: str) -> str:
@@ -79,7 +83,10 @@ def call(key: str = "key", outcome: str = "ok", **changes: Any) -> Call:
 def add_call(store: Store, made: Call) -> None:
     """Put a call into the ledger that has come to its end."""
     booking = Booking()
-    store.bookings.book(booking, made, Terms("pot"))
+    # Under a key of its own, as if it had been sent before the same was answered.
+    store.bookings.book(booking, replace(made, key=f"{made.key} {next(_numbers)}"), Terms("pot"))
+    with store._connection.writing() as raw:
+        raw.execute("UPDATE calls SET key = ? WHERE id = ?", (made.key, booking.call))
     store.bookings.settle(booking, made)
 
 

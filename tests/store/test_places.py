@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,8 +13,10 @@ import pytest
 from redraft.errors import RunError, StoreError
 from redraft.settings import Limits
 from redraft.store.store import Store
+from tests.command import Command
 from tests.judges import Court, Keepers, Lazy, Said, Sheet, told
 from tests.store.support import fill
+from tests.support import SAMPLE
 
 POOR = told(1, wrong={2: "Bob"})
 
@@ -117,3 +122,68 @@ def test_a_run_that_waits_for_a_person_waits_whoever_lives(tmp_path: Path) -> No
         assert store.status(store.runs.get("abc123")) == "waiting"
         with store.claim("abc123"):
             assert store.status(store.runs.get("abc123")) == "waiting"
+
+
+_WATCHED = """
+import os, sys
+from pathlib import Path
+os.umask(0)
+from redraft.cli.main import main
+folder, made = Path(sys.argv[1]), {}
+
+def note(event, arguments):
+    # Whatever is opened, renamed or removed: what lies there at that moment is noted.
+    if event in ("open", "os.remove", "os.rename", "sqlite3.connect"):
+        for file in os.scandir(folder):
+            made.setdefault(file.name, set()).add(file.stat().st_mode & 0o777)
+
+sys.addaudithook(note)
+try:
+    main(sys.argv[2:])
+finally:
+    for name, modes in sorted(made.items()):
+        print(name, *(f"{mode:o}" for mode in modes), file=sys.stderr)
+"""
+
+
+def test_every_file_of_a_whole_run_is_private_whatever_the_umask(tmp_path: Path) -> None:
+    data, work = tmp_path / "data", tmp_path / "work"
+    data.mkdir()
+    work.mkdir()
+    source = SAMPLE.read_text("utf-8")[:9000]
+    (work / "book.md").write_text(source, "utf-8")
+    command = Command(work, REDRAFT_DB=str(data / "redraft.db"))
+    made: dict[str, set[str]] = {}
+    for arguments in (
+        ("refine", "book.md", "book.md", "-w", "80", "--rounds", "1"),
+        (
+            "experiment",
+            "hamlet",
+            "book.md",
+            "-m",
+            "extractive",
+            "--judge",
+            "extractive",
+            "--queries",
+            "1",
+            "-o",
+            "tables",
+        ),
+        ("forget", "--older-than", "0d", "--yes"),
+    ):
+        done = subprocess.run(
+            [sys.executable, "-c", _WATCHED, str(data), *arguments],
+            cwd=work,
+            env={**command.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode in {0, 3}, done.stderr
+        for name, *found in (line.split() for line in done.stderr.splitlines() if line.startswith("redraft.")):
+            made.setdefault(name, set()).update(found)
+    names = {f"redraft{part}.db{end}" for part in ("", ".checkpoints") for end in ("", "-wal", "-shm")}
+    assert made.keys() > names
+    assert any(name.endswith(".lock") for name in made)
+    assert {mode for found in made.values() for mode in found} == {"600"}

@@ -1,0 +1,50 @@
+"""What a user sees of calls that were sent and never answered, and that they count."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import Answer, ChatServer, Fault, Seen, summarizer
+from tests.command import Command
+from tests.support import story
+
+PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
+LIMIT = 12
+
+
+@pytest.mark.slow
+def test_killed_three_times_a_run_keeps_to_its_calls_and_says_what_was_lost(tmp_path: Path) -> None:
+    text = summarizer(words=60)
+
+    def script(seen: Seen) -> Answer | Fault:
+        said = text(seen)
+        assert isinstance(said, str)
+        return Answer(said, latency=0.5)
+
+    (tmp_path / "book.md").write_text(story(400).text, "utf-8")
+    (tmp_path / "prices.toml").write_text(PRICES, "utf-8")
+    limits = ("--max-calls", str(LIMIT), "--max-cost", "9", "--prices", "prices.toml", "--concurrency", "2")
+    with ChatServer(script) as server:
+        command = Command(tmp_path, server.base_url)
+        asked = ("summarize", "book.md", "-m", "openai:m", "--chunk-tokens", "256", "--context-tokens", "2048")
+        run = ""
+        for _ in range(3):
+            before = len(server.seen)
+            with command.start(*(("resume", run) if run else (*asked, "-w", "100")), *limits) as one:
+                while len(server.seen) < before + 2:
+                    time.sleep(0.01)
+                one.kill()
+            run = command.run("runs", "--json").json["runs"][0]["run"]
+        last = command.run("resume", run, *limits)
+        assert last.code == 3
+        assert len(server.seen) <= LIMIT
+        used = command.run("show", run, "--json").json["usage"]
+        assert used["calls"] == LIMIT
+        assert used["lost"] >= 3
+        told = f"12 calls · {used['prompt_tokens']:,} tokens in"
+        shown = command.run("show", run).err
+        assert told in shown
+        assert f"{used['lost']} calls without an answer, counted at most as ${used['lost_usd']:.4f}" in shown
