@@ -179,12 +179,8 @@ async def killed_and_resumed(
             return outcome(await shop.resume(run.id))
 
 
-DEATHS = [
-    Death(node, moment, visit)
-    for node in NODES
-    for moment in ("before", "after")
-    for visit in ((1,) if node in ONCE else (1, 2))
-]
+# Whoever comes to a node the second time has passed it the first time, and has more behind it that could be lost.
+DEATHS = [Death(node, moment, 1 if node in ONCE else 2) for node in NODES for moment in ("before", "after")]
 
 
 @pytest.mark.slow
