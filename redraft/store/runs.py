@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Literal
 
+from pydantic import ValidationError
+
 from redraft.domain import Draft, Gap, Piece, content_id
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
@@ -294,6 +296,19 @@ def _json(value: object) -> str:
 
 
 def _run(row: dict[str, object]) -> Run:
+    """The run in a row. One that a later version has made may have settings that are not known here."""
+    try:
+        return _read(row)
+    except ValidationError as error:
+        unknown = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "extra_forbidden"]
+        what = f"has the setting {', '.join(unknown)}, which" if unknown else "has settings that"
+        raise RunError(
+            f"run {row['id']} was made by redraft {row['version']}: it {what} this version does not know",
+            hint="update redraft, or use the version that made it",
+        ) from error
+
+
+def _read(row: dict[str, object]) -> Run:
     values = dict(row)
     judging, refinement = values.pop("judging"), values.pop("refinement")
     values["purpose"] = purpose_of(
