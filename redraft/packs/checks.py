@@ -17,6 +17,8 @@ from redraft.text.words import count_words
 
 _ABOVE: dict[Level, Level] = {"branch": "root", "leaf": "branch"}
 _ROUNDING = 1e-9
+# In characters: a second or two.
+_MOST_SEARCHED = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,17 +30,21 @@ class Checker:
 
     def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None]:
         """The questions and the key facts of the file, if all of them are true."""
-        if given.document.id != self.document.id:
-            raise PackError(
-                f"the pack is about another document, {one_line(given.document.title, 60)!r}",
-                place=self.place,
-                hint="give the very file that it was built from: one changed character makes another document",
-            )
         if given.version == OF_QUESTIONS and given.keyfacts:
             self._refuse("a pack of version 1 has no key facts")
         if not given.questions and not given.keyfacts:
             self._refuse("there are no questions and no key facts in it")
+        self._affordable(given)
         return self._pack(given), self._keyfacts(given)
+
+    def _affordable(self, given: GivenPack) -> None:
+        """Refuse more evidence without a place than can be looked for in the whole document in a moment."""
+        trees = given.keyfacts.trees if given.keyfacts else ()
+        told = [one.evidence for one in given.questions]
+        told += [fact.evidence for tree in trees for fact in tree.facts]
+        searched = sum(bool(one.text) for one in told if one.span is None)
+        if searched * len(self.document.text) > _MOST_SEARCHED:
+            self._refuse(f"it has {searched:,} pieces of evidence without their places in the document")
 
     def _refuse(self, why: str) -> NoReturn:
         raise PackError(why, place=self.place, hint=AGAIN)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from redraft.domain import Document, KeyFacts, Pack
 from redraft.errors import PackError
 from redraft.packs.checks import Checker
-from redraft.packs.file import pack_json, parsed
+from redraft.packs.file import names, opened, pack_json, shaped
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
@@ -45,15 +45,12 @@ def choose(store: Store, document: Document, questions: str | None = None, keyfa
 
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> Packed:
     """Store an exported pack once all of it has been checked; its document is judged by it from then on."""
-    given = parsed(data, place)
-    if document is None:
-        if not store.documents.has(given.document.id):
-            raise PackError(
-                f"its document, {one_line(given.document.title, 60)!r}, is not in this database",
-                place=place,
-                hint="give the document too: redraft pack import SOURCE PACK",
-            )
-        document = store.documents.get(given.document.id)
+    content = opened(data, place)
+    if about := names(content):
+        # Before anything else is looked into, which takes time.
+        document = _its_document(store, document, *about, place)
+    given = shaped(content, place)
+    assert document is not None, "a pack without a document has no shape"
     pack, keyfacts = Checker(document, place).check(given)
     store.documents.add(document)
     if pack is not None:
@@ -63,3 +60,22 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
         store.keyfacts.add(keyfacts, _IMPORTED)
         store.keyfacts.prefer(keyfacts.id)
     return Packed(document, pack, keyfacts)
+
+
+def _its_document(store: Store, document: Document | None, key: str, title: str, place: str) -> Document:
+    """The document that a pack is about: that which was given, or one in the store."""
+    if document is None:
+        if not store.documents.has(key):
+            raise PackError(
+                f"its document, {one_line(title, 60)!r}, is not in this database",
+                place=place,
+                hint="give the document too: redraft pack import SOURCE PACK",
+            )
+        return store.documents.get(key)
+    if document.id != key:
+        raise PackError(
+            f"the pack is about another document, {one_line(title, 60)!r}",
+            place=place,
+            hint="give the very file that it was built from: one changed character makes another document",
+        )
+    return document

@@ -23,6 +23,7 @@ OF_QUESTIONS, WITH_KEY_FACTS = 1, 2
 AGAIN = "export it again with `redraft pack export`"
 # The key facts of a million tokens have about a third of this.
 _MOST_BYTES = 64_000_000
+_MOST_PARTS = 2_000_000
 
 
 def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
@@ -171,7 +172,7 @@ class GivenTree(_Part):
     span: Place
     position: Share
     query: Words
-    facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000)]
+    facts: Annotated[list[GivenFact], Field(min_length=1, max_length=5000, fail_fast=True)]
 
 
 class GivenKeyFacts(_Part):
@@ -181,8 +182,8 @@ class GivenKeyFacts(_Part):
     builder: Name
     validator: Name
     prompt_hashes: Hashes
-    trees: Annotated[list[GivenTree], Field(min_length=1, max_length=20_000)]
-    missing: Annotated[list[Words], Field(max_length=20_000)]
+    trees: Annotated[list[GivenTree], Field(min_length=1, max_length=20_000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
 class _About(_Part):
@@ -199,17 +200,33 @@ class GivenPack(_Part):
     document: _About
     model: Name | None
     prompt_hashes: Hashes
-    questions: Annotated[list[GivenQuestion], Field(max_length=1000)]
-    missing: Annotated[list[Words], Field(max_length=20_000)] = []
+    questions: Annotated[list[GivenQuestion], Field(max_length=1000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)] = []
     keyfacts: GivenKeyFacts | None = None
 
 
-def parsed(data: bytes, place: str) -> GivenPack:
-    """A file in the shape of a pack. Whether it is true of its document is not looked into."""
+def opened(data: bytes, place: str) -> object:
+    """The JSON of a file. Whether it has the shape of a pack is not looked into."""
+    # What it takes in memory goes with its parts rather than with its bytes.
+    if sum(map(data.count, (b"{", b"[", b","))) > _MOST_PARTS:
+        raise PackError("the file has too many parts for a pack", place=place, hint=AGAIN)
     try:
-        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
+        return json.loads(data.decode("utf-8-sig"), object_pairs_hook=_once, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
         raise PackError(f"this is no JSON: {one_line(str(error), 200)}", place=place, hint=AGAIN) from error
+
+
+def names(content: object) -> tuple[str, str] | None:
+    """The id and the title of the document that a file says it is about, if it says so."""
+    document = content.get("document") if isinstance(content, dict) else None
+    if not isinstance(document, dict):
+        return None
+    key, title = document.get("id"), document.get("title")
+    return (key, title) if isinstance(key, str) and isinstance(title, str) else None
+
+
+def shaped(content: object, place: str) -> GivenPack:
+    """A file's content in the shape of a pack. Whether it is true of its document is not looked into."""
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
         if isinstance(version, int) and version > WITH_KEY_FACTS:

@@ -23,7 +23,8 @@ _UNSEEN = (
 )  # fmt: skip
 # Where the characters are that Unicode itself takes for letters or marks of ASCII in another dress.
 _DRESSED = (
-    (0x41, 0x5A), (0xA0, 0x24F), (0x250, 0x2FF), (0x1D00, 0x1DBF), (0x1E00, 0x1EFF), (0x2000, 0x214F), (0x2150, 0x218F), (0x226E, 0x226E),
+    (0x41, 0x5A), (0xA0, 0x24F), (0x250, 0x2FF), (0x1D00, 0x1DBF), (0x1E00, 0x1EFF), (0x2000, 0x214F), (0x2150, 0x218F),
+    (0x226E, 0x226E),
     (0x2460, 0x24FF), (0x2C60, 0x2C7F), (0x3200, 0x33FF), (0xA640, 0xA7FF), (0xFB00, 0xFB06), (0xFE30, 0xFE6F),
     (0xFF01, 0xFFEE), (0x10780, 0x107BA), (0x1D400, 0x1D7FF), (0x1F100, 0x1F1FF),
 )  # fmt: skip
@@ -35,7 +36,7 @@ _LOOKALIKES = str.maketrans(
 _TAG_ENDS = r"(?![^\W_])"
 _BETWEEN = r"[\x00\s]*"
 
-# The words that chat templates and tokenizers are made of. A server may take them for what they are wherever they stand.
+# What chat templates are made of. A server may take these words for what they are wherever they stand.
 _TOKENS = (
     r"<(?=\|[^<>|\s]{1,80}\|?>)",
     r"<(?=/?(?:s|sys|bos|eos|pad|unk|mask|sep|cls|sop|eop|eod|(?:begin|start|end)_of_[a-z_]{1,40}|think|thinking"

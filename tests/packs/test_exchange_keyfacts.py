@@ -18,7 +18,7 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objecti
 from redraft.errors import PackError
 from redraft.packs.checks import Checker
 from redraft.packs.exchange import Packed, choose, import_pack
-from redraft.packs.file import pack_json, parsed
+from redraft.packs.file import opened, pack_json, shaped
 from redraft.packs.keyfacts import keyfacts_id, middle_of
 from redraft.text.documents import parse
 from tests.cli.grove import Grove
@@ -292,7 +292,7 @@ def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
     file = json.dumps(pack_json(document, None, keyfacts)).encode()
     checker = Checker(document, "pack.json")
     if any(tree.kept for tree in keyfacts.trees):
-        assert checker.check(parsed(file, "pack.json")) == (None, replace(keyfacts, imported=True))
+        assert checker.check(shaped(opened(file, "pack.json"), "pack.json")) == (None, replace(keyfacts, imported=True))
     else:
         with pytest.raises(PackError):
-            checker.check(parsed(file, "pack.json"))
+            checker.check(shaped(opened(file, "pack.json"), "pack.json"))
