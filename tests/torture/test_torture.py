@@ -37,7 +37,7 @@ def test_no_promise_is_broken(attack: Attack, name: str) -> None:
 
 
 BROKEN = [
-    ("forgetful", "kill at request/hierarchical 4 is answered", "lost"),
+    ("forgetful", "kill at write/hierarchical 14", "lost"),
     ("unresumable", "kill at write/direct 8", "bricked"),
     ("unsteady", "kill at write/direct 8", "wrong"),
     ("unsteady", "faults/500, 30%", "wrong"),
