@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 import os
+import sqlite3
 from collections.abc import Callable
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
 import httpx2
 
-from redraft.models import recorded
 from redraft.models.budget import Budget, Reservation
 from redraft.prompts import book
 from redraft.runs import driving
@@ -24,17 +24,18 @@ from redraft.text import documents
 
 
 def forgetful() -> None:
-    """No stored answer is found again."""
+    """Of what a process before has stored nothing is found again."""
     Calls.find = lambda *_: None  # type: ignore[method-assign]
+    Path("redraft.checkpoints.db").unlink(missing_ok=True)
+    if Path("redraft.db").exists():
+        with closing(sqlite3.connect("redraft.db")) as raw, raw, suppress(sqlite3.OperationalError):
+            raw.execute("DELETE FROM pieces")
 
 
-def mixed_up() -> None:
-    """The replies to two requests are exchanged."""
-    keep, held = Calls.add, itertools.count()
-    Calls.add = lambda self, call: keep(self, replace(call, reply=_other(call.reply, next(held))))  # type: ignore
-
-    def _other(reply: str | None, number: int) -> str | None:
-        return reply.replace("e", "E") if reply and number % 2 else reply
+def unsteady() -> None:
+    """Nothing comes out twice as it did before."""
+    say = click.echo
+    click.echo = lambda message="", **named: say(f"{message} by process {os.getpid()}", **named)  # type: ignore
 
 
 def unresumable() -> None:
@@ -95,11 +96,6 @@ def unfinished() -> None:
     Runs.get = lambda *_: (_ for _ in ()).throw(KeyError("run"))  # type: ignore
 
 
-def believing() -> None:
-    """Whatever the server says is an answer."""
-    recorded._wait = lambda *_, **__: None  # type: ignore
-
-
 def unshielded() -> None:
     """Everybody may read the database."""
     address = Checkpoints.address
@@ -126,7 +122,7 @@ BREAKS: dict[str, Callable[[], None]] = {
     one.__name__: one
     for one in (
         forgetful,
-        mixed_up,
+        unsteady,
         unresumable,
         spendthrift,
         outspoken,
@@ -135,7 +131,6 @@ BREAKS: dict[str, Callable[[], None]] = {
         crowded,
         swallowing,
         unfinished,
-        believing,
         unshielded,
         astray,
     )

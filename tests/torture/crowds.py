@@ -107,6 +107,6 @@ ATTACKS = (
         "crowds",
         crowds,
         2,
-        small=("crowds/one run, 3 processes, incremental #1", "crowds/same requests, 2 processes, hierarchical #0"),
+        small=("crowds/one run, 2 processes, hierarchical #0", "crowds/same requests, 2 processes, hierarchical #0"),
     ),
 )

@@ -184,9 +184,9 @@ ATTACKS = (
         faults,
         6,
         small=(
-            "faults/500, 30%, hierarchical #0",
-            "faults/429 retry-after, 30%, evaluate #0",
-            "faults/half a body, 30%, keyfacts #0",
+            "faults/500, 30%",
+            "faults/429 retry-after, 30%",
+            "faults/half a body, 30%",
         ),
     ),
 )

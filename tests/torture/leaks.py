@@ -290,7 +290,7 @@ ATTACKS = (
         "elsewhere",
         elsewhere,
         3,
-        small=("elsewhere/LANGSMITH_TRACING, direct #0", "elsewhere/a redirect with 307, hierarchical #0"),
+        small=("elsewhere/LANGSMITH_TRACING,", "elsewhere/a redirect with 307"),
     ),
     Attack("keys", keys, 2, small=("keys/percent in 400", "keys/base64 in 401", "keys/plain in 403")),
     Attack("private", private, 1, small=("private/refine #4",)),
