@@ -16,6 +16,8 @@ MOST_BYTES = 200_000_000
 MOST_OF_SETTINGS = 1_000_000
 """How large a file of settings, of prices or of a prompt may be."""
 
+# What is longer, and no file that there is, is no path; nor are so many words, or a few of them without a suffix.
+_LONGEST_PATH, _MOST_WORDS, _FEW_WORDS = 1000, 15, 3
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
     stat.S_IFCHR: "a device",
@@ -28,6 +30,19 @@ _allowed: ContextVar[int] = ContextVar("allowed", default=MOST_BYTES)
 def allow(most: int) -> None:
     """Read sources of up to so many bytes from now on."""
     _allowed.set(most)
+
+
+def is_no_path(source: str) -> bool:
+    """Whether this is a text that somebody has given in place of a path, which is not to be repeated.
+
+    A path may have spaces and no suffix; but one like that is there, or else it reads like a sentence.
+    """
+    if "\0" in source:
+        return True
+    words = source.split()
+    suffix = Path(words[-1]).suffix if words else ""
+    like_text = "\n" in source or len(words) > _MOST_WORDS or (len(words) > _FEW_WORDS and suffix in ("", "."))
+    return (len(source) > _LONGEST_PATH or like_text) and not os.path.exists(source)
 
 
 def read_file(path: Path, most: int | None = None) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 
 import click
 
+from redraft.sources import STDIN, is_no_path
 from redraft.text.cleaning import clean
 
 _WIDEST, _NARROWEST = 100, 40
@@ -118,7 +119,7 @@ def say(line: str) -> None:
 def reading(*sources: str, quiet: bool) -> None:
     """Say what is about to be read, before anything is imported or read that takes its time."""
     if not quiet:
-        names = ["stdin" if source == "-" else source for source in sources]
+        names = ["stdin" if one == STDIN else "a text" if is_no_path(one) else one for one in sources]
         say(f"reading {', '.join(names)}")
 
 

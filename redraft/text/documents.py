@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,14 +11,12 @@ from typing import NamedTuple
 
 from redraft.domain import Document, Section, Span, content_id
 from redraft.errors import DocumentError, UsageError
-from redraft.sources import STDIN, read_file, read_stdin
+from redraft.sources import STDIN, is_no_path, read_file, read_stdin
 from redraft.text.cleaning import cleaned, one_line
 from redraft.text.decoding import decode, without_nul
 from redraft.text.readers import SUFFIXES, how_to_read, installed_for, read_installed
 
 _TITLE_WIDTH = 120
-# What is longer, and no file that there is, is no path.
-_LONGEST_PATH, _MOST_WORDS = 1000, 15
 _CHECK = "check the path"
 _ADVICE = {
     errno.EFBIG: "if it is meant, allow more with --max-source, or redraft.load(path, max_bytes=...)",
@@ -97,8 +94,7 @@ def finished(document: Document, name: str = "") -> Document:
 
 def _path(source: str, instead: str) -> Path:
     """A path, and not a text in its place, which is not quoted: it may be long, and it may be private."""
-    long = len(source) > _LONGEST_PATH or len(source.split()) > _MOST_WORDS
-    if (long or "\n" in source or "\0" in source) and not os.path.exists(source):
+    if is_no_path(source):
         raise UsageError(
             f"a text of {len(source):,} characters was given where a path was expected",
             hint=f"give the path of a file; or, from Python, {instead}",

@@ -397,3 +397,14 @@ def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command
     assert b"\x1b[" in shown
     assert b"calls" in shown
     assert b"tokens" in shown
+
+
+@pytest.mark.parametrize(
+    "text", ["The patient Mary Quill has a cancer", "Mary Quill is ill. Nobody knows it", "# Quill\n"]
+)
+def test_a_text_in_place_of_a_path_is_not_repeated(command: Command, text: str) -> None:
+    done = command.run("summarize", text)
+    assert done.code == 2
+    assert done.err.startswith("reading a text\n")
+    assert f"a text of {len(text)} characters was given where a path was expected" in done.err
+    assert "Quill" not in done.err + done.out
