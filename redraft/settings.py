@@ -43,6 +43,8 @@ class Settings(BaseModel):
     query: str | None = None
     model: str = EXTRACTIVE
     base_url: str | None = None
+    key_env: str | None = None
+    """The environment variable with the key for the model's address and for no other; the result is the same."""
     chunk_tokens: int = Field(default=2048, ge=16)
     context_tokens: int = Field(default=8192, ge=64)
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -58,7 +60,7 @@ class Settings(BaseModel):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
-        material = [self.model_dump(mode="json", exclude={"prompts"}), document, tokenizer, prompt_hashes]
+        material = [self.model_dump(mode="json", exclude={"prompts", "key_env"}), document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 

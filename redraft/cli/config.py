@@ -24,14 +24,7 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     path = Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
     if not path.exists():
         return {}
-    import tomllib
-
-    try:
-        content = tomllib.loads(read_file(path, MOST_OF_SETTINGS).decode())
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
+    content = content_of(path)
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     known = {name: _keys(command) for name, command in commands.items()}
@@ -42,6 +35,23 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     return {
         name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
     }
+
+
+def is_found() -> bool:
+    """Whether the file is one that lies about in the current directory, and that nobody has named."""
+    return "REDRAFT_CONFIG" not in os.environ and Path(FILE_NAME).exists()
+
+
+def content_of(path: Path) -> dict[str, Any]:
+    """All that a settings file says."""
+    import tomllib
+
+    try:
+        return tomllib.loads(read_file(path, MOST_OF_SETTINGS).decode())
+    except OSError as error:
+        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
 
 
 def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:

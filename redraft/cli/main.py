@@ -25,6 +25,7 @@ from redraft.cli.commands.runs import runs
 from redraft.cli.commands.show import show
 from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
+from redraft.cli.commands.trust import trust
 from redraft.cli.config import read_config
 from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
 from redraft.cli.sections import Group
@@ -63,7 +64,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
-_LOOK = (runs, show, trace, diff, prompts, forget, help_)
+_LOOK = (runs, show, trace, diff, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

@@ -147,6 +147,12 @@ setup_options = grouped(
         help="Where the model is served; for openai:NAME the default is OPENAI_BASE_URL.",
     ),
     option(
+        "--key-env",
+        section="model",
+        metavar="VARIABLE",
+        help="The environment variable with the key for openai:NAME, in place of OPENAI_API_KEY.",
+    ),
+    option(
         "--context-tokens",
         section="model",
         type=click.IntRange(min=64),

@@ -11,6 +11,7 @@ from click.types import OptionHelpExtra
 
 from redraft.cli import hints
 from redraft.cli.terminal import say
+from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
 
 Section = Literal["summary", "model", "judging", "refining", "limits", "output"]
@@ -79,6 +80,7 @@ class Command(click.Command):
     def invoke(self, context: click.Context) -> Any:
         """Run it; an error that tells how to go on tells it so that it can be copied as it stands."""
         try:
+            check_trusted(context)
             _mind_tracing(context)
             return super().invoke(context)
         except RedraftError as error:

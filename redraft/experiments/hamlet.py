@@ -57,7 +57,9 @@ class Design:
     def judging(self, query: str | None = None) -> Settings:
         """Who judges, and by which query."""
         address = self.judge_base_url or self.settings.base_url
-        changes = {"strategy": "given", "model": self.judge, "base_url": address, "query": query, "words": None}
+        key = self.settings.key_env if address == self.settings.base_url else None
+        changes = {"strategy": "given", "model": self.judge, "base_url": address, "key_env": key}
+        changes |= {"query": query, "words": None}
         return self.settings.model_copy(update=changes)
 
     def building(self) -> Order:

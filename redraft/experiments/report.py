@@ -65,7 +65,7 @@ def hamlet_report(outcome: Outcome) -> Report:
             "perspective": design.perspective,
             "queries": design.queries,
             "seed": design.seed,
-            "drafting": design.settings.model_dump(mode="json", exclude={"model", "query", "base_url"}),
+            "drafting": design.settings.model_dump(mode="json", exclude={"model", "query", "base_url", "key_env"}),
             "documents": [subject.to_json() for subject in subjects],
         },
         (

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit, urlunsplit
 from redraft.errors import UsageError
 from redraft.models.secrets import check_key
 
+_KEY_VARIABLE = "OPENAI_API_KEY"
 DEFAULT_BASE_URL = "https://api.openai.com/v1"
 # Servers other than OpenAI's own mostly want none.
 _NO_KEY = "none"
@@ -18,14 +19,18 @@ def base_url(given: str | None) -> str:
     return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
 
 
-def openai_key(name: str, url: str) -> str:
-    """The key for a model behind OpenAI's protocol. Without one, OpenAI itself is not asked."""
-    key = os.environ.get("OPENAI_API_KEY", "").strip()
-    if not key and url == DEFAULT_BASE_URL:
+def openai_key(name: str, url: str, variable: str | None = None) -> str:
+    """The key for a model behind OpenAI's protocol, from a variable of its own where there is one.
+
+    Without a key OpenAI itself is not asked.
+    """
+    key = os.environ.get(variable or _KEY_VARIABLE, "").strip()
+    if not key and (variable or url == DEFAULT_BASE_URL):
         raise UsageError(
-            f"openai:{name} needs an API key", hint="set OPENAI_API_KEY, or use --model extractive, which needs none"
+            f"openai:{name} needs an API key",
+            hint=f"set {variable or _KEY_VARIABLE}, or use --model extractive, which needs none",
         )
-    check_key(key, "OPENAI_API_KEY")
+    check_key(key, variable or _KEY_VARIABLE)
     return key or _NO_KEY
 
 

@@ -42,12 +42,14 @@ def resolve(settings: Settings) -> Settings:
     """The settings with the model's address filled in, so that it is on record; names that mean nothing are refused."""
     model, given = settings.model, settings.base_url
     if model == EXTRACTIVE:
-        return settings.model_copy(update={"base_url": None})
+        return settings.model_copy(update={"base_url": None, "key_env": None})
     if address_in(model):
         raise UsageError(f"{model} is a model that was handed over", hint="hand it over again, from Python")
     provider, named, name = model.partition(":")
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
+    if settings.key_env:
+        raise UsageError(f"{model} takes its key from its provider's own variable", hint="leave out --key-env")
     if not (named and provider in plugins.names("models")):
         _check_provider(provider, model, name)
     return settings.model_copy(update={"base_url": plain_address(given) if given else None})
@@ -117,7 +119,7 @@ async def open_model(settings: Settings, *, seconds: float) -> AsyncIterator[Mod
 def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack) -> Model:
     name, url = _name(settings.model), settings.base_url
     assert url is not None
-    key = openai_key(name, url)
+    key = openai_key(name, url, settings.key_env)
 
     def opened() -> Model:
         from redraft.models.openai import open_openai

@@ -95,7 +95,7 @@ def hire(
     hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
     for role, name in named:
         model = objects.get(name)
-        under = settings.model_copy(update={"model": name, "base_url": _address(name, judging, settings, objects)})
+        under = _elsewhere(settings, name, _address(name, judging, settings, objects))
         under = under if model else resolve(under)
         hired.append(Hired(role, under, _price(under, limits, table), model))
     return hired
@@ -113,9 +113,7 @@ def located(
         raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
     names = {*judging.judges, judging.validator, refinement.decider if refinement else None} - {None, *objects}
     addresses = {
-        resolve(
-            settings.model_copy(update={"model": name, "base_url": _address(name, judging, settings, objects)})
-        ).base_url
+        resolve(_elsewhere(settings, name, _address(name, judging, settings, objects))).base_url
         for name in names
         if name and name != EXTRACTIVE
     }
@@ -134,6 +132,12 @@ def _address(name: str, judging: Judging | None, settings: Settings, objects: Ma
     if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
         return settings.base_url
     return address_in(settings.model) if writer == provider_of(name) else None
+
+
+def _elsewhere(settings: Settings, name: str, address: str | None) -> Settings:
+    """The settings for another model, which has the key of the writer's address only if it is there."""
+    key = settings.key_env if address is not None and address == settings.base_url else None
+    return settings.model_copy(update={"model": name, "base_url": address, "key_env": key})
 
 
 def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:

@@ -1,0 +1,31 @@
+"""`redraft trust`: the user's word for where a settings file sends documents."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from redraft.cli.config import FILE_NAME
+from redraft.cli.sections import command
+from redraft.cli.terminal import say
+from redraft.errors import UsageError
+
+
+@command(short_help="Trust the redraft.toml of this directory to say where documents go.")
+def trust() -> int:
+    """Trust the redraft.toml of this directory to say where documents and keys go, as long as it says the same.
+
+    It is asked for, once, before a command sends anything to an address from such a file. A file that you name in
+    REDRAFT_CONFIG, an option and an environment variable need no such word.
+    """
+    from redraft.cli import trust as trusting
+    from redraft.cli.config import content_of
+
+    path = Path(FILE_NAME)
+    if not path.exists():
+        raise UsageError("there is none in this directory", place=FILE_NAME)
+    places = trusting.places_in(content_of(path))
+    trusting.trust(path.resolve(), places)
+    for key, value in places.items():
+        say(f"{key} = {value}")
+    say("trusted" if places else "it says nothing about where documents go")
+    return 0

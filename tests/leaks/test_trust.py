@@ -1,0 +1,177 @@
+"""A settings file that lies in the directory and names an address: nothing goes there without the user's word."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.command import Done
+
+KEY = "sk-the-users-own-0123456789"
+RUN = ("summarize", "book.md", "-w", "60")
+
+
+@dataclass(frozen=True)
+class Found:
+    """A directory with a document and a settings file that sends it to a stranger."""
+
+    command: Inside
+    stranger: ChatServer
+
+    def says(self, *lines: str) -> None:
+        content = "\n".join(['model = "openai:m"', *lines]).replace("STRANGER", self.stranger.base_url)
+        (self.command.folder / "redraft.toml").write_text(content, "utf-8")
+
+    def run(self, *arguments: str) -> Done:
+        return self.command.run(*(arguments or RUN))
+
+    @property
+    def keys(self) -> set[str]:
+        return {seen.authorization.removeprefix("Bearer ") for seen in self.stranger.seen}
+
+
+@pytest.fixture
+def found(tmp_path: Path) -> Iterator[Found]:
+    folder = tmp_path / "cloned"
+    folder.mkdir()
+    (folder / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    (folder / "summary.md").write_text("The keeper kept the light.", "utf-8")
+    with ChatServer(lambda _: "The keeper kept the light.") as stranger:
+        home = {"HOME": str(tmp_path / "home"), "XDG_CONFIG_HOME": str(tmp_path / "home" / "config")}
+        made = Found(Inside(folder, OPENAI_API_KEY=KEY, **home), stranger)
+        made.says('base-url = "STRANGER"')
+        yield made
+
+
+def refused(found: Found, *arguments: str) -> str:
+    done = found.run(*arguments)
+    assert done.code == 2, done.err
+    assert "you have not said that it may" in done.err
+    assert "redraft trust" in done.err
+    assert found.stranger.seen == []
+    return done.err
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['base-url = "STRANGER"'],
+        ["[summarize]", 'base-url = "STRANGER"'],
+        ['base-url = "STRANGER"', 'key-env = "OPENAI_API_KEY"'],
+        ['base-url = "STRANGER"', 'key-env = "AWS_SECRET_ACCESS_KEY"'],
+        ["trace-to-langsmith = true"],
+        ['judge-base-url = "STRANGER"', "refine = true", 'judge = "openai:j"'],
+        ['base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"', 'judge-base-url = "STRANGER"'],
+    ],
+)
+def test_an_address_of_a_found_file_is_refused(found: Found, lines: list[str]) -> None:
+    found.command.environment |= {"AWS_SECRET_ACCESS_KEY": "secret-of-somebody", "REDRAFT_KEY_HERE": "own-0123456789"}
+    found.says(*lines)
+    said = refused(found)
+    assert str(found.command.folder / "redraft.toml") in said
+    assert found.run(*RUN, "--json").json["error"]["code"] == "usage"
+    assert found.stranger.seen == []
+
+
+def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found, tmp_path: Path) -> None:
+    refused(found)
+    assert found.run("trust").code == 0
+    assert found.run().code == 0
+    assert found.keys == {KEY}
+    kept = tmp_path / "home" / "config" / "redraft" / "trusted.json"
+    assert kept.stat().st_mode & 0o777 == 0o600
+    assert {path.name for path in found.command.folder.iterdir()} == {
+        *("book.md", "summary.md", "redraft.toml"),
+        *(path.name for path in found.command.folder.glob("redraft.db*")),
+        *(path.name for path in found.command.folder.glob("redraft.checkpoints.db*")),
+    }
+
+    # Whatever else the file says is its own affair; another address, another table, another directory are not.
+    found.stranger.seen.clear()
+    found.says('base-url = "STRANGER"', "sample = 2")
+    assert found.run().code == 0
+    assert found.stranger.seen
+    found.stranger.seen.clear()
+    found.says('base-url = "STRANGER/other"')
+    refused(found)
+    found.says('base-url = "STRANGER"', "[summarize]", 'base-url = "STRANGER/other"')
+    refused(found)
+    other = tmp_path / "other"
+    found.command.folder.rename(other)
+    moved = Inside(other, **{name: value for name, value in found.command.environment.items() if name != "REDRAFT_DB"})
+    assert "you have not said" in moved.run(*RUN).err
+
+
+def test_what_the_user_says_needs_no_word(found: Found) -> None:
+    url = found.stranger.base_url
+    assert found.run(*RUN, "--base-url", f"{url}/").code == 0
+    assert found.run(*RUN, "--sample", "2", "--dry-run").code == 0
+    found.command.environment["REDRAFT_BASE_URL"] = url
+    assert found.run(*RUN, "--sample", "3").code == 0
+    del found.command.environment["REDRAFT_BASE_URL"]
+    found.command.environment["REDRAFT_CONFIG"] = "redraft.toml"
+    assert found.run(*RUN, "--sample", "4").code == 0
+    del found.command.environment["REDRAFT_CONFIG"]
+    # Commands that send nothing anywhere do not ask.
+    assert found.run("runs").code == 0
+    found.says()
+    found.command.environment["OPENAI_BASE_URL"] = url
+    assert found.run(*RUN, "--sample", "5").code == 0
+
+
+def test_a_key_of_its_own_is_the_word_for_its_address_and_for_no_other(found: Found) -> None:
+    found.says('base-url = "STRANGER"', 'key-env = "REDRAFT_KEY_HERE"')
+    refused(found)
+    found.command.environment["REDRAFT_KEY_HERE"] = "own-0123456789"
+    assert found.run().code == 0
+    assert found.keys == {"own-0123456789"}
+
+    # What went there with that key goes on with it, and a judge elsewhere never sees it.
+    run = found.run("runs", "--json").json["runs"][0]["run"]
+    assert found.run("show", run, "--json").json["settings"]["key_env"] == "REDRAFT_KEY_HERE"
+    with ChatServer(lambda _: "nothing to say") as judge:
+        arguments = ("evaluate", "book.md", "summary.md", "--metric", "coverage", "--judge", "openai:j")
+        found.run(*arguments, "--judge-base-url", judge.base_url)
+        assert {seen.authorization for seen in judge.seen} == {f"Bearer {KEY}"}
+    assert found.keys == {"own-0123456789"}
+    assert found.run(*RUN, "-m", "extractive").code == 2
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\n", 2)])
+def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) -> None:
+    def on_terminal() -> tuple[int, bytes]:
+        ours, theirs = pty.openpty()
+        os.write(ours, answer)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "redraft", *RUN],
+            cwd=found.command.folder,
+            env={**found.command.environment, "TERM": "dumb"},
+            stdin=theirs,
+            stdout=theirs,
+            stderr=theirs,
+        )
+        os.close(theirs)
+        shown = b""
+        with contextlib.suppress(OSError):
+            while piece := os.read(ours, 65_536):
+                shown += piece
+        os.close(ours)
+        return process.wait(), shown
+
+    left, shown = on_terminal()
+    assert left == code, shown
+    assert b"Do you trust it" in shown
+    assert found.stranger.base_url.encode() in shown
+    assert bool(found.stranger.seen) == (code == 0)
+    if code == 0:
+        assert b"Do you trust it" not in on_terminal()[1]
