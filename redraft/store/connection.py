@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import threading
 import time
@@ -13,6 +14,7 @@ from redraft.errors import StoreError
 
 BUSY_SECONDS = 60.0
 IN_MEMORY = Path(":memory:")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 PRIVATE = 0o600
 """Books and summaries are nobody else's business."""
 
@@ -152,7 +154,7 @@ def store_error(error: Exception, path: Path) -> StoreError:
 
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else _SURROGATES.sub("?", text)
 
 
 def _advice(error: Exception) -> str:
