@@ -7,10 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
+# A long text is not to be in memory once more.
+_BLOCK = 1_000_000
+
 
 def content_id(text: str) -> str:
     """The id under which a text is stored: the SHA-256 of its UTF-8 form."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+    found = hashlib.sha256()
+    for start in range(0, len(text), _BLOCK):
+        found.update(text[start : start + _BLOCK].encode("utf-8", "surrogatepass"))
+    return found.hexdigest()
 
 
 class Span(NamedTuple):

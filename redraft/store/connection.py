@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -16,6 +17,7 @@ from redraft.errors import StoreError
 
 BUSY_SECONDS = 60.0
 IN_MEMORY = Path(":memory:")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 PRIVATE = 0o600
 """Books and summaries are nobody else's business."""
 
@@ -194,7 +196,7 @@ def store_error(error: Exception, path: Path) -> StoreError:
 
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    return text if text.isascii() else _SURROGATES.sub("?", text)
 
 
 def _advice(error: Exception) -> str:

@@ -42,11 +42,20 @@ def started(command: Command, *words: str) -> Iterator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def seconds_to_end(process: subprocess.Popen[str], wait: float) -> float:
-    """How long it takes to end after it has had some time to begin, and then two Ctrl-C."""
+def _seconds_used(process: subprocess.Popen[str]) -> float:
+    """Of a processor; what waits uses none."""
+    status = Path(f"/proc/{process.pid}/stat")
+    return sum(map(float, status.read_text().rpartition(")")[2].split()[11:13])) if status.exists() else 0.0
+
+
+def seconds_to_end(process: subprocess.Popen[str], wait: float, *, idle: bool = True) -> float:
+    """How long it takes to end after it has had some time to begin, until it is idle, and then two Ctrl-C."""
     assert process.stderr is not None
     assert process.stderr.readline().startswith("reading")
     time.sleep(wait)
+    used = -1.0
+    while idle and used != (used := _seconds_used(process)):
+        time.sleep(0.5)
     assert process.poll() is None, "it is no longer at it"
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
@@ -60,7 +69,7 @@ def seconds_to_end(process: subprocess.Popen[str], wait: float) -> float:
 
 def test_while_it_reads_in_a_thread(command: Command) -> None:
     with started(command, "summarize", "-") as process:
-        assert seconds_to_end(process, 4) < 1
+        assert seconds_to_end(process, 1) < 1
         assert process.stderr is not None
         assert "stopped at once; what was stored is kept" in process.stderr.read()
 
@@ -71,17 +80,17 @@ def test_while_it_waits_for_the_database(command: Command) -> None:
         other.execute("PRAGMA journal_mode=DELETE")
         other.execute("BEGIN EXCLUSIVE")
         with started(command, "summarize", "story.txt") as process:
-            assert seconds_to_end(process, 4) < 1
+            assert seconds_to_end(process, 1) < 1
 
 
 def test_while_it_measures_a_large_text(command: Command) -> None:
     (command.folder / "large.txt").write_text(STORY * 150_000)
     with started(command, "summarize", "large.txt", "--dry-run") as process:
-        assert seconds_to_end(process, 2) < 1
+        assert seconds_to_end(process, 2, idle=False) < 1
 
 
 def test_while_a_model_keeps_it_waiting(command: Command) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 60.0) as server:
         asking = Command(command.folder, server.base_url)
         with started(asking, "summarize", "story.txt", "-m", "openai:m") as process:
-            assert seconds_to_end(process, 4) < 1
+            assert seconds_to_end(process, 1) < 1
