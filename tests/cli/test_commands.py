@@ -38,6 +38,9 @@ RESULT_KEYS = {
 }
 USAGE_KEYS = {
     "calls",
+    "lost",
+    "lost_tokens",
+    "lost_usd",
     "cached",
     "prompt_tokens",
     "cached_prompt_tokens",
