@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import SAMPLE
 
@@ -50,7 +51,7 @@ def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -
     with ChatServer() as server:
         command = Command(tmp_path, server.base_url)
         words = ("summarize", str(SAMPLE), "-m", model, "-q")
-        first = command.run(*words)
+        first = Inside(tmp_path, server.base_url).run(*words)
         assert first.code == 0, first.err
         asked = len(server.seen)
 

@@ -58,8 +58,9 @@ def command(tmp_path: Path) -> Command:
 
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 def test_the_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
-    process = Command(command.folder)
-    done = process.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
+    # One in a process of its own, as anybody has it.
+    own = Command(command.folder) if strategy == "hierarchical" else command
+    done = own.run("summarize", str(SAMPLE), "--strategy", strategy, "--context-tokens", "40000", "--words", "200")
 
     assert done.code == 0, done.err
     assert 120 <= count_words(done.out) <= 200

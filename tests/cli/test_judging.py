@@ -58,17 +58,18 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
 
 
 def test_the_built_in_model_judges_and_refines_without_key_or_network(command: Inside) -> None:
-    process = Command(command.folder)
-    first = process.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
+    # The refinement in a process of its own, as anybody has it.
+    process, inside = Command(command.folder), Inside(command.folder, COLUMNS="100")
+    first = inside.run("summarize", str(SAMPLE), "--words", "150", "-q", "-o", "first.md")
     assert first.code == 0, first.err
     done = process.run("refine", str(SAMPLE), "first.md", "--rounds", "1")
 
     assert done.code in {0, 3}, done.err
     assert 50 < count_words(done.out) <= 150
     assert "model: extractive (built in, no LLM)\n" in done.err
-    shown = process.run("trace", process.run("runs", "--json").json["runs"][0]["run"]).out
+    shown = inside.run("trace", inside.run("runs", "--json").json["runs"][0]["run"]).out
     assert "round 1 · from round 0, for " in shown
-    judged = process.run("evaluate", str(SAMPLE), "first.md").out
+    judged = inside.run("evaluate", str(SAMPLE), "first.md").out
     assert "(Chapter " in judged
     assert max(len(line) for line in (judged + shown).splitlines()) <= 100
 

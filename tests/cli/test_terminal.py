@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from redraft.cli import terminal
+from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import story
 
@@ -75,7 +76,7 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
     assert max(map(len, piped.out.splitlines())) > 80
     run = re.search(r"run (\w{8})", piped.err)
     assert run is not None
-    assert command.run("show", run[1], "-q").out == piped.out
+    assert Inside(command.folder).run("show", run[1], "-q").out == piped.out
     assert on_terminal(command, "show", run[1], "-q").out == seen.out
 
 
