@@ -29,18 +29,24 @@ def summarizer(strategy: str = "hierarchical", *, refine: bool = True, shop: Sho
     """Draft a summary by `strategy`, and redraft it until it meets its goals, unless `refine` is False.
 
     Give `{"source": path}`, with `words`, `goals` or any other option beside it, and the workshop as the context; or
-    build the graph with `shop`, where it runs in a graph or on a server that has a context of its own.
+    build the graph with `shop`, where it runs in a graph or on a server that has a context of its own. Its updates are
+    the fields of `redraft.graphs.Outcome` by node, and `stream_mode="custom"` has the typed events. Raises a
+    `UsageError` for a strategy that there is not, and when it runs what the verbs of the workshop raise; cancelled, it
+    can be resumed.
     """
     return _built(strategy, "refine" if refine else "summarize", shop)
 
 
 def draft(strategy: str = "hierarchical", *, shop: Shop | None = None) -> Graph:
-    """Draft a summary by `strategy`, and nothing else."""
+    """Draft a summary by `strategy`, and nothing else; streams and raises as `summarizer` does."""
     return _built(strategy, "summarize", shop)
 
 
 def refine(*, shop: Shop | None = None) -> Graph:
-    """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`."""
+    """Judge the summary that is given, and redraft it until it meets its goals: `{"source": ..., "summary": ...}`.
+
+    Streams and raises as `summarizer` does. "summary" is a path, or the id that `await shop.add(text)` returns.
+    """
     return _built(_OWN_DRAFT, "refine", shop)
 
 

@@ -80,7 +80,11 @@ class Difference:
 
 
 def difference(before: Turn, after: Turn) -> Difference:
-    """What changed between the drafts of two rounds, and what became of the findings on the first."""
+    """What changed between the drafts of two rounds, and what became of the findings on the first.
+
+    The turns are those of one `redraft.Trace`, in whichever order of rounds; a finding counts as answered only where
+    its metric has judged both.
+    """
     changed = changes_between(before.draft.text, after.draft.text)
     successors = {change.before: change.after for change in changed.changes if change.before}
     open_still = {_complaint(one, one.sentence) for one in after.findings}

@@ -180,7 +180,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
 
 
 def read_result(store: Store, key: str) -> Result:
-    """What the store knows of a run."""
+    """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
     run = store.runs.get(key)
     settings = run.settings
     chunks = store.documents.chunks(run.document, run.tokenizer, settings.chunk_budget)

@@ -88,7 +88,7 @@ class Trace:
 
 
 def read_trace(store: Store, key: str) -> Trace:
-    """The rounds of a run, also of one that is not done."""
+    """The rounds of a run, also of one that is not done. Raises a `RunError` where there is none of this id."""
     result = read_result(store, key)
     run, rounds = result.run, list(result.rounds)
     if not rounds and run.draft is not None and run.kind != "compare":

@@ -10,10 +10,10 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
-from redraft.graphs.state import Scope
+from redraft.graphs.state import Scope, Task
 from redraft.runs.people import People
 from redraft.runs.preparing import Order
-from redraft.settings import DEFAULT_GOALS, USUAL_METRICS, Judging, Refinement, Settings, with_draft
+from redraft.settings import DEFAULT_GOALS, GIVEN_STRATEGY, USUAL_METRICS, Judging, Refinement, Settings, with_draft
 
 M = TypeVar("M", bound=BaseModel)
 _KINDS: tuple[type[BaseModel], ...] = (Settings, Judging, Refinement)
@@ -59,6 +59,25 @@ class Asked:
         own = {one.name: one for one in metrics if not isinstance(one, str)}
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
+
+    def of_task(self, task: Task, scope: Scope) -> tuple[Asked, str | None]:
+        """With what a graph was started with; and where the summary is, if it is to begin with one that there is."""
+        known = {"source", "summary", "recorded", "metrics", "strategy"}
+        options = {name: value for name, value in task.items() if name not in known}
+        judging = Refinement.model_fields.keys() | {"metrics"}
+        if scope == "summarize" and (stray := sorted(n for n, value in task.items() if value and n in judging)):
+            raise UsageError(
+                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
+                hint="use redraft.graphs.summarizer, or leave it out",
+            )
+        if "source" not in task:
+            raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
+        asked = self.with_options(options).with_metrics(task.get("metrics", ()))
+        if task["strategy"] != GIVEN_STRATEGY:
+            return asked.with_options({"strategy": task["strategy"]}), None
+        if "summary" not in task:
+            raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
+        return asked, task["summary"]
 
     def order(self, scope: Scope, people: People, **given: Any) -> tuple[Settings, Order]:
         """What a run is to do: with whose settings, and to which end."""

@@ -160,6 +160,7 @@ def tools(shop: Workshop) -> list[BaseTool]:
 
     Arguments and answers are pydantic models: the content of a tool's message is the answer as JSON, and its artifact
     is the answer itself. What goes wrong is told to the agent in a sentence. No tool hands out a document as a whole.
+    What they do is on record with the run and counts against its limits; a tool that is cancelled stops what it does.
     """
     bench = _Bench(shop)
     made = [

@@ -12,7 +12,7 @@ from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
 from redraft.domain import Document
-from redraft.errors import RunError, UsageError
+from redraft.errors import RunError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import scoring
 from redraft.events import Event, Observer, harmless, unobserved
@@ -52,6 +52,14 @@ class Workshop:
     Its verbs make runs, and each returns a `Result` once the run has come to its end, or to a stop: a used-up budget, a
     question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
     event loop; several may share a database.
+
+    What holds for every verb: a source is a path, an id in the store or a `Document`; a summary is its text. `options`
+    are the fields of `redraft.Options`, as in `words=300, goals={"coverage": 0.7}`, laid over `settings`, `judging` and
+    `refinement`, which are laid over the workshop's. It raises a `UsageError` for what cannot be meant, before anything
+    is paid for; a `ModelError`, a `StoreError` or another `RedraftError` when the run fails; a `BudgetError` when a
+    limit is reached with nothing to show. Whatever ends it sooner, being cancelled included, is on record with the run,
+    all that was answered is kept, and `resume` goes on from there. What happens goes to the workshop's `observer`;
+    `stream` gives the same one by one.
     """
 
     def __init__(
@@ -75,11 +83,12 @@ class Workshop:
     ) -> None:
         """`store` is a database, or its path; without one it is the one of the command line.
 
-        Models are names, as on the command line, or objects: any LangChain chat model, or a `Model`. `metrics` are what
-        drafts are judged by where a run names none, and evaluators of one's own. `settings`, `judging` and `refinement`
-        are what every run begins from. `limits` hold for each run, and `budget` for all of them together. `reviewer`
-        answers where a run asks a person; without one it waits. `observer` is told what happens; what it raises is
-        logged and changes nothing. Unless `trace_to_langsmith` says so nothing that is read or written is sent there.
+        Models are names, as on the command line, or objects: any LangChain chat model, or a `Model`. `metrics` are by
+        name or evaluators of one's own: those that `evaluate` and `refine` judge by where a run names none. `settings`,
+        `judging` and `refinement` are what every run begins from. `limits` hold for each run, and `budget` for all of
+        them together. `reviewer` answers where a run asks a person; without one it waits. `observer` is told what
+        happens; what it raises is logged and changes nothing. Unless `trace_to_langsmith` says so nothing that is read
+        or written is sent there.
         """
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
@@ -120,10 +129,9 @@ class Workshop:
         refinement: Refinement | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Draft a summary; judge it where there are `metrics`, and redraft it where there are `goals`.
+        """Draft a summary; judge it where `metrics` are named here, and redraft it where there are `goals`.
 
-        Raises a `RedraftError` when the run fails; what it has done is kept, and `resume` goes on from there.
-        Cancelling stops the run in the same way. A used-up budget is no failure where there is a draft to return.
+        A used-up budget is no failure where there is a draft to return.
         """
         asked = self._with(settings, judging, refinement, metrics, options)
         refined = refinement is not None or asked.refinement is not None
@@ -140,7 +148,10 @@ class Workshop:
         judging: Judging | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Judge the text of a summary by every metric that is named, or by coverage and consistency."""
+        """Judge the text of a summary by every metric that is named, or by coverage and consistency.
+
+        A metric that fails is a failed `Evaluation` with its reason; the others have their scores.
+        """
         asked = self._with(settings, judging, None, metrics, options)
         return await self._made(source, asked, "evaluate", given=summary)
 
@@ -155,7 +166,10 @@ class Workshop:
         refinement: Refinement | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length."""
+        """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length.
+
+        With `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
+        """
         asked = self._with(settings, judging, refinement, metrics, options)
         return await self._made(source, asked, "refine", given=summary)
 
@@ -169,7 +183,10 @@ class Workshop:
         judging: Judging | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Ask which of two summaries is better, in both orders; `redraft.compared` reads the answer."""
+        """Ask which of two summaries is better, in both orders.
+
+        `redraft.compared(shop.store, run)` reads the answer.
+        """
         check_summaries(first, second)
         asked = self._with(settings, judging, None, (), options)
         settings = self._people.settings(asked.settings)
@@ -185,7 +202,10 @@ class Workshop:
         judging: Judging | None = None,
         **options: Unpack[Options],
     ) -> Result:
-        """Build what a document's summaries are judged by, and judge none; what is known is kept."""
+        """Build what a document's summaries are judged by, and judge none; what is known is kept.
+
+        `redraft.built` and `redraft.built_keyfacts` read what there is, with what could not be had.
+        """
         asked = self._with(settings, judging, None, (), options)
         settings = self._people.settings(asked.settings)
         panel = self._people.judging(asked.judging, settings).model_copy(update={"metrics": ()})
@@ -203,7 +223,7 @@ class Workshop:
     ) -> Result:
         """Refine the draft of round `number` of a run anew, in a run of its own, judged as that run is.
 
-        What was judged is not asked again.
+        What was judged is not asked again. Raises a `RunError` where there is no such run, or no such round.
         """
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(self._draft_of_round, run, number)
@@ -217,8 +237,9 @@ class Workshop:
     ) -> Result:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
-        `answer` is for a run that waits: see `question`. A run that is done stays as it is; but what it had to leave
-        out is tried again: chunks, questions, key facts, and an evaluation that failed.
+        `answer` is for a run that waits: see `question`. Raises a `RunError` for a run that is worked on elsewhere. A
+        run that is done stays as it is; but what it had to leave out is tried again: chunks, questions, key facts, and
+        an evaluation that failed.
         """
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, Part):
@@ -289,29 +310,11 @@ class Workshop:
 
     async def begin(self, task: Task, scope: Scope) -> str:
         """Record a run of what a graph was started with; returns its id."""
-        options = {
-            name: value for name, value in task.items() if name not in {"source", "summary", "recorded", "metrics"}
-        }
-        strategy = str(options.pop("strategy"))
-        judging = Refinement.model_fields.keys() | {"metrics"}
-        if scope == "summarize" and (
-            stray := sorted(name for name, value in task.items() if value and name in judging)
-        ):
-            raise UsageError(
-                f"this graph drafts and does nothing else, so {stray[0]} makes no difference",
-                hint="use redraft.graphs.summarizer, or leave it out",
-            )
-        if "source" not in task:
-            raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
-        asked = self._asked.with_options(options).with_metrics(task.get("metrics", ()))
+        asked, place = self._asked.of_task(task, scope)
         given: str | None = None
-        if strategy == "given":
-            if "summary" not in task:
-                raise UsageError("the graph was given no summary", hint='give its path beside "source", as "summary"')
-            given, notes = await off_loop(summary_of, self.store, task["summary"])
+        if place is not None:
+            given, notes = await off_loop(summary_of, self.store, place)
             self._floor.note(*notes)
-        else:
-            asked = asked.with_options({"strategy": strategy})
         settings, order = asked.order(scope, self._people, given=given)
         return (await self._recorded(task["source"], settings, order)).id
 
