@@ -1,4 +1,4 @@
-"""From what a caller has to a document or a summary: a path, an id in the store, or the thing itself."""
+"""From what a caller has to a document or a summary: a path, an id in the store, a round, or the thing itself."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 from redraft.domain import Document
+from redraft.errors import RunError
+from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.documents import Text, finished, load, read_text
 
@@ -28,3 +30,15 @@ def summary_of(store: Store, source: str) -> Text:
     if _ID.fullmatch(source):
         return Text(store.documents.text(source), ())
     return read_text(source)
+
+
+def draft_of_round(store: Store, run: Run, number: int) -> str:
+    """The text of the draft that a round of a run has made; the one of a run without rounds is that of round 0."""
+    rounds = store.judgments.rounds(run.id)
+    drafts = {made.number: made.draft for made in rounds}
+    if not rounds and run.draft is not None:
+        drafts[0] = run.draft
+    if number not in drafts:
+        there = ", ".join(str(one) for one in sorted(drafts))
+        raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
+    return store.runs.draft(drafts[number]).text

@@ -34,7 +34,7 @@ from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
 from redraft.runs.preparing import Order, check_judging, prepare, record
-from redraft.runs.reading import document_of, summary_of
+from redraft.runs.reading import document_of, draft_of_round, summary_of
 from redraft.runs.staff import hire
 from redraft.runs.streaming import streaming
 from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
@@ -226,7 +226,7 @@ class Workshop:
         What was judged is not asked again. Raises a `RunError` where there is no such run, or no such round.
         """
         run = await off_loop(self.store.runs.get, key)
-        text = await off_loop(self._draft_of_round, run, number)
+        text = await off_loop(draft_of_round, self.store, run, number)
         judging = run.judging or self._asked.judging
         asked = self._with(run.settings, judging, refinement or run.refinement, metrics, options)
         document = await off_loop(self.store.documents.get, run.document)
@@ -390,13 +390,3 @@ class Workshop:
             else:
                 await self._driver.drive(run, answer)
         return await self.result(run.id)
-
-    def _draft_of_round(self, run: Run, number: int) -> str:
-        rounds = self.store.judgments.rounds(run.id)
-        drafts = {made.number: made.draft for made in rounds}
-        if not rounds and run.draft is not None:
-            drafts[0] = run.draft
-        if number not in drafts:
-            there = ", ".join(str(one) for one in sorted(drafts))
-            raise RunError(f"run {run.id} has no draft of round {number}", hint=f"its rounds are: {there}")
-        return self.store.runs.draft(drafts[number]).text
