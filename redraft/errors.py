@@ -151,6 +151,10 @@ class RejectedRequest(ModelError):
 
     code = "rejected"
 
+    def __init__(self, message: str, *, place: str = "", hint: str = "", too_long: bool = False) -> None:
+        super().__init__(message, place=place, hint=hint)
+        self.too_long = too_long
+
 
 class ReplyError(ModelError):
     """The model answered, and the answer is of no use. Carries the answer and what it cost."""

@@ -25,6 +25,8 @@ PackPart = Literal["questions", "keyfacts"]
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """What such a part is called where it is named: in `Judging`, with the scores that rest on it, as the kind of a run."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
+ReplyForm = Literal["schema", "tools", "plain"]
+"""In which way a model is asked for a structured reply."""
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
@@ -52,6 +54,8 @@ class Settings(BaseModel):
     prompts: str = "standard"
     sample: int = Field(default=0, ge=0)
     """A different number draws different replies to the same requests."""
+    replies: ReplyForm | None = None
+    """Without one, whatever way of asking for structured replies is found to work."""
 
     @property
     def chunk_budget(self) -> int:
@@ -60,7 +64,8 @@ class Settings(BaseModel):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
-        material = [self.model_dump(mode="json", exclude={"prompts", "key_env"}), document, tokenizer, prompt_hashes]
+        kept = self.model_dump(mode="json", exclude={"prompts", "key_env", "replies"})
+        material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 

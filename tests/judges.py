@@ -40,7 +40,7 @@ _SHAPES: dict[str, list[str]] = defaultdict(list)
 for _name, _prompt in PROMPTS.items():
     if _prompt.returns is not str:
         _SHAPES[_prompt.returns.__name__].append(_name)
-_ITEM = r'<{tag} n="(\d+)">\n(.*?)\n</{tag}>'
+_ITEM = r'<{tag} (?:n|id)="(\w+)">\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
 Said = str | Json | Answer | Fault | ModelError
@@ -114,10 +114,10 @@ class Sheet:
     wanted: int = 0
     """The room for the reply, in tokens."""
 
-    def items(self, field: str) -> dict[int, dict[str, str]]:
-        """The items of one field of the prompt by number, each as its lines by name, and the whole as its `text`."""
+    def items(self, field: str) -> dict[str, dict[str, str]]:
+        """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
         found = re.findall(_ITEM.format(tag=self._tag(field)), self.text, re.DOTALL)
-        return {int(number): _fields(body) for number, body in found}
+        return {name: _fields(body) for name, body in found}
 
     def within(self, field: str) -> str:
         """The text of one field of the prompt; nothing where it is not there."""
@@ -130,11 +130,16 @@ class Sheet:
         return next(mark.tag for mark in marks if isinstance(mark, Fence))
 
     @property
-    def numbers(self) -> list[int]:
-        """The numbers of what is to be judged."""
+    def judged(self) -> dict[str, str]:
+        """What is to be judged, by id; of what has several texts, all of them or the sentence."""
         known = PROMPTS[self.prompt].given.model_fields
         judged = [field for field in ("facts", "questions", "candidates", "pairs", "sentences") if field in known]
-        return list(self.items(judged[0])) if judged else []
+        return {name: sentence_of(one) for name, one in self.items(judged[0]).items()} if judged else {}
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of what is to be judged."""
+        return list(self.judged)
 
     def limit(self, pattern: str) -> int:
         """A number that the prompt states."""
@@ -175,7 +180,7 @@ class Keepers:
         return {"questions": asked[: sheet.limit(r"Write (\d+) questions")]}
 
     def rank_questions(self, sheet: Sheet) -> Said:
-        return {"order": sheet.numbers}
+        return {"order": sheet.ids}
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
         sentences = {n: keepers_in(sentence_of(item)) for n, item in sheet.items("sentences").items()}
@@ -241,10 +246,10 @@ class Keepers:
         }
 
     def facts_objective(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "a bare name", "verdict": "pass"} for n in sheet.numbers]}
+        return {"facts": [{"id": n, "reason": "a bare name", "verdict": "pass"} for n in sheet.ids]}
 
     def facts_significant(self, sheet: Sheet) -> Said:
-        return {"facts": [{"id": n, "reason": "who they are", "verdict": "pass"} for n in sheet.numbers]}
+        return {"facts": [{"id": n, "reason": "who they are", "verdict": "pass"} for n in sheet.ids]}
 
     def query_analytical(self, sheet: Sheet) -> Said:
         return {"query": f"Why are the keepers {', '.join(map(str, _told_in(sheet)))} called so?"}
@@ -272,9 +277,10 @@ class Keepers:
         }
 
     def find_confusion(self, sheet: Sheet) -> Said:
+        summary = sheet.within("summary")
         return {
             "sentences": [
-                {"id": n, **_confusion(n, item["text"], sheet.within("summary"))}
+                {"id": n, **_confusion(_place(item, summary), sentence_of(item), summary)}
                 for n, item in sheet.items("sentences").items()
             ]
         }
@@ -355,9 +361,16 @@ def _unnamed(sentence: str, summary: str) -> list[int]:
     return [number for number in map(int, _MENTIONED.findall(sentence)) if number not in named_there]
 
 
-def _confusion(n: int, sentence: str, summary: str) -> Json:
-    """What confuses in the n-th sentence of a summary: keepers without a name, told again, or by two names."""
-    earlier = keepers_in(" ".join(one.sentence for one in statements_of(summary)[: n - 1]))
+def _place(item: Mapping[str, str], summary: str) -> int:
+    """Where in a summary a sentence stands that may stand there more than once."""
+    words = sentence_of(item).split()
+    places = [at for at, one in enumerate(statements_of(summary)) if one.sentence.split() == words] or [0]
+    return places[asked_of(item["place"]) - 1 if "place" in item else 0]
+
+
+def _confusion(place: int, sentence: str, summary: str) -> Json:
+    """What confuses in a sentence of a summary: keepers without a name, told again, or by two names."""
+    earlier = keepers_in(" ".join(one.sentence for one in statements_of(summary)[:place]))
     here = keepers_in(sentence)
     found = [(named(number), "entity omission") for number in _unnamed(sentence, summary)]
     found += [
@@ -380,7 +393,7 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), sheet.items("points")[1])
+        return self.mended(sheet.within("summary"), sheet.items("points")["1"])
 
 
 @dataclass
@@ -429,7 +442,7 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
         if not issubclass(shape, BaseModel):
             return text
         try:
-            value: Line = read_value(text, shape)
+            value: Line = read_value(text, shape, request.given)
         except NoValueError as error:
             return UnreadableReply(str(error), text=text, usage=Usage())
         return value
@@ -466,7 +479,7 @@ class Court:
 
     def items(self, *prompts: str) -> int:
         """How many items some prompts have been asked about."""
-        return sum(len(sheet.numbers) for sheet in self.asked(*prompts))
+        return sum(len(sheet.ids) for sheet in self.asked(*prompts))
 
     def forget(self) -> None:
         """Count from here."""

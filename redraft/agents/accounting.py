@@ -1,8 +1,9 @@
 """Judging without holes: every item is accounted for by its number, or known to have no verdict.
 
 A reply is a list of entries that name the items they speak of. Entries out of order are put in theirs; an entry for an
-item that was not asked about is ignored; an item that two entries speak of differently has no verdict, and neither has
-one that is passed over. Those are asked about again, once. What is still open then is left open, and counted.
+item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
+neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
+counted.
 """
 
 from __future__ import annotations
@@ -58,29 +59,35 @@ async def _batch(numbers: Sequence[int], ask: Ask[Verdict_]) -> Account[Verdict_
             middle = len(numbers) // 2
             return await account([numbers[:middle], numbers[middle:]], ask)
         return Account(trouble=str(error))
-    verdicts = _settled(entries.found, numbers)
+    verdicts, strangers = _settled(entries.found, numbers)
     missing = [number for number in numbers if number not in verdicts]
     if not missing or entries.repaired:
-        return Account(verdicts, _left_open(missing))
+        return Account(verdicts, _left_open(missing, strangers))
     try:
-        verdicts |= _settled((await ask(missing, True)).found, missing)
+        more, others = _settled((await ask(missing, True)).found, missing)
     except (ReplyError, RejectedRequest) as error:
         return Account(verdicts, str(error))
-    return Account(verdicts, _left_open([number for number in missing if number not in verdicts]))
+    verdicts |= more
+    return Account(verdicts, _left_open([number for number in missing if number not in verdicts], strangers + others))
 
 
-def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> dict[int, Verdict_]:
-    wanted = set(numbers)
+def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:
+    """The verdicts on the items, and how many entries speak of none of them."""
+    wanted, strangers = set(numbers), 0
     verdicts: dict[int, Verdict_] = {}
     disputed: set[int] = set()
     for number, verdict in found:
+        strangers += number not in wanted
         if number not in wanted or verdict is None:
             continue
         if number in verdicts and verdicts[number] != verdict:
             disputed.add(number)
         verdicts[number] = verdict
-    return {number: verdict for number, verdict in verdicts.items() if number not in disputed}
+    return {number: verdict for number, verdict in verdicts.items() if number not in disputed}, strangers
 
 
-def _left_open(missing: Sequence[int]) -> str:
-    return f"the judge passed over {len(missing)} of the items, twice" if missing else ""
+def _left_open(missing: Sequence[int], strangers: int) -> str:
+    if not missing:
+        return ""
+    said = f"the judge passed over {len(missing)} of the items, twice"
+    return f"{said}; {strangers} of its entries named no item that there is" if strangers else said

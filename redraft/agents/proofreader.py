@@ -13,6 +13,7 @@ from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
 from redraft.prompts.judging import Statement
+from redraft.prompts.tags import NOBODY
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
 
@@ -56,12 +57,12 @@ class Proofreader:
 
         async def ask(numbers: Sequence[int], again: bool) -> Entries[Confused]:
             beside = summary if whole else self._stretch(statements, numbers, room)
-            asked = [SummarySentence(id=statements[n].id, sentence=statements[n].sentence) for n in numbers]
+            asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
             label = labelled("coherence", numbers)
             reply = await self.judge.ask(FIND_CONFUSION, given, len(numbers) * CONFUSION_TOKENS, label, again)
             place = {statements[n].id: n for n in numbers}
-            found = ((place[one.id], _confused(one)) for one in reply.value.sentences if one.id in place)
+            found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
             return Entries(list(found), reply.repaired)
 
         async def judged(numbers: Sequence[int]) -> Account[Confused]:
@@ -89,6 +90,14 @@ class Proofreader:
                 break
             found.append(statement.sentence)
         return " ".join(reversed(found))
+
+
+def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
+    """A sentence to be judged, and which one it is where the summary says the same again."""
+    one = statements[n]
+    alike = [other.id for other in statements if other.sentence == one.sentence]
+    place = f"number {alike.index(one.id) + 1} of {len(alike)} sentences with these words" if len(alike) > 1 else ""
+    return SummarySentence(id=one.id, place=place, sentence=one.sentence)
 
 
 def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:

@@ -139,6 +139,13 @@ draw_options = grouped(
         help="Another number, another draw.",
     ),
 )
+replies = option(
+    "--replies",
+    section="model",
+    type=click.Choice(["schema", "tools", "plain"]),
+    help="How structured replies are asked for: by a JSON schema, by function calling, or in words alone.  [default:"
+    " the first of these that the server takes]",
+)
 setup_options = grouped(
     option(
         "--base-url",
@@ -160,6 +167,7 @@ setup_options = grouped(
         default=8192,
         help="Most tokens of a prompt with its reply.",
     ),
+    replies,
     draw_options,
 )
 model_options = grouped(

@@ -8,6 +8,9 @@ from typing import Generic, Protocol
 from redraft.domain import Usage
 from redraft.prompts.contract import Given_, Prompt, Value_
 
+# The characters of a reply that is complained of that are sent back.
+_HEAD, _TAIL = 6_000, 2_000
+
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
@@ -26,6 +29,14 @@ class Complaint:
 
     reply: str
     reason: str
+
+    @classmethod
+    def about(cls, reply: str, reason: str) -> Complaint:
+        """A complaint about a reply of any length: of a long one, how it begins and ends."""
+        left_out = len(reply) - _HEAD - _TAIL
+        if left_out > 0:
+            reply = f"{reply[:_HEAD]}\n[{left_out:,} characters left out]\n{reply[-_TAIL:]}"
+        return cls(reply, reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
-from typing import Any, Literal, cast
+from collections.abc import Hashable, Sequence
+from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -18,26 +18,29 @@ from redraft.errors import (
     CapabilityError,
     EmptyReply,
     ModelError,
+    ProviderError,
     RefusedReply,
+    RejectedRequest,
     TransientError,
     UnreadableReply,
     UsageError,
 )
 from redraft.models.base import Model, Reply, Request, Sampling
-from redraft.models.failures import translate
-from redraft.models.reading import NoValueError, read_value, without_thoughts
+from redraft.models.failures import status_of, translate
+from redraft.models.modes import Mode, Modes, modes_for
+from redraft.models.reading import NoValueError, read_value
 from redraft.models.secrets import message_without
+from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
 
-Mode = Literal["json_schema", "tools", "plain"]
-
-_MODES: tuple[Mode, ...] = ("tools", "plain")
-_OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
 # What a reply without a limit is taken to cost at most: more than models write at once.
 _UNLIMITED = 131_072
+# By these a server says that it cannot make out a request, or breaks down over it.
+_REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
+_NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
 # How other providers put what OpenAI calls a finish reason.
 _FINISHES = {
     "end_turn": "stop",
@@ -86,8 +89,7 @@ class ChatModel:
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
         self._chat = chat
-        self._modes = list(modes or (_OPENAI_MODES if traits.speaks_openai else _MODES))
-        self._settled = len(self._modes) == 1
+        self._modes = Modes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
         self._reasoning_reserve = traits.reserve if reasoning_reserve is None else reasoning_reserve
         self._takes_temperature = traits.temperature is not None and (
@@ -103,16 +105,17 @@ class ChatModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
-        if not self._settled and request.prompt.returns is not str:
+        if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             async with self._probing:
-                if not self._settled:
+                if not self._modes.settled:
                     return await self._attempt(request)
         return await self._attempt(request)
 
     async def _attempt(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         structured = request.prompt.returns is not str
-        mode: Mode | None = self._modes[0] if structured else None
+        which = request.prompt.returns.__name__, (request.text, request.sampling)
+        mode = self._modes.mode(*which) if structured else None
         # What is learned while this request is under way is not what it was made with.
         used = self._used(mode)
         messages = self._messages(request, mode)
@@ -124,30 +127,45 @@ class ChatModel:
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
-            raise self._learn(failure) from None
+            if isinstance(failure, CapabilityError):
+                self._learn(failure)
+            elif mode:
+                failure = self._tried(failure, mode, which, status_of(error))
+            raise failure from None
         if structured:
-            self._settled = True
+            self._modes.answered(*which)
         return _read(request, message_without(cast(AIMessage, message), self._traits.secrets))
 
     def _used(self, mode: Mode | None) -> frozenset[str]:
-        used: set[str] = {mode} if mode and len(self._modes) > 1 else set()
+        used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
         if self._takes_temperature:
             used.add("temperature")
         if self._traits.speaks_openai and not self._old_limit_name:
             used.add("max_completion_tokens")
         return frozenset(used)
 
-    def _learn(self, error: Exception) -> Exception:
+    def _learn(self, error: CapabilityError) -> None:
         """Do without what the provider has just refused."""
-        if isinstance(error, CapabilityError):
-            feature = error.message.partition(":")[0]
-            if feature == "temperature":
-                self._takes_temperature = False
-            elif feature == "max_completion_tokens":
-                self._old_limit_name = True
-            elif self._modes[0] == feature and len(self._modes) > 1:
-                del self._modes[0]
-        return error
+        feature = error.message.partition(":")[0]
+        if feature == "temperature":
+            self._takes_temperature = False
+        elif feature == "max_completion_tokens":
+            self._old_limit_name = True
+        else:
+            self._modes.unknown(cast(Mode, feature))
+
+    def _tried(self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None) -> ModelError:
+        """What a failure means that may be due to the way in which the structured reply was asked for."""
+        refused = status in _REFUSALS and isinstance(failure, RejectedRequest) and not failure.too_long
+        if not refused and status not in _FAULTS:
+            return failure
+        if self._modes.refused(*which, fault=not refused):
+            return CapabilityError(f"{mode}: {failure.message}")
+        if self._modes.hopeless:
+            return ProviderError(failure.message, hint=_NO_WAY)
+        if refused:
+            failure.hint = _NO_WAY
+        return failure
 
     def _messages(self, request: Request[Given_, Value_], mode: Mode | None) -> list[BaseMessage]:
         text = request.text
@@ -228,12 +246,17 @@ def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]
         )
     shape = request.prompt.returns
     if not issubclass(shape, BaseModel):
-        if words := without_thoughts(text):
+        words = without_thoughts(text)
+        if declines(words):
+            raise RefusedReply(
+                f"the model declined: {words}", text=text, usage=usage, finish_reason=finish, place=request.label
+            )
+        if words:
             return Reply(cast(Value_, words), words, usage, finish)
         # Not a reply: it must neither be cached nor become a summary.
         raise EmptyReply("the reply is empty", text=text, usage=usage, finish_reason=finish, place=request.label)
     try:
-        return Reply(cast(Value_, read_value(text, shape)), text, usage, finish)
+        return Reply(cast(Value_, read_value(text, shape, request.given)), text, usage, finish)
     except NoValueError as error:
         reason = "the reply was cut off at the token limit" if finish == "length" else str(error)
     raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label)

@@ -62,7 +62,7 @@ def translate(
     if (ours := next((one for one in _causes(error) if isinstance(one, ModelError)), None)) is not None:
         return ours
     message = redact(str(error) or type(error).__name__, secrets)
-    status = _status(error)
+    status = status_of(error)
     if status is not None and status >= 300:
         return _of_status(status, error, message, used)
     if _is_connection_trouble(error):
@@ -157,7 +157,7 @@ def _too_many(error: Exception, message: str) -> ModelError:
 
 def _known_complaint(message: str, used: frozenset[str]) -> ModelError | None:
     if _TOO_LONG.search(message):
-        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens")
+        return RejectedRequest(message, hint="use smaller --chunk-tokens and --context-tokens", too_long=True)
     for feature, pattern in _FEATURES.items():
         if feature in used and pattern.search(message):
             return CapabilityError(f"{feature}: {message}")
@@ -168,7 +168,7 @@ def _filtered(message: str) -> RefusedReply:
     return RefusedReply(message, text="", usage=Usage(), finish_reason="content_filter")
 
 
-def _status(error: Exception) -> int | None:
+def status_of(error: Exception) -> int | None:
     """The HTTP status, wherever a provider's exception has it: on itself, on its response, or on what caused it."""
     for one in _causes(error):
         for value in (

@@ -11,9 +11,13 @@ from pydantic import SecretStr
 
 from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
+from redraft.models.modes import modes_for
+from redraft.settings import ReplyForm
 
 
-def open_openai(name: str, url: str, *, key: str, seconds: float, closing: AsyncExitStack) -> ChatModel:
+def open_openai(
+    name: str, url: str, *, key: str, seconds: float, closing: AsyncExitStack, replies: ReplyForm | None = None
+) -> ChatModel:
     """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
@@ -29,4 +33,5 @@ def open_openai(name: str, url: str, *, key: str, seconds: float, closing: Async
         max_retries=0,
         use_responses_api=False,
     )
-    return ChatModel(chat, identity=f"openai:{name}@{url}", seconds=seconds)
+    modes = modes_for(replies, speaks_openai=True)
+    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, seconds=seconds)

@@ -15,6 +15,7 @@ from redraft.errors import RedraftError, UsageError
 from redraft.models.base import Model
 from redraft.models.chat import ChatModel, wrapped
 from redraft.models.failures import redact
+from redraft.models.modes import modes_for
 from redraft.models.redirects import stay_where_they_are
 from redraft.models.secrets import environment_keys
 from redraft.models.traits import traits_of
@@ -49,7 +50,7 @@ def open_provided(settings: Settings, *, seconds: float) -> ChatModel:
         given["base_url"] = settings.base_url
     chat = _initialized(settings.model, provider, name, **given) if given else first
     stay_where_they_are(chat)
-    return ChatModel(chat, identity=_identity(settings.model, chat), seconds=seconds)
+    return _asked(chat, settings, seconds)
 
 
 def open_plugged(settings: Settings, *, seconds: float) -> Model:
@@ -63,8 +64,13 @@ def open_plugged(settings: Settings, *, seconds: float) -> Model:
     except Exception as error:
         raise _not_opened(settings.model, error) from error
     if isinstance(made, BaseChatModel):
-        return ChatModel(made, identity=_identity(settings.model, made), seconds=seconds)
+        return _asked(made, settings, seconds)
     return wrapped(made)
+
+
+def _asked(chat: BaseChatModel, settings: Settings, seconds: float) -> ChatModel:
+    modes = modes_for(settings.replies, speaks_openai=traits_of(chat).speaks_openai)
+    return ChatModel(chat, identity=_identity(settings.model, chat), modes=modes, seconds=seconds)
 
 
 def _identity(model: str, chat: BaseChatModel) -> str:

@@ -39,6 +39,7 @@ from redraft.models.prices import FREE, Price
 from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.tags import Tags, Wire
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
@@ -144,7 +145,8 @@ class RecordedModel:
         if answer is None:
             return None
         shape = request.prompt.returns
-        value = shape.model_validate_json(answer.text) if issubclass(shape, BaseModel) else answer.text
+        wire = Wire(Tags(request.given))
+        value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
         self._observer(CallAnswered(request.label, answer.usage, 0.0, cached=True))
         return Reply(
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
@@ -173,7 +175,7 @@ class RecordedModel:
             if wait is None:
                 raise failure
             if isinstance(failure, UnreadableReply):
-                request = replace(request, complaint=Complaint(failure.text, failure.message))
+                request = replace(request, complaint=Complaint.about(failure.text, failure.message))
             if wait:
                 await self._pause(wait)
 
@@ -206,8 +208,10 @@ class RecordedModel:
             await self._failed(error, turn)
             raise
         call = self._charged(turn, reply.usage, reply.text)
-        value = reply.value
-        text = value.model_dump_json(by_alias=True, round_trip=True) if isinstance(value, BaseModel) else reply.text
+        value, text = reply.value, reply.text
+        if isinstance(value, BaseModel):
+            # With tags, as the request has them: the same words about items of other numbers are the same request.
+            text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))

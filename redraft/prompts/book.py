@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Fence, GivenModel, Prompt
 from redraft.prompts.fences import disarmed
+from redraft.prompts.tags import Item, Tags
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
 SETS = ("standard", "simple")
@@ -157,24 +159,25 @@ def _fenced(given: BaseModel) -> dict[str, object]:
     values: dict[str, object] = {name: getattr(given, name) for name in type(given).model_fields}
     fences = _fences(type(given))
     own = frozenset(fences.values()) - _OURS
+    tags = Tags(given)
     for name, tag in fences.items():
         value = values[name]
         empty = value == "" and not type(given).model_fields[name].is_required()
-        values[name] = None if empty else _fence(value, tag, own)
+        values[name] = None if empty else _fence(value, tag, own, partial(tags.tag, name))
     return values
 
 
-def _fence(value: object, tag: str, own: frozenset[str]) -> object:
+def _fence(value: object, tag: str, own: frozenset[str], tagged: Callable[[int], str]) -> object:
     if value is None:
         return None
     if isinstance(value, str):
         return f"<{tag}>\n{neutralize(value.strip(), own)}\n</{tag}>"
     assert isinstance(value, list)
-    return "\n".join(_fenced_item(item, number, tag, own) for number, item in enumerate(value, 1))
+    return "\n".join(_fenced_item(item, number, tag, own, tagged) for number, item in enumerate(value, 1))
 
 
-def _fenced_item(item: object, number: int, tag: str, own: frozenset[str]) -> str:
-    """A text, or the named texts of an item; an item that has an id is numbered by it."""
+def _fenced_item(item: object, number: int, tag: str, own: frozenset[str], tagged: Callable[[int], str]) -> str:
+    """A text, or the named texts of an item: one that a reply has to name is `tagged`, any other is numbered."""
     if isinstance(item, GivenModel):
         # Each on a line of its own, so that no text can pass for another field.
         fields = {name: " ".join(str(getattr(item, name)).split()) for name in type(item).model_fields}
@@ -183,4 +186,5 @@ def _fenced_item(item: object, number: int, tag: str, own: frozenset[str]) -> st
         body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)
     else:
         body = neutralize(str(item).strip(), own)
-    return f'<{tag} n="{number}">\n{body}\n</{tag}>'
+    named = f'id="{tagged(number)}"' if isinstance(item, Item) else f'n="{number}"'
+    return f"<{tag} {named}>\n{body}\n</{tag}>"

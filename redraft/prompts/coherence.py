@@ -8,6 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BeforeValidator, model_validator
 
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText, lenient
+from redraft.prompts.tags import Item, Names
 
 ErrorType = Literal[
     "entity omission",
@@ -62,10 +63,10 @@ def _marks(value: object) -> object:
     return list(dict.fromkeys(mark for part in parts if (mark := mark_of(part))))
 
 
-class SummarySentence(GivenModel):
-    """A sentence of a summary under its number."""
+class SummarySentence(Item):
+    """A sentence of a summary; `place` tells it from others that say the same."""
 
-    id: int
+    place: str = ""
     sentence: str
 
 
@@ -79,7 +80,7 @@ class ConfusionGiven(GivenModel):
 class Confusion(ReplyModel):
     """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
 
-    id: int
+    id: Annotated[int, Names("sentences")]
     questions: Annotated[list[str], BeforeValidator(_texts)]
     types: Annotated[list[Mark], BeforeValidator(_marks)]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+_DIGITS = re.compile(r"\s*-?[0-9]+\s*")
 
 Given_ = TypeVar("Given_", bound=BaseModel)
 Value_ = TypeVar("Value_")
@@ -45,6 +48,17 @@ class ReplyModel(BaseModel):
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         return schema
+
+
+def _whole(value: object) -> object:
+    """A whole number, also in ASCII digits; what Python would read as one besides is none: true, "1_0", "１"."""
+    if isinstance(value, bool) or (isinstance(value, str) and not _DIGITS.fullmatch(value)):
+        raise ValueError("the value is no whole number")
+    return value
+
+
+Whole = Annotated[int, BeforeValidator(_whole)]
+"""A whole number in a reply."""
 
 
 def lenient(choices: Any, otherwise: str | None) -> Callable[[object], object]:

@@ -9,8 +9,9 @@ from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
-_NUMBER = re.compile(r"-?\d{1,9}")
+_WORD = re.compile(r"\w+")
 
 
 class Standing(GivenModel):
@@ -23,10 +24,9 @@ class Standing(GivenModel):
     met: str = ""
 
 
-class Option(GivenModel):
+class Option(Item):
     """One finding that could be mended."""
 
-    id: int
     metric: str
     task: Task
     problem: str
@@ -56,17 +56,9 @@ def _listed(value: object) -> list[object]:
     return [] if value is None else value if isinstance(value, list) else [value]
 
 
-def _numbers(value: object) -> list[int]:
-    """Whatever numbers there are, in digits or in words around them; the rest names no finding."""
-    return [number for one in _listed(value) for number in _numbers_in(one)]
-
-
-def _numbers_in(one: object) -> list[int]:
-    if isinstance(one, str):
-        return [int(digits) for digits in _NUMBER.findall(one)]
-    if isinstance(one, float):
-        return [int(one)] if one.is_integer() else []
-    return [one] if isinstance(one, int) and not isinstance(one, bool) else []
+def _named(value: object) -> list[object]:
+    """Whatever names a finding, also among other words."""
+    return [name for one in _listed(value) for name in (_WORD.findall(one) if isinstance(one, str) else [one])]
 
 
 def _texts(value: object) -> list[str]:
@@ -85,7 +77,9 @@ class Decision(ReplyModel):
 
     why: _Text
     look_up: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
-    mend: Annotated[list[int], BeforeValidator(_numbers)] = Field(default_factory=list)
+    mend: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN] = Field(
+        default_factory=list
+    )
     instruction: _Text = ""
     stop: Annotated[bool, BeforeValidator(lambda value: value or False)] = False
 

@@ -8,8 +8,9 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, lenient
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, Whole, lenient
 from redraft.prompts.judging import Statement
+from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
@@ -52,7 +53,7 @@ def _mark(value: int) -> int:
 
 
 Words = Annotated[str, AfterValidator(_worded)]
-Mark = Annotated[int, AfterValidator(_mark)]
+Mark = Annotated[Whole, AfterValidator(_mark)]
 
 
 class Branch(ReplyModel):
@@ -81,10 +82,9 @@ class GrowGiven(GivenModel):
     excerpt: Excerpt
 
 
-class Fact(GivenModel):
-    """A key fact under a number."""
+class Fact(Item):
+    """A key fact to be judged, or looked for."""
 
-    id: int
     fact: str
 
 
@@ -106,7 +106,7 @@ class VetGiven(GivenModel):
 class Opinion(ReplyModel):
     """Whether a fact passes, and why."""
 
-    id: int
+    id: Annotated[int, Names("facts")]
     reason: str
     verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
 
@@ -120,7 +120,7 @@ class Opinions(ReplyModel):
 class Support(ReplyModel):
     """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
 
-    id: int
+    id: Annotated[int, Names("facts")]
     reason: str
     quote: str
     verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
@@ -145,18 +145,18 @@ class Query(ReplyModel):
 
 
 class AlignGiven(GivenModel):
-    """The numbered sentences of a summary, and the numbered facts to look for in it."""
+    """The sentences of a summary, and the facts to look for in it."""
 
     sentences: Annotated[list[Statement], Fence("sentence")]
     facts: Annotated[list[Fact], Fence("fact")]
 
 
 class Alignment(ReplyModel):
-    """Whether a summary states a fact, and the numbers of the sentences that do."""
+    """Whether a summary states a fact, and the tags of the sentences that do."""
 
-    id: int
+    id: Annotated[int, Names("facts")]
     stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None))]
-    sentences: list[int]
+    sentences: Annotated[list[Annotated[int, Names("sentences")]], ONLY_KNOWN]
 
 
 class Alignments(ReplyModel):
@@ -175,7 +175,7 @@ class VerifyGiven(GivenModel):
 class Verification(ReplyModel):
     """What is wrong with a sentence, why, and the words of the passages that come closest to it."""
 
-    id: int
+    id: Annotated[int, Names("sentences")]
     reason: str
     quote: str
     category: Annotated[Category, BeforeValidator(_category)]
@@ -196,8 +196,8 @@ class ChunkGiven(GivenModel):
 class ChunkMarks(ReplyModel):
     """Marks from 1 to 5, and in a few words why."""
 
-    major_facts: int
-    connections: int
+    major_facts: Whole
+    connections: Whole
     explanation: str
     validity: Mark
     coherence: Mark

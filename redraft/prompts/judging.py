@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, lenient
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, Whole, lenient
+from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 UNANSWERABLE = "UNANSWERABLE"
 """What a reply says where a text does not hold the answer. It is an answer; silence is none."""
@@ -14,37 +15,33 @@ UNANSWERABLE = "UNANSWERABLE"
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
 Verdict = Literal["agrees", "contradicts"]
-Importance = Annotated[int, AfterValidator(lambda value: min(5, max(1, value)))]
+Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
-class Statement(GivenModel):
-    """A sentence of a summary under a number; `before` is what it points back to, where it does."""
+class Statement(Item):
+    """A sentence of a summary; `before` is what it points back to, where it does."""
 
-    id: int
     before: str = ""
     sentence: str
 
 
-class Asked(GivenModel):
-    """A question under a number."""
+class Asked(Item):
+    """A question to be answered."""
 
-    id: int
     question: str
 
 
-class Pair(GivenModel):
+class Pair(Item):
     """Two answers to one question, from the document and from the summary."""
 
-    id: int
     question: str
     document: str
     summary: str
 
 
-class Candidate(GivenModel):
+class Candidate(Item):
     """A question that may become part of a document's pack."""
 
-    id: int
     question: str
     answer: str
 
@@ -78,9 +75,9 @@ class RankGiven(GivenModel):
 
 
 class Ranking(ReplyModel):
-    """The numbers of the questions, the most important first."""
+    """The tags of the questions, the most important first."""
 
-    order: list[int]
+    order: Annotated[list[Annotated[int, Names("candidates")]], ONLY_KNOWN]
 
 
 class AnswerFromSummaryGiven(GivenModel):
@@ -91,11 +88,11 @@ class AnswerFromSummaryGiven(GivenModel):
 
 
 class SummaryAnswer(ReplyModel):
-    """An answer, or UNANSWERABLE, and the numbers of the sentences that it rests on."""
+    """An answer, or UNANSWERABLE, and the tags of the sentences that it rests on."""
 
-    id: int
+    id: Annotated[int, Names("questions")]
     answer: str
-    sentences: list[int]
+    sentences: Annotated[list[Annotated[int, Names("sentences")]], ONLY_KNOWN]
 
 
 class SummaryAnswers(ReplyModel):
@@ -113,7 +110,7 @@ class CompareGiven(GivenModel):
 class Comparison(ReplyModel):
     """Whether the summary's answer contradicts the document's, and why."""
 
-    id: int
+    id: Annotated[int, Names("pairs")]
     reason: str
     verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None))]
 
@@ -143,7 +140,7 @@ class SummaryQuestion(ReplyModel):
 class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
-    id: int
+    id: Annotated[int, Names("sentences")]
     questions: list[SummaryQuestion]
 
 
@@ -163,7 +160,7 @@ class AnswerFromDocumentGiven(GivenModel):
 class DocumentAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
 
-    id: int
+    id: Annotated[int, Names("questions")]
     answer: str
     quote: str
 

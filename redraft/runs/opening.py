@@ -124,6 +124,6 @@ def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack) ->
     def opened() -> Model:
         from redraft.models.openai import open_openai
 
-        return open_openai(name, url, key=key, seconds=seconds, closing=closing)
+        return open_openai(name, url, key=key, seconds=seconds, closing=closing, replies=settings.replies)
 
     return LateModel(f"{settings.model}@{url}", opened)

@@ -108,12 +108,12 @@ async def test_what_is_passed_over_is_asked_for_alone(tmp_path: Path) -> None:
         await court.evaluate(SUMMARY, metrics=("keyfact_recall",))
 
     first, again = court.asked("align_facts")
-    assert first.numbers == list(range(1, 13))
-    assert again.numbers == [12]
+    assert list(first.judged.values()) == [fact_of(n) for n in range(1, 13)]
+    assert list(again.judged.values()) == [fact_of(12)]
 
 
 class Picky(Keepers):
-    """Never gives a verdict on the second item of a prompt."""
+    """Never gives a verdict on what a prompt says of the second keeper."""
 
     def __init__(self, prompt: str) -> None:
         self.prompt = prompt
@@ -123,7 +123,8 @@ class Picky(Keepers):
         if sheet.prompt != self.prompt:
             return said
         assert isinstance(said, dict)
-        return {key: [one for one in entries if one["id"] != 2] for key, entries in said.items()}
+        second = [name for name, text in sheet.judged.items() if "keeper number 2 is" in text]
+        return {key: [one for one in entries if one["id"] not in second] for key, entries in said.items()}
 
 
 async def test_a_fact_that_is_never_aligned_is_unjudged(tmp_path: Path) -> None:
@@ -364,8 +365,7 @@ async def test_facts_that_are_said_twice_are_validated_and_kept_once(tmp_path: P
 
     assert found.trees == perfect.trees
     for prompt in VETTING:
-        numbers = [n for sheet in court.asked(prompt) for n in sheet.items("facts")]
-        assert len(numbers) == before.items(prompt) == LONG
+        assert court.items(prompt) == before.items(prompt) == LONG
 
 
 class Leafy(Keepers):
@@ -437,7 +437,7 @@ class Breathless(Keepers):
         said = super().__call__(sheet)
         whole = json.dumps(said)
         long = len(keepers_in(sheet.within("excerpt"))) > self.most if sheet.prompt.startswith("keyfacts") else False
-        long = long or (sheet.prompt in (*VETTING, "align_facts") and len(sheet.numbers) > 7)
+        long = long or (sheet.prompt in (*VETTING, "align_facts") and len(sheet.ids) > 7)
         return Answer(whole[: len(whole) // 2], "length") if long else said
 
 

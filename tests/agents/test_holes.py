@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 
 from redraft.history.results import Result
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, island, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, asked_of, island, told
 
 SUMMARY = told(1, 3, wrong={2: "Bob", 5: "Joe", 40: "Jim"})
 JUDGING = ("answer_from_summary", "compare_answers", "ask_summary", "answer_from_document")
@@ -27,22 +27,22 @@ class Holey(Keepers):
         self.prompt = prompt
         self.spoil = spoil
         self.script = script or super().__call__
-        self.begun: set[int] = set()
+        self.begun: set[str] = set()
         self.faults = 0
         """How many replies it has spoiled."""
 
     def __call__(self, sheet: Sheet) -> Said:
         said = self.script(sheet)
-        if sheet.prompt != self.prompt or sheet.again or self._has_begun(sheet.numbers):
+        if sheet.prompt != self.prompt or sheet.again or self._has_begun(sheet.judged.values()):
             return said
         assert isinstance(said, dict)
         self.faults += 1
         return self.spoil(said)
 
-    def _has_begun(self, numbers: list[int]) -> bool:
+    def _has_begun(self, items: Collection[str]) -> bool:
         """Whether all of these have been asked about before: what was left out is asked for alone."""
-        known = bool(numbers) and self.begun.issuperset(numbers)
-        self.begun.update(numbers)
+        known = bool(items) and self.begun.issuperset(items)
+        self.begun.update(items)
         return known
 
 
@@ -53,7 +53,10 @@ def spoiled(name: str) -> Callable[[Json], Said]:
         "leaves out all": lambda entries: [],
         "shuffles": lambda entries: random.Random(1).sample(entries, len(entries)),
         "repeats": lambda entries: [*entries, *entries],
-        "invents": lambda entries: [*entries, *([entries[0] | {"id": n} for n in (-1, 0, 77)] if entries else [])],
+        "invents": lambda entries: [
+            *entries,
+            *([entries[0] | {"id": n} for n in (-1, 0, 77, "77", "kmtz")] if entries else []),
+        ],
     }
 
     def spoil(said: Json) -> Said:
@@ -130,7 +133,7 @@ async def test_what_a_judge_never_answers_is_counted_apart(tmp_path: Path) -> No
         def answer_from_summary(self, sheet: Sheet) -> Said:
             said = super().answer_from_summary(sheet)
             assert isinstance(said, dict)
-            return {"answers": [one for one in said["answers"] if one["id"] > 2]}
+            return {"answers": [one for one in said["answers"] if asked_of(sheet.judged[one["id"]]) not in (1, 2)]}
 
     result, calls = await judged(tmp_path, Picky())
 
@@ -160,7 +163,7 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves(tmp_path: Path) ->
     class Breathless(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
             whole = json.dumps(super().answer_from_summary(sheet))
-            return Answer(whole[: len(whole) // 2], "length") if len(sheet.numbers) > 3 else whole
+            return Answer(whole[: len(whole) // 2], "length") if len(sheet.ids) > 3 else whole
 
     perfect, _ = await judged(tmp_path / "perfect", Keepers())
     result, calls = await judged(tmp_path / "breathless", Breathless())

@@ -19,11 +19,25 @@ from redraft.runs.preparing import Order, prepare
 from redraft.settings import Evaluate, Judging
 from redraft.text.documents import parse
 from tests.agents.test_holes import FREE, Holey, spoiled
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, function_model, island, told
+from tests.judges import (
+    KEY,
+    Court,
+    Json,
+    Keepers,
+    Said,
+    Script,
+    Sheet,
+    fact_of,
+    function_model,
+    island,
+    sentence_of,
+    told,
+)
 
 METRICS = ("booookscore",)
 CLEAR: Json = {"questions": [], "types": ["no confusion"]}
 STRANGER = "A stranger comes to see number 7."
+SENTENCES = [fact_of(1), fact_of(2), STRANGER, f"- {fact_of(3)}", f"- {STRANGER}"]
 SUMMARY = f"# The Keepers\n\n{told(1, 2)} {STRANGER}\n\n- {fact_of(3)}\n- {STRANGER}"
 
 
@@ -35,7 +49,9 @@ class Reader(Keepers):
         self.said = said if said is not None else {"stranger": asked}
 
     def find_confusion(self, sheet: Sheet) -> Said:
-        return {"sentences": [{"id": n} | self.verdict(item["text"]) for n, item in sheet.items("sentences").items()]}
+        return {
+            "sentences": [{"id": n} | self.verdict(sentence_of(item)) for n, item in sheet.items("sentences").items()]
+        }
 
     def verdict(self, sentence: str) -> Json:
         return next((said for word, said in self.said.items() if word in sentence), CLEAR)
@@ -94,7 +110,7 @@ async def test_the_score_is_the_share_of_sentences_that_confuse_nobody(tmp_path:
     assert sentences[2]["questions"] == ["Who is the stranger?"]
     # All sentences are asked about at once, and nothing but the summary is read.
     (asked,) = court.asked("find_confusion")
-    assert asked.numbers == [2, 3, 4, 5, 6]
+    assert list(asked.judged.values()) == SENTENCES
     assert asked.within("summary") == SUMMARY
     assert {sheet.prompt for sheet in court.sheets} == {"find_confusion"}
 
@@ -177,9 +193,9 @@ async def test_one_by_one_or_in_batches_it_is_the_same(tmp_path: Path, batch: in
     expected = await judged(tmp_path / "a")
     result, court = await result_of(tmp_path / "b", batch=batch)
     assert result.evaluations["booookscore"] == expected
-    batches = [[2, 3, 4, 5, 6][at : at + batch] for at in range(0, 5, batch)]
-    assert court.sheets[0].numbers == batches[0]
-    assert sorted(sheet.numbers for sheet in court.sheets) == batches
+    batches = [SENTENCES[at : at + batch] for at in range(0, 5, batch)]
+    assert list(court.sheets[0].judged.values()) == batches[0]
+    assert sorted(list(sheet.judged.values()) for sheet in court.sheets) == sorted(batches)
 
 
 FAULTS = ("leaves out", "leaves out all", "shuffles", "repeats", "invents", "chatters", "wraps", "breaks off")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from redraft import Judging, Workshop
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority, spread
-from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, function_model, island, told
+from tests.judges import KEY, UNANSWERABLE, Court, Keepers, Said, Sheet, asked_of, function_model, island, told
 
 BALLOTS = st.lists(st.dictionaries(st.integers(0, 4), st.sampled_from("abc")), max_size=5)
 
@@ -71,7 +71,7 @@ class Blind(Keepers):
         said = super().answer_from_summary(sheet)
         assert isinstance(said, dict)
         for answer in said["answers"]:
-            if answer["id"] not in self.seen:
+            if asked_of(sheet.judged[answer["id"]]) not in self.seen:
                 answer["answer"] = UNANSWERABLE
         return said
 

@@ -168,7 +168,7 @@ async def test_a_tree_of_which_nothing_is_left_is_asked_nothing_about_and_holds_
     class Harsh(Keepers):
         def facts_significant(self, sheet: Sheet) -> Said:
             verdict = "fail" if "number 1 is" in sheet.within("excerpt") else "pass"
-            return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.numbers]}
+            return {"facts": [{"id": n, "reason": "", "verdict": verdict} for n in sheet.ids]}
 
     court = Court(tmp_path, Harsh(), document=island(LONG))
     found = await court.keyfacts(settings=SMALL)
@@ -393,7 +393,7 @@ async def test_several_judges_of_which_one_sees_less(court: Court) -> None:
             said = super().align_facts(sheet)
             assert isinstance(said, dict)
             blind = {"stated": "no", "sentences": []}
-            return {"facts": [one | (blind if 1 in one["sentences"] else {}) for one in said["facts"]]}
+            return {"facts": [one | (blind if fact_of(1) in sheet.judged[one["id"]] else {}) for one in said["facts"]]}
 
     panel: list[Model] = [function_model(Keepers(), "a"), function_model(Keepers(), "b"), function_model(Blind(), "c")]
     recall = await judged(court, told(1, 2, 3), "keyfact_recall", judges=panel)
@@ -486,14 +486,14 @@ async def test_nothing_is_believed_to_be_unfaithful_before_more_was_read(tmp_pat
 
         def nothing(self, sheet: Sheet) -> Json:
             entry = {"reason": "Not there.", "quote": "", "category": "out_of_article"}
-            return {"sentences": [{"id": n, **entry} for n in sheet.numbers]}
+            return {"sentences": [{"id": n, **entry} for n in sheet.ids]}
 
     court = Court(tmp_path, Shortsighted(), document=island(40))
     faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert faithfulness.score == 2 / 3
     assert [one.kind for one in faithfulness.findings] == ["entity"]
-    assert [sheet.numbers for sheet in court.asked("verify_sentences")] == [[1, 2, 3], [1, 2, 3]]
+    assert [len(sheet.ids) for sheet in court.asked("verify_sentences")] == [3, 3]
     court.store.close()
 
 

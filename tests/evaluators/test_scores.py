@@ -9,7 +9,20 @@ from typing import Any
 import pytest
 
 from redraft.domain import Evaluation
-from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet, island, named, told
+from tests.judges import (
+    UNANSWERABLE,
+    Court,
+    Json,
+    Keepers,
+    Said,
+    Sheet,
+    asked_of,
+    fact_of,
+    island,
+    named,
+    sentence_of,
+    told,
+)
 
 # Questions about a document with the document's answer, and what the judge reads out of the summary.
 PACK: list[tuple[str, str, str, str]] = [
@@ -36,11 +49,11 @@ class Scripted(Keepers):
     """Asks the questions of PACK about the document and those of CLAIMS about the summary, a sentence each."""
 
     def __init__(self, skipped: tuple[int, ...] = ()) -> None:
-        self.skipped = skipped
-        """The items that it never gives a verdict on."""
+        self.skipped = [question for n in skipped for question in (PACK[n - 1][1], f"Claim {n}?")]
+        """What it never gives a verdict on."""
 
-    def left(self, entries: list[Json]) -> list[Json]:
-        return [entry for entry in entries if entry["id"] not in self.skipped]
+    def left(self, sheet: Sheet, entries: list[Json]) -> list[Json]:
+        return [entry for entry in entries if sheet.judged[entry["id"]] not in self.skipped]
 
     def ask_document(self, sheet: Sheet) -> Said:
         lines = sheet.within("excerpt").split("\n\n")[1:]
@@ -52,13 +65,16 @@ class Scripted(Keepers):
         }
 
     def answer_from_summary(self, sheet: Sheet) -> Said:
-        known = {question: answer for _, question, _, answer in PACK}
+        known, asked = {question: answer for _, question, _, answer in PACK}, [question for _, question, _, _ in PACK]
+        places = list(sheet.items("sentences"))
         return {
             "answers": self.left(
+                sheet,
                 [
-                    {"id": n, "answer": known[item["text"]], "sentences": [n, 99]}
+                    {"id": n, "answer": known[item["text"]], "sentences": [*places[at : at + 1], 99]}
                     for n, item in sheet.items("questions").items()
-                ]
+                    for at in [asked.index(item["text"])]
+                ],
             )
         }
 
@@ -74,22 +90,24 @@ class Scripted(Keepers):
         return {
             "sentences": [
                 {
-                    "id": n,
+                    "id": name,
                     "questions": [
                         {"question": f"Claim {n}?", "kind": "what", "answer": CLAIMS[n - 1][0], "importance": n}
                     ],
                 }
-                for n in sheet.items("sentences")
+                for name, item in sheet.items("sentences").items()
+                for n in [asked_of(sentence_of(item))]
             ]
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
         return {
             "answers": self.left(
+                sheet,
                 [
                     {"id": n, "answer": CLAIMS[int(item["text"][6:-1]) - 1][1], "quote": ""}
                     for n, item in sheet.items("questions").items()
-                ]
+                ],
             )
         }
 
@@ -246,7 +264,7 @@ async def test_sentences_that_were_passed_over_are_counted(tmp_path: Path) -> No
         def ask_summary(self, sheet: Sheet) -> Said:
             said = super().ask_summary(sheet)
             assert isinstance(said, dict)
-            return {"sentences": [one for one in said["sentences"] if one["id"] != 2]}
+            return {"sentences": [one for one in said["sentences"] if fact_of(2) not in sheet.judged[one["id"]]]}
 
     consistency = await scored(Court(tmp_path, Hasty()), "consistency", told(1, 2, 3))
 
@@ -259,10 +277,10 @@ async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_mo
         def ask_summary(self, sheet: Sheet) -> Said:
             weighed = [("Detail?", 1), ("Heart?", 5), ("Blank?", 3)]
             questions = [{"question": q, "kind": "what", "answer": "x", "importance": weight} for q, weight in weighed]
-            return {"sentences": [{"id": n, "questions": questions} for n in sheet.numbers]}
+            return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
         def answer_from_document(self, sheet: Sheet) -> Said:
-            return {"answers": [{"id": n, "answer": "x", "quote": ""} for n in sheet.numbers]}
+            return {"answers": [{"id": n, "answer": "x", "quote": ""} for n in sheet.ids]}
 
     consistency = await scored(Court(tmp_path, Curious()), "consistency", told(1, 2), claims=4)
 
@@ -293,10 +311,10 @@ async def test_more_sentences_than_may_be_examined_are_taken_from_all_of_the_sum
 async def test_the_word_that_there_is_no_answer_is_known_however_it_is_put(tmp_path: Path, answer: str) -> None:
     class Wordy(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
-            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.numbers]}
+            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.ids]}
 
         def answer_from_document(self, sheet: Sheet) -> Said:
-            return {"answers": [{"id": n, "answer": answer, "quote": ""} for n in sheet.numbers]}
+            return {"answers": [{"id": n, "answer": answer, "quote": ""} for n in sheet.ids]}
 
     result = await Court(tmp_path, Wordy()).evaluate(told(1))
 
@@ -308,7 +326,7 @@ async def test_the_word_that_there_is_no_answer_is_known_however_it_is_put(tmp_p
 async def test_an_answer_is_an_answer(tmp_path: Path, answer: str) -> None:
     class Terse(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:
-            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.numbers]}
+            return {"answers": [{"id": n, "answer": answer, "sentences": []} for n in sheet.ids]}
 
     assert (await scored(Court(tmp_path, Terse()), "coverage", told(1))).score == 1.0
 

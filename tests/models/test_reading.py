@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from redraft.models.reading import NoValueError, read_value, without_thoughts
+from redraft.models.reading import NoValueError, read_value
+from redraft.models.thoughts import without_thoughts
 
 
 class Box(BaseModel):

@@ -76,7 +76,7 @@ async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its
 async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
     class Backwards(Keepers):
         def rank_questions(self, sheet: Sheet) -> Said:
-            return {"order": sheet.numbers[::-1]}
+            return {"order": sheet.ids[::-1]}
 
     pack = await built(Court(tmp_path, Backwards(), document=island(600)))
 

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.tags import Item, Tags
 
 _VETTED = factual.VetGiven(
     excerpt="The lamp went out.",
@@ -147,8 +148,8 @@ GIVEN: dict[str, BaseModel] = {
     "find_confusion": coherence.ConfusionGiven(
         summary="It was 1924. Hester came.",
         sentences=[
-            coherence.SummarySentence(id=7, sentence="Hester sat down."),
-            coherence.SummarySentence(id=3, sentence="Ann left."),
+            coherence.SummarySentence(id=7, place="1 of 2", sentence="Hester sat down."),
+            coherence.SummarySentence(id=3, place="2 of 2", sentence="Ann left."),
         ],
     ),
     "prefer_summary": coherence.PreferGiven(
@@ -164,30 +165,32 @@ TAGS = (
 EVERY = pytest.mark.parametrize("name", sorted(PROMPTS))
 BOTH = pytest.mark.parametrize("book", [PromptBook(name) for name in SETS], ids=SETS)
 
-_BLOCK = re.compile(rf'<({"|".join(TAGS)})(?: n="(\d+)")?>\n(.*?)\n?</\1>', re.DOTALL)
+_BLOCK = re.compile(rf'<({"|".join(TAGS)})(?: (?:n|id)="(\w+)")?>\n(.*?)\n?</\1>', re.DOTALL)
 
 
 def rendered(book: PromptBook, name: str, **changed: Any) -> str:
     return book.render(PROMPTS[name], GIVEN[name].model_copy(update=changed))
 
 
-def blocks(text: str, tag: str) -> list[tuple[int | None, list[str]]]:
-    """The number and the lines of each fenced block."""
-    return [
-        (int(number) if number else None, body.splitlines())
-        for found, number, body in _BLOCK.findall(text)
-        if found == tag
-    ]
+def blocks(text: str, tag: str) -> list[tuple[str, list[str]]]:
+    """The id or the number of each fenced block, where it has one, and its lines."""
+    return [(name, body.splitlines()) for found, name, body in _BLOCK.findall(text) if found == tag]
 
 
-def numbers(text: str, tag: str) -> list[int | None]:
-    """The numbers of the fenced blocks."""
-    return [number for number, _ in blocks(text, tag)]
+def names(text: str, tag: str) -> list[str]:
+    """The ids or numbers of the fenced blocks."""
+    return [name for name, _ in blocks(text, tag)]
+
+
+def named_in(given: BaseModel, field: str) -> list[str]:
+    """What the items of a field are to be named in the prompt."""
+    tags = Tags(given)
+    return [tags.tag(field, one.id) if isinstance(one, Item) else str(one.id) for one in getattr(given, field)]
 
 
 def outside(text: str) -> str:
     """The prompt's own words, without anything that is fenced."""
-    return _BLOCK.sub(r"<\1 \2>", text)
+    return _BLOCK.sub(r"<\1>", text)
 
 
 def items(given: BaseModel) -> dict[str, list[BaseModel]]:

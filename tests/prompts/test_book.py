@@ -38,11 +38,10 @@ def test_every_prompt_has_a_sample_here() -> None:
 
 
 def leaves(value: object) -> Iterator[str]:
-    """All texts and numbers of a value, the ids of items as their fences show them. A choice is not shown itself."""
+    """All texts and numbers of a value but for the ids of items. A choice is not shown itself."""
     if isinstance(value, bool):
         return
     if isinstance(value, dict):
-        yield f'n="{value["id"]}"'
         yield from (str(text) for name, text in value.items() if name != "id")
     elif isinstance(value, list):
         for item in value:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from redraft.prompts import judging, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
-from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, blocks, items, numbers, outside, rendered, with_text
+from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, blocks, items, named_in, names, outside, rendered, with_text
 from tests.text.hostile import raw_texts
 
 LINE_BREAKS = ["\n", "\r", "\r\n", "\n\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "\x85", "\u2028", "\u2029", " \n\t "]
@@ -29,7 +29,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "query_narrative": {"fact": ["level", "fact"]},
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
     "verify_sentences": {"sentence": ["before", "sentence"]},
-    "find_confusion": {"sentence": []},
+    "find_confusion": {"sentence": ["place", "sentence"]},
     "decide": {
         "metric": ["metric", "score", "goal", "met"],
         "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
@@ -81,11 +81,12 @@ def test_everything_from_outside_is_fenced(name: str) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", FIELDS)
-def test_items_are_numbered_by_their_ids_in_the_order_given(book: PromptBook, name: str) -> None:
+def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: PromptBook, name: str) -> None:
     text = rendered(book, name)
     fences = _fences(type(GIVEN[name]))
     for field, some in items(GIVEN[name]).items():
-        assert numbers(text, fences[field]) == [one.model_dump()["id"] for one in some]
+        assert names(text, fences[field]) == named_in(GIVEN[name], field)
+        assert len(set(names(text, fences[field]))) == len(some)
 
 
 @BOTH
@@ -94,7 +95,7 @@ def test_items_are_numbered_by_their_ids_in_the_order_given(book: PromptBook, na
     [("answer_from_document", "passage"), ("revise", "keep"), ("decide", "attempt"), ("decide", "passage")],
 )
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
-    assert numbers(rendered(book, name), tag) == [1, 2]
+    assert names(rendered(book, name), tag) == ["1", "2"]
 
 
 @BOTH
@@ -106,12 +107,12 @@ def test_an_item_has_one_line_for_each_text(book: PromptBook, name: str, tag: st
 
 
 def test_an_item_of_one_text_is_that_text() -> None:
-    assert blocks(rendered(PromptBook(), "answer_from_document"), "q")[0] == (7, ["Who came?"])
+    assert blocks(rendered(PromptBook(), "answer_from_document"), "q")[0][1] == ["Who came?"]
 
 
 def test_an_item_of_several_texts_names_them() -> None:
     expected = ["question: Who came?", "document: Hester.", "summary: Ann."]
-    assert blocks(rendered(PromptBook(), "compare_answers"), "pair")[0] == (7, expected)
+    assert blocks(rendered(PromptBook(), "compare_answers"), "pair")[0][1] == expected
 
 
 @BOTH
@@ -119,14 +120,14 @@ def test_an_item_of_several_texts_names_them() -> None:
 def test_an_empty_text_is_left_out(book: PromptBook, empty: str) -> None:
     one = revising.Point(id=7, task="add", instruction="Say it.", sentence=empty, answer="1924.", evidence=empty)
     assert blocks(rendered(book, "revise", points=[one]), "point") == [
-        (7, ["task: add", "instruction: Say it.", "answer: 1924."])
+        ("7", ["task: add", "instruction: Say it.", "answer: 1924."])
     ]
 
 
 @BOTH
 def test_a_sentence_that_points_back_to_nothing_stands_alone(book: PromptBook) -> None:
     text = rendered(book, "ask_summary", sentences=[judging.Statement(id=7, sentence="Hester came.")])
-    assert blocks(text, "sentence") == [(7, ["sentence: Hester came."])]
+    assert [lines for _, lines in blocks(text, "sentence")] == [["sentence: Hester came."]]
 
 
 @BOTH
@@ -146,7 +147,7 @@ def test_nothing_that_is_given_leaves_its_fence(book: PromptBook, name: str, att
     text = hostile(book, name, ATTACKS[attack])
     assert outside(text) == outside(rendered(book, name))
     for tag in TAGS:
-        assert numbers(text, tag) == numbers(rendered(book, name), tag)
+        assert len(names(text, tag)) == len(names(rendered(book, name), tag))
 
 
 @BOTH

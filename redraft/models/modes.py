@@ -1,0 +1,111 @@
+"""In which way a provider is asked for a structured reply: found out from what it refuses, whatever its words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from redraft.errors import UsageError
+from redraft.settings import ReplyForm
+
+Mode = Literal["json_schema", "tools", "plain"]
+
+_BY_FORM: dict[ReplyForm, Mode] = {"schema": "json_schema", "tools": "tools", "plain": "plain"}
+_MODES: tuple[Mode, ...] = ("tools", "plain")
+_OPENAI_MODES: tuple[Mode, ...] = ("json_schema", *_MODES)
+# A server that breaks down twice over one request may well break down over the way in which it is asked.
+_FAULTS = 2
+# How often each mode may be refused, with no structured reply in any, until nothing more is asked.
+_ROUNDS = 2
+
+
+def modes_for(form: ReplyForm | None, *, speaks_openai: bool) -> Sequence[Mode]:
+    """The modes to try, in this order: the one that is asked for, or else all that the provider may know."""
+    if form is None:
+        return _OPENAI_MODES if speaks_openai else _MODES
+    if form == "schema" and not speaks_openai:
+        raise UsageError(
+            "only models that speak OpenAI's protocol can be sent a schema", hint="use --replies tools or plain"
+        )
+    return (_BY_FORM[form],)
+
+
+@dataclass(slots=True)
+class _Trial:
+    """A request on its way down: the mode that it began with, the one that it has come to, and the faults there."""
+
+    began: int
+    at: int
+    faults: int = 0
+
+
+class Modes:
+    """The modes of one provider, of which the first that it takes is used.
+
+    A request that is refused is tried in the next mode. If it is answered there, then all that follow begin there: all
+    of its shape where others have been answered in the mode that it was refused in, and else all there are.
+    """
+
+    def __init__(self, modes: Sequence[Mode]) -> None:
+        self._modes = tuple(modes)
+        self._begin = 0
+        self._begin_of: dict[str, int] = {}
+        self._answered: set[tuple[str, int]] = set()
+        self._trials: dict[Hashable, _Trial] = {}
+        self._refusals = 0
+
+    @property
+    def settled(self) -> bool:
+        """Whether it is known what the provider takes."""
+        return len(self._modes) == 1 or bool(self._answered)
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether every mode has been refused, more than once, and no structured reply has ever come."""
+        return not self._answered and self._refusals >= _ROUNDS * len(self._modes)
+
+    def mode(self, shape: str, request: Hashable) -> Mode:
+        """The mode in which a request for this shape is made."""
+        return self._modes[self._at(shape, request)]
+
+    def is_last(self, mode: Mode) -> bool:
+        """Whether there is no other way left."""
+        return mode == self._modes[-1]
+
+    def _at(self, shape: str, request: Hashable) -> int:
+        trial = self._trials.get(request)
+        return trial.at if trial else max(self._begin, self._begin_of.get(shape, 0))
+
+    def answered(self, shape: str, request: Hashable) -> None:
+        """Take note that there was an answer."""
+        at = self._at(shape, request)
+        trial = self._trials.pop(request, None)
+        if trial and (shape, trial.began) not in self._answered:
+            self._begin_of[shape] = at
+        self._answered.add((shape, at))
+
+    def unknown(self, mode: Mode) -> None:
+        """Never use a mode again: the provider has said in so many words that it does not know it."""
+        self._begin = max(self._begin, self._modes.index(mode) + 1)
+        for trial in self._trials.values():
+            trial.at = max(trial.at, self._begin)
+
+    def refused(self, shape: str, request: Hashable, *, fault: bool) -> bool:
+        """Take note that there was none; whether another mode is now to be tried. One `fault` alone says nothing."""
+        at = self._at(shape, request)
+        trial = self._trials.setdefault(request, _Trial(at, at))
+        trial.faults += fault
+        if fault and trial.faults < _FAULTS:
+            return False
+        self._refusals += not fault
+        if at == len(self._modes) - 1:
+            if not fault:
+                del self._trials[request]
+                # It may have been this one request, for which the others do not have to suffer.
+                self._begin = self._begin if self._answered else 0
+            return False
+        trial.at, trial.faults = at + 1, 0
+        if not any(answered == at for _, answered in self._answered):
+            self._begin = max(self._begin, at + 1)
+        return True

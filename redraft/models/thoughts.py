@@ -1,0 +1,106 @@
+"""What a model writes before it answers, or in place of an answer: its thoughts, and the words by which it declines."""
+
+from __future__ import annotations
+
+import re
+
+_NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"
+# The signs that models of various families put around their thoughts.
+_OPENINGS = (
+    rf"<(?:{_NAMES})>",
+    r"\[think(?:ing)?\]",
+    r"<\|begin_of_thought\|>",
+    r"<\|START_THINKING\|>",
+    r"◁think▷",
+    r"<unused94>",
+)
+_CLOSINGS = (
+    rf"</(?:{_NAMES})>",
+    r"\[/think(?:ing)?\]",
+    r"<\|end_of_thought\|>",
+    r"<\|END_THINKING\|>",
+    r"◁/think▷",
+    r"<unused95>",
+)
+OPENING = re.compile("|".join(_OPENINGS), re.IGNORECASE)
+"""Where thoughts begin."""
+CLOSING = re.compile("|".join(_CLOSINGS), re.IGNORECASE)
+"""Where they end."""
+_LINE_OPENING = re.compile(rf"^[ \t]*(?:{'|'.join(_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
+
+# gpt-oss speaks in channels, of which one is for the reader; a server may have taken the signs away and left the names.
+_CHANNEL = re.compile(r"<\|channel\|>([^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_END_OF_CHANNEL = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
+_BARE_CHANNELS = re.compile(r"analysis(?=[A-Z\s\"'{\[]).*assistant\s*final", re.DOTALL)
+
+_SHORT = 60
+"""The most words of a reply that declines and says nothing else."""
+_AFRAID = (
+    r"(?:(?:(?:i['’]?m|i am|we['’]?re|we are)\s+)?(?:(?:very|really|so|truly)\s+)?(?:sorry|afraid)|(?:my\s+)?apologies"
+    r"|(?:i|we) (?:must |do )?apologi[sz]e)"
+)
+_CANNOT = (
+    r"(?:can(?:['’]?t|not| not)|could(?:n['’]t| not)|won['’]?t|will not|(?:am|['’]?m) (?:not able|unable)"
+    r"|(?:must |have to |need to )?decline|do(?: not|n['’]t) feel comfortable)"
+)
+_DEED = (
+    r"(?:(?:help|assist)(?: you)? with (?:that|this|your|the|it)|comply with"
+    r"|(?:do|fulfill?|answer|continue with) (?:that|this)|(?:fulfill?|decline) (?:the|your) request"
+    r"|(?:summari[sz]e|process|engage with|work with) (?:this|that|the|such|it)"
+    r"|(?:provide|create|produce|generate|write|share|give(?: you)?) (?:a |an |the |any |this |that |such )?"
+    r"(?:summary|summaries|content|text|material|information|response)|to (?:this|that|your) request)"
+)
+_DECLINING = (
+    rf"{_AFRAID}[\s,.!;:—–-]*(?:but\s+|that\s+)?(?:as an ai\b[^.]{{0,30}}?)?\b(?:i|we)\s*{_CANNOT}\b",
+    r"(?:unfortunately,?\s+|as an ai(?: (?:language )?model| assistant)?,?\s+)?"
+    rf"(?:i|we)\s*{_CANNOT}\b.{{0,30}}\b{_DEED}\b",
+    r"(?:i|we) (?:must|have to|need to) (?:respectfully |politely )?decline\b",
+    r"(?:es tut mir leid|tut mir leid|leider)\b.{0,40}\b(?:kann|darf|können|möchte)\b.{0,80}\b(?:nicht|keine?n?)\b",
+    r"(?:je suis (?:vraiment )?désolée?|désolée?|je regrette)\b.{0,20}\bje ne (?:peux|puis)\b.{0,10}\bpas\b",
+    r"(?:lo siento|lo lamento|perdón)\b.{0,20}\bno puedo\b",
+    r"(?:mi dispiace|sono spiacente|spiacente)\b.{0,20}\bnon posso\b",
+    r"(?:desculpe|sinto muito|lamento)\b.{0,20}\bnão posso\b",
+    r"(?:извините|простите|к сожалению|прошу прощения)\b.{0,20}\bне (?:могу|можем)\b",
+    r"(?:很?抱歉|对不起|對不起)[，,。 ]*(?:但)?我(?:无法|不能|無法)",
+    r"(?:申し訳(?:ありません|ございません)|すみません|ごめんなさい).{0,40}(?:できません|できかねます|お手伝いできない)",
+)
+_REFUSAL = re.compile(rf"[\s\"'“‘*_]*(?:{'|'.join(_DECLINING)})", re.IGNORECASE | re.DOTALL)
+
+
+def final_channel(text: str) -> str:
+    """What is said in the channel that is for the reader, where a text has channels; nothing where it has none such."""
+    sections = list(_CHANNEL.finditer(text))
+    if not sections:
+        bare = _BARE_CHANNELS.match(text.lstrip())
+        return text.lstrip()[bare.end() :] if bare else text
+    answers = [one for one in sections if one[1].strip().startswith("final") or "to=functions" in one[1]]
+    if not answers:
+        return ""
+    end = _END_OF_CHANNEL.search(text, answers[-1].end())
+    return text[answers[-1].end() : end.start() if end else len(text)]
+
+
+def without_thoughts(text: str) -> str:
+    """The prose of a reply, without the thinking around it. Thinking without an end leaves no reply."""
+    text = final_channel(text).strip()
+    while OPENING.match(text):
+        closing = CLOSING.search(text)
+        if closing is None:
+            return ""
+        text = text[closing.end() :].strip()
+    # Some servers keep the opening sign to themselves.
+    alone = None if text.startswith(("{", "[")) or OPENING.search(text) else CLOSING.search(text)
+    if alone:
+        return text[alone.end() :].strip()
+    # In the midst of a line a sign is a word of the text.
+    while opening := _LINE_OPENING.search(text):
+        closing = CLOSING.search(text, opening.end())
+        if closing is None:
+            return ""
+        text = text[: opening.start()] + text[closing.end() :]
+    return text.strip()
+
+
+def declines(text: str) -> bool:
+    """Whether a text is nothing but the words by which a model says that it will not write it."""
+    return len(text.split()) <= _SHORT and bool(_REFUSAL.match(text))
