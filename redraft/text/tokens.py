@@ -196,11 +196,16 @@ class EstimatingTokenizer:
 
     def measure(self, text: str) -> Meter:
         """Estimate every span of `text` in advance."""
-        parts = []
-        for start, end in _blocks(text):
-            ends, costs = estimate(text[start:end], self._margin)
-            cost = np.concatenate(([0], np.cumsum(costs)))
-            parts.append(Part(start, ends.astype(np.uint32), cost.astype(np.uint32)))
+        blocks = list(_blocks(text))
+        # One array for all parts, of which no more is touched than there are pieces, goes back to the system at once.
+        room = np.empty((2, len(text) + len(blocks)), dtype=np.uint32)
+        parts, used = [], 0
+        for start, end in blocks:
+            found, costs = estimate(text[start:end], self._margin)
+            ends, cost = room[0, used : used + len(found)], room[1, used : used + len(found) + 1]
+            ends[:], cost[0], cost[1:] = found, 0, np.cumsum(costs)
+            parts.append(Part(start, ends, cost))
+            used += len(cost)
         return Meter(parts, UNIT)
 
 

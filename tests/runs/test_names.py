@@ -9,7 +9,7 @@ import pytest
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 
-STORY = "# The Light\n\nInes kept the light on the cape.\n\n## The end\n\nOne night the lamp went out.\n"
+STORY = "# Light\n\nInes kept the light on the cape for years.\n\n## End\n\nOne night it went out and a ship sank.\n"
 
 
 @pytest.mark.parametrize("name", ["link.md", "./book.md", "ABSOLUTE", "copy.md", "windows.md", "marked.md", "wide.md"])
