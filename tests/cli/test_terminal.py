@@ -134,9 +134,9 @@ def test_what_stands_behind_a_margin_makes_room_for_it(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("arguments", [("prompts", "list"), ("runs",), ("pack", "list")])
 def test_lists_fit_80_columns(command: Command, arguments: tuple[str, ...]) -> None:
-    command.environment["COLUMNS"] = "80"
-    command.run("pack", "build", "book.md", "-q")
-    shown = command.run(*arguments).out
+    inside = Inside(command.folder, COLUMNS="80")
+    inside.run("pack", "build", "book.md", "-q")
+    shown = inside.run(*arguments).out
 
     assert shown
     assert max(map(len, shown.splitlines())) <= 80
