@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Callable
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +13,10 @@ from typing import Any
 import click
 import httpx2
 
-from redraft.models.budget import Budget, Reservation
 from redraft.prompts import book
 from redraft.runs import driving
-from redraft.store.calls import Calls
+from redraft.store.bookings import Booking, Bookings
+from redraft.store.calls import Call
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.runs import Runs
 from redraft.store.store import Store
@@ -25,11 +25,11 @@ from redraft.text import documents
 
 def forgetful() -> None:
     """Of what a process before has stored nothing is found again."""
-    Calls.find = lambda *_: None  # type: ignore[method-assign]
     Path("redraft.checkpoints.db").unlink(missing_ok=True)
     if Path("redraft.db").exists():
         with closing(sqlite3.connect("redraft.db")) as raw, raw, suppress(sqlite3.OperationalError):
             raw.execute("DELETE FROM pieces")
+            raw.execute("UPDATE calls SET key = 'forgotten ' || id")
 
 
 def unsteady() -> None:
@@ -50,11 +50,7 @@ def unresumable() -> None:
 def spendthrift() -> None:
     """Budgets are not looked at."""
 
-    @asynccontextmanager
-    async def reserve(self: Budget, worst_cost: float, *_: Any) -> Any:
-        yield Reservation()
-
-    Budget.reserve = reserve  # type: ignore
+    Bookings._check = lambda *_: None  # type: ignore
 
 
 def outspoken() -> None:
@@ -65,8 +61,12 @@ def outspoken() -> None:
 
 def talkative() -> None:
     """The key is stored with each call."""
-    keep = Calls.add
-    Calls.add = lambda self, call: keep(self, replace(call, error=os.environ["OPENAI_API_KEY"]))  # type: ignore
+    keep = Bookings.settle
+
+    def settle(self: Bookings, booking: Booking, call: Call) -> None:
+        keep(self, booking, replace(call, error=os.environ["OPENAI_API_KEY"]))
+
+    Bookings.settle = settle  # type: ignore
 
 
 def credulous() -> None:
@@ -82,13 +82,13 @@ def crowded() -> None:
         yield
 
     Store.claim = claim  # type: ignore
-    Calls.find = lambda *_: None  # type: ignore
+    Bookings._is_sent_elsewhere = lambda *_: False  # type: ignore
 
 
 def swallowing() -> None:
     """Half of a document is not read."""
-    clean = documents.clean
-    documents.clean = lambda text: clean(text[: len(text) // 2])  # type: ignore
+    cleaned = documents.cleaned
+    documents.cleaned = lambda text: cleaned(text[: len(text) // 2])  # type: ignore
 
 
 def unfinished() -> None:
