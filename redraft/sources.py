@@ -76,6 +76,8 @@ def size(count: int) -> str:
 def _at_most(file: BinaryIO, most: int | None, place: str) -> bytes:
     limit = _allowed.get() if most is None else most
     data = file.read(limit + 1)
+    if data is None:
+        raise OSError(errno.EINVAL, "it is no file, for there is nothing to read in it yet", place)
     if len(data) > limit:
         raise OSError(errno.EFBIG, f"it has more than {size(limit)}", place)
     return data

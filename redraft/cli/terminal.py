@@ -23,6 +23,8 @@ _HARD_SPACE = "\xa0"
 _margin: ContextVar[str] = ContextVar("margin", default="")
 # What JSON need not escape, and terminals and readers obey all the same: DEL and C1, marks of direction, line ends.
 _UNSEEN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
+# They turn what stands beside them, and are nothing to see themselves.
+_MARKS = re.compile("[\u061c\u200e\u200f]")
 
 
 class _Harmless:
@@ -37,7 +39,7 @@ class _Harmless:
     def write(self, text: str) -> int:
         """Write it, harmless. A bar that somebody else draws may go back to the beginning of its own line."""
         start = "\r" if text[:1] == "\r" and text[:2] != "\r\n" else ""
-        self.stream.write(start + clean(text[len(start) :]))
+        self.stream.write(start + _MARKS.sub("", clean(text[len(start) :])))
         return len(text)
 
     def writelines(self, lines: Iterable[str]) -> None:

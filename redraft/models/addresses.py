@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import unicodedata
 from urllib.parse import urlsplit, urlunsplit
 
 from redraft.errors import UsageError
@@ -43,6 +44,16 @@ def plain_address(given: str) -> str:
         parts, port = urlsplit(""), None
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageError("the base URL is not an http(s) address", hint="for example http://localhost:11434/v1")
+    if not _is_host(parts.hostname) or any(unicodedata.category(letter)[0] in "CZ" for letter in given.strip()):
+        raise UsageError("the base URL has letters that no address has", hint="write it anew, without copying it")
     host = parts.hostname if ":" not in parts.hostname else f"[{parts.hostname}]"
     address = f"{host}:{port}" if port else host
     return urlunsplit((parts.scheme, address, parts.path.rstrip("/"), "", ""))
+
+
+def _is_host(name: str) -> bool:
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return True

@@ -91,6 +91,8 @@ class ChatModel:
         self._chat = chat
         self._modes = Modes(modes or modes_for(None, speaks_openai=traits.speaks_openai))
         self._probing = asyncio.Lock()
+        self._no_way: str | None = None
+        """Why every way of asking for a structured reply was refused; those who come later may try again."""
         self._reasoning_reserve = traits.reserve if reasoning_reserve is None else reasoning_reserve
         self._takes_temperature = traits.temperature is not None and (
             not self._reasoning_reserve if takes_temperature is None else takes_temperature
@@ -107,7 +109,10 @@ class ChatModel:
         """Make one attempt."""
         if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
+            waited = self._probing.locked()
             async with self._probing:
+                if waited and self._no_way is not None:
+                    raise ProviderError(self._no_way, hint=_NO_WAY)
                 if not self._modes.settled:
                     return await self._attempt(request)
         return await self._attempt(request)
@@ -128,12 +133,13 @@ class ChatModel:
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
             if isinstance(failure, CapabilityError):
-                self._learn(failure)
+                failure = self._learned(failure, mode)
             elif mode:
                 failure = self._tried(failure, mode, which, status_of(error))
             raise failure from None
         if structured:
             self._modes.answered(*which)
+            self._no_way = None
         return _read(request, message_without(cast(AIMessage, message), self._traits.secrets))
 
     def _used(self, mode: Mode | None) -> frozenset[str]:
@@ -144,15 +150,18 @@ class ChatModel:
             used.add("max_completion_tokens")
         return frozenset(used)
 
-    def _learn(self, error: CapabilityError) -> None:
-        """Do without what the provider has just refused."""
+    def _learned(self, error: CapabilityError, mode: Mode | None) -> ModelError:
+        """Do without what the provider has just refused; an error of another kind where there is no doing without."""
         feature = error.message.partition(":")[0]
         if feature == "temperature":
             self._takes_temperature = False
         elif feature == "max_completion_tokens":
             self._old_limit_name = True
+        elif mode and self._modes.is_last(mode):
+            return ProviderError(error.message, hint=_NO_WAY)
         else:
             self._modes.unknown(cast(Mode, feature))
+        return error
 
     def _tried(self, failure: ModelError, mode: Mode, which: tuple[str, Hashable], status: int | None) -> ModelError:
         """What a failure means that may be due to the way in which the structured reply was asked for."""
@@ -162,6 +171,7 @@ class ChatModel:
         if self._modes.refused(*which, fault=not refused):
             return CapabilityError(f"{mode}: {failure.message}")
         if self._modes.hopeless:
+            self._no_way = failure.message
             return ProviderError(failure.message, hint=_NO_WAY)
         if refused:
             failure.hint = _NO_WAY

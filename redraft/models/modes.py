@@ -43,8 +43,8 @@ class _Trial:
 class Modes:
     """The modes of one provider, of which the first that it takes is used.
 
-    A request that is refused is tried in the next mode. If it is answered there, then all that follow begin there: all
-    of its shape where others have been answered in the mode that it was refused in, and else all there are.
+    A request that is refused is tried in the next mode. As long as none was answered, all others begin there too; later
+    only those of its shape do, if it is answered there and none of that shape was where it was refused.
     """
 
     def __init__(self, modes: Sequence[Mode]) -> None:
@@ -75,7 +75,7 @@ class Modes:
 
     def _at(self, shape: str, request: Hashable) -> int:
         trial = self._trials.get(request)
-        return trial.at if trial else max(self._begin, self._begin_of.get(shape, 0))
+        return max(self._begin, trial.at if trial else self._begin_of.get(shape, 0))
 
     def answered(self, shape: str, request: Hashable) -> None:
         """Take note that there was an answer."""
@@ -88,8 +88,6 @@ class Modes:
     def unknown(self, mode: Mode) -> None:
         """Never use a mode again: the provider has said in so many words that it does not know it."""
         self._begin = max(self._begin, self._modes.index(mode) + 1)
-        for trial in self._trials.values():
-            trial.at = max(trial.at, self._begin)
 
     def refused(self, shape: str, request: Hashable, *, fault: bool) -> bool:
         """Take note that there was none; whether another mode is now to be tried. One `fault` alone says nothing."""
@@ -106,6 +104,6 @@ class Modes:
                 self._begin = self._begin if self._answered else 0
             return False
         trial.at, trial.faults = at + 1, 0
-        if not any(answered == at for _, answered in self._answered):
+        if not self._answered:
             self._begin = max(self._begin, at + 1)
         return True

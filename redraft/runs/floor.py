@@ -223,8 +223,10 @@ class Floor:
             if opened.present or self._open.get(run) is not opened:
                 return
             del self._open[run]
-            await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
-            await opened.closing.aclose()
+            try:
+                await off_loop(self.store.runs.add_seconds, run, time.monotonic() - opened.began)
+            finally:
+                await opened.closing.aclose()
 
 
 PARTIAL = "partial"

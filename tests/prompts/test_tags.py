@@ -1,0 +1,158 @@
+"""The tags of items: drawn anew for every request, told from numbers and from each other, and checked in one place."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any, get_args
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+
+from redraft.errors import PromptError
+from redraft.models.reading import NoValueError, read_value
+from redraft.prompts import deciding, judging
+from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
+from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire
+from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
+
+PAIRS = judging.CompareGiven(
+    pairs=[Pair(id=n, question=f"Who lit lamp {n}?", document="Ann", summary="Bob") for n in range(1, 41)]
+)
+TAGS = Tags(PAIRS)
+OWN = [TAGS.tag("pairs", n) for n in range(1, 41)]
+
+
+def entry(name: object) -> dict[str, object]:
+    return {"id": name, "reason": "r", "verdict": "agrees"}
+
+
+def read(*names: object) -> list[int]:
+    """The numbers of the items that the entries of a reply are about."""
+    reply = json.dumps({"comparisons": [entry(name) for name in (OWN[0], *names)]})
+    return [one.id for one in read_value(reply, Comparisons, PAIRS).comparisons[1:]]
+
+
+def test_tags_are_distinct_and_the_same_for_the_same_request() -> None:
+    assert len(set(OWN)) == 40
+    assert [Tags(PAIRS.model_copy()).tag("pairs", n) for n in range(1, 41)] == OWN
+    fewer = Tags(PAIRS.model_copy(update={"pairs": PAIRS.pairs[1:]}))
+    assert not {fewer.tag("pairs", n) for n in range(2, 41)} & set(OWN[1:])
+
+
+def test_tags_do_not_depend_on_numbers() -> None:
+    other = [pair.model_copy(update={"id": pair.id + 100}) for pair in PAIRS.pairs]
+    assert [Tags(PAIRS.model_copy(update={"pairs": other})).tag("pairs", n) for n in range(101, 141)] == OWN
+
+
+def test_a_tag_that_is_miswritten_is_no_other() -> None:
+    for one, other in combinations(OWN, 2):
+        assert sum(a != b for a, b in zip(one, other, strict=True)) >= 2
+    for tag in OWN:
+        swapped = [tag[:at] + tag[at + 1] + tag[at] + tag[at + 2 :] for at in range(len(tag) - 1)]
+        assert not [name for name in swapped if name != tag and name in OWN]
+
+
+def test_a_thousand_items_have_a_thousand_tags() -> None:
+    asked = [Asked(id=n, question="Who?") for n in range(1000)]
+    many = Tags(judging.AnswerFromDocumentGiven(passages=[], questions=asked))
+    assert len({many.tag("questions", n) for n in range(1000)}) == 1000
+
+
+@pytest.mark.parametrize(
+    "said", [0, 1, 2, 39, True, False, None, 1.0, "1", "1_0", "１", "01", "", "one", [1], {"id": 1}, "a", "zzzz", "#1"]
+)
+def test_what_is_no_tag_names_nobody(said: object) -> None:
+    assert read(said) == [NOBODY]
+
+
+def test_a_tag_is_known_however_it_is_put_and_two_are_none() -> None:
+    one, other = OWN[4], OWN[7]
+    assert read(one.upper(), f' "{one}" ', f"[{one}]", f'id="{one}"', f"pair {one}.") == [5] * 5
+    assert read(f"{one} {other}", f"{one}{other}") == [NOBODY] * 2
+
+
+@given(st.lists(st.integers(0, 39)))
+def test_numbers_never_pass_for_tags(numbers: list[int]) -> None:
+    assert read(*numbers, *map(str, numbers)) == [NOBODY] * (2 * len(numbers))
+
+
+def test_a_reply_that_names_none_of_the_items_is_complained_of() -> None:
+    for names in (range(40), range(1, 41), [str(n) for n in range(40)]):
+        with pytest.raises(NoValueError, match="names none of the items"):
+            read_value(json.dumps({"comparisons": [entry(name) for name in names]}), Comparisons, PAIRS)
+
+
+def test_sentences_are_named_by_their_own_tags_and_by_no_others() -> None:
+    asked = GIVEN["answer_from_summary"]
+    places, questions = named_in(asked, "sentences"), named_in(asked, "questions")
+    answers = [
+        {"id": questions[0], "answer": "Hester.", "sentences": [places[1], questions[1], 1, "2", "zzzz"]},
+        {"id": places[0], "answer": "Ann.", "sentences": []},
+    ]
+    found = read_value(json.dumps({"answers": answers}), SummaryAnswers, asked).answers
+    assert [(one.id, one.sentences) for one in found] == [(7, [2]), (NOBODY, [])]
+
+
+def test_an_order_and_a_choice_name_by_tags() -> None:
+    order = named_in(GIVEN["rank_questions"], "candidates")
+    assert read_value(json.dumps({"order": order[::-1]}), Ranking, GIVEN["rank_questions"]).order == [3, 7]
+    first, second = named_in(GIVEN["decide"], "findings")
+    for mend in ([first, second], f"{first} and {second}", [f"finding {first}", f"#{second}"], [first, 3, "7", second]):
+        said = json.dumps({"why": "w", "mend": mend})
+        assert read_value(said, deciding.Decision, GIVEN["decide"]).mend == [7, 3]
+
+
+def test_a_value_keeps_its_numbers_and_goes_through_the_wire_with_tags() -> None:
+    value = Comparisons(comparisons=[Comparison(id=3, reason="", verdict="agrees")])
+    assert json.loads(value.model_dump_json())["comparisons"][0]["id"] == 3
+    sent = value.model_dump_json(context=Wire(TAGS))
+    assert json.loads(sent)["comparisons"][0]["id"] == OWN[2]
+    assert Comparisons.model_validate_json(sent, context=Wire(TAGS)) == value
+
+
+@pytest.mark.parametrize("said", [True, "1", "1_0", 1.0, None])
+def test_a_number_of_ours_is_a_whole_number(said: Any) -> None:
+    with pytest.raises(ValidationError):
+        Comparison(id=said, reason="", verdict="agrees")
+
+
+def test_a_reply_about_items_that_there_are_none_of_is_an_error() -> None:
+    with pytest.raises(PromptError, match="'pairs'"):
+        read_value(json.dumps({"comparisons": [entry("x")]}), Comparisons, GIVEN["rank_questions"])
+
+
+def names_in(shape: Any) -> Iterator[str]:
+    """The fields whose items a reply names."""
+    if isinstance(shape, type) and issubclass(shape, BaseModel):
+        for info in shape.model_fields.values():
+            yield from (mark.field for mark in info.metadata if isinstance(mark, Names))
+            yield from names_in(info.annotation)
+    for part in get_args(shape):
+        if isinstance(part, Names):
+            yield part.field
+        yield from names_in(part)
+
+
+@EVERY
+def test_what_a_reply_names_is_tagged_and_nothing_else_is(name: str) -> None:
+    given_ = GIVEN[name]
+    tagged = {
+        field
+        for field in type(given_).model_fields
+        if isinstance(value := getattr(given_, field), list) and value and isinstance(value[0], Item)
+    }
+    assert tagged == set(names_in(PROMPTS[name].returns))
+
+
+@BOTH
+@EVERY
+def test_no_prompt_speaks_of_numbers_where_items_have_tags(book: Any, name: str) -> None:
+    if set(names_in(PROMPTS[name].returns)):
+        text = rendered(book, name)
+        assert "'s number" not in text
+        assert " id" in text

@@ -1,0 +1,63 @@
+"""How structured replies are asked for is a setting of a run; a refusal in words leaves a gap in its summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft import Limits, Settings, Workshop
+from redraft.errors import BudgetError
+from redraft.store.store import Store
+from tests.chatserver import ChatServer, Seen, summarizer, text_of
+from tests.command import Command
+from tests.judges import KEY, Court, told
+from tests.models.test_modes import mode_of
+from tests.support import story
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+
+async def test_a_run_goes_on_in_the_form_that_it_began_with(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    with court.served() as server:
+        with pytest.raises(BudgetError):
+            await court.evaluate(told(1, 2), settings={"replies": "plain"}, limits=Limits(max_calls=1))
+        run = court.store.runs.latest(1)[0]
+        assert run.settings.replies == "plain"
+        await court.resume(run.id, limits=Limits())
+    assert len(server.seen) > 2
+    assert {mode_of(seen.body) for seen in server.seen} == {"plain"}
+    court.store.close()
+
+
+@pytest.mark.parametrize("form", ["tools", "plain"])
+def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
+    court = Court(tmp_path / "court")
+    (tmp_path / "book.md").write_text(court.document.text, "utf-8")
+    (tmp_path / "summary.md").write_text(told(1, 2), "utf-8")
+    with court.served() as server:
+        command = Command(tmp_path, server.base_url)
+        done = command.run("evaluate", "book.md", "summary.md", "--model", "openai:m", "--replies", form, "--json")
+    assert done.code == 0, done.err
+    assert {mode_of(seen.body) for seen in server.seen} == {form}
+    court.store.close()
+
+
+async def test_a_refusal_in_words_is_a_gap_and_no_part_of_the_summary(tmp_path: Path) -> None:
+    write = summarizer()
+
+    def script(seen: Seen) -> object:
+        refused = "station 0." in text_of(seen.messages[0])
+        return "I'm sorry, but I can't help with that." if refused else write(seen)
+
+    with ChatServer(script) as server, Store(tmp_path / "redraft.db") as store:  # type: ignore[arg-type]
+        settings = Settings(model="openai:m", base_url=server.base_url, chunk_tokens=128, context_tokens=1024, words=60)
+        async with Workshop(store) as shop:
+            result = await shop.summarize(story(30), settings=settings)
+    assert len(result.gaps) == 1
+    assert "declined" in result.gaps[0].reason
+    assert "sorry" not in (result.summary or "")
