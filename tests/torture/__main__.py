@@ -12,10 +12,9 @@ import sys
 from collections.abc import Iterator
 
 from tests.torture import budgets, crowds, disks, documents, faults, kills, leaks, terminals
-from tests.torture.runner import Attack, Row, Try, attacked, chosen, table
+from tests.torture.replies import spoiled
+from tests.torture.runner import Attack, Row, Try, attacked, batches, chosen, table
 
-# Spoiled replies of judges are made where replies are read: `batches("replies", spoiled)` makes a row of them, with
-# `spoiled(count, seed)` telling which verdicts came to stand beside another item than the one they were given for.
 ATTACKS: tuple[Attack, ...] = (
     *kills.ATTACKS,
     *faults.ATTACKS,
@@ -25,6 +24,8 @@ ATTACKS: tuple[Attack, ...] = (
     *documents.ATTACKS,
     *terminals.ATTACKS,
     *leaks.ATTACKS,
+    # Which verdicts came to stand beside another item than the one that they are about.
+    batches("replies", lambda count, seed: spoiled(count, seed).examples),
 )
 
 

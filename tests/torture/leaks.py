@@ -252,7 +252,12 @@ def found_in(folder: Path) -> Iterator[Violation]:
 def _open(folder: Path) -> Iterator[Violation]:
     """Every file of the store that others may read."""
     for path in sorted(folder.glob("redraft*")):
-        if mode := stat.S_IMODE(path.stat().st_mode) & 0o077:
+        try:
+            mode = stat.S_IMODE(path.stat().st_mode) & 0o077
+        except FileNotFoundError:
+            # A journal comes and goes.
+            continue
+        if mode:
             yield Violation("leaked", f"{path.name} may be read by others: {mode:o}")
 
 
