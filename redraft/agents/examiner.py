@@ -23,7 +23,7 @@ from redraft.text.cleaning import one_line
 QUESTION_TOKENS = 90
 ANSWER_TOKENS = 80
 COMPARISON_TOKENS = 60
-NUMBER_TOKENS = 6
+NUMBER_TOKENS = 8
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
 QUESTIONS_NEAR = 20
 _LONGEST_ANSWER = 600

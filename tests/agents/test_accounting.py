@@ -78,6 +78,13 @@ def test_a_reply_that_was_repaired_is_not_asked_about_again() -> None:
     assert len(judge.asked) == 1
 
 
+def test_entries_that_name_no_item_are_counted() -> None:
+    found = settle(Judge([(0, "yes"), (7, "yes"), (-1, "no")], [(9, "yes")]), [0, 1])
+
+    assert found.verdicts == {0: "yes"}
+    assert found.trouble == "the judge passed over 1 of the items, twice; 3 of its entries named no item that there is"
+
+
 @pytest.mark.parametrize(
     "failure",
     [
