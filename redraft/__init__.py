@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from redraft.models.testing import FunctionModel, ScriptedModel
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
+    from redraft.prompts.tags import Item, Names
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
@@ -93,6 +94,7 @@ _HOMES = {
     "FunctionModel": "redraft.models.testing",
     "Gap": "redraft.domain",
     "GivenModel": "redraft.prompts.contract",
+    "Item": "redraft.prompts.tags",
     "Judge": "redraft.agents.judge",
     "Judging": "redraft.settings",
     "KeyFact": "redraft.domain",
@@ -100,6 +102,7 @@ _HOMES = {
     "Limits": "redraft.settings",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
+    "Names": "redraft.prompts.tags",
     "Noted": "redraft.events",
     "Observer": "redraft.events",
     "Options": "redraft.graphs.state",
@@ -177,6 +180,7 @@ __all__ = [
     "FunctionModel",
     "Gap",
     "GivenModel",
+    "Item",
     "Judge",
     "Judging",
     "KeyFact",
@@ -184,6 +188,7 @@ __all__ = [
     "Limits",
     "Model",
     "ModelError",
+    "Names",
     "Noted",
     "Observer",
     "Options",

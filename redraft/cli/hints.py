@@ -12,8 +12,8 @@ _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b
 
 
 def about(verb: str, run: str, *more: str) -> str:
-    """The command that does something with a run, in the database and with the output file that the user named."""
-    return " ".join(["redraft", verb, run, *more, *_given(verb)])
+    """The command that does something with a run, in the database that the user named."""
+    return " ".join(["redraft", verb, run, *more, *_given()])
 
 
 def completed(text: str) -> str:
@@ -21,15 +21,11 @@ def completed(text: str) -> str:
     return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
 
 
-def _given(verb: str) -> list[str]:
+def _given() -> list[str]:
     """What was on the command line and must be there again; the environment and the settings file still hold."""
     context = click.get_current_context(silent=True)
     if context is None:
         return []
-    names = {"db": "--db", "output": "-o"} if verb == "resume" else {"db": "--db"}
-    typed = {
-        name: option
-        for name, option in names.items()
-        if context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-    }
-    return [word for name, option in typed.items() for word in (option, shlex.quote(context.params[name]))]
+    if context.get_parameter_source("db") is not ParameterSource.COMMANDLINE:
+        return []
+    return ["--db", shlex.quote(context.params["db"])]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -41,6 +42,7 @@ def work(
             nonlocal run
             if isinstance(event, RunStarted):
                 run = event.run
+                _remember_output(store, run)
             progress.observe(event)
 
         async def worked() -> Result:
@@ -59,6 +61,13 @@ def work(
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
                 error.hint = f"{error.hint}\n  go on with: {hints.about('resume', run)}".strip()
             raise
+
+
+def _remember_output(store: Store, run: str) -> None:
+    """Have the file that was named with -o on record, so that `resume` writes there; in a thread, as it may wait."""
+    if output := click.get_current_context().params.get("output"):
+        path = str(Path(output).expanduser().absolute())
+        asyncio.get_running_loop().run_in_executor(None, store.runs.set_output, run, path)
 
 
 class StoppedError(RedraftError):

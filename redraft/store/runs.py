@@ -47,6 +47,8 @@ class Run:
     """Why it was stopped, in the words of a model that led it."""
     error: dict[str, str] | None = field(default=None)
     draft: str | None = None
+    output: str | None = None
+    """The file that a command was to write the summary to."""
     seconds: float = 0.0
     created: str = ""
     updated: str = ""
@@ -166,6 +168,11 @@ class Runs:
                 "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
                 (status, stop_reason, _json(error) if error else None, storable(why), now(), key),
             )
+
+    def set_output(self, run: str, path: str) -> None:
+        """Remember the file that the summary is to be written to."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Record new limits for a run that goes on."""

@@ -326,6 +326,9 @@ _BOOKINGS = (
 # What a pack of questions lacks, as key facts have it.
 _HOLES = ("ALTER TABLE packs ADD COLUMN missing TEXT NOT NULL DEFAULT '[]'",)
 
+# Where a summary is to be written, for whoever goes on with the run.
+_OUTPUT = ("ALTER TABLE runs ADD COLUMN output TEXT",)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
@@ -334,5 +337,6 @@ STEPS = {
     "m005_reasons": _REASONS,
     "m006_bookings": _BOOKINGS,
     "m007_holes": _HOLES,
+    "m008_output": _OUTPUT,
 }
 """The statements of each, by the name under which a database has it on record."""

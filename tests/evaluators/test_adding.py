@@ -43,7 +43,7 @@ class Mood(Evaluator):
 """,
 }
 LIST = ("    Statistics,\n)", "    Statistics,\n    Mood,\n)")
-IMPORT = "from redraft.evaluators.preference import"
+IMPORT = "from redraft.evaluators.statistics import"
 
 
 def test_a_metric_with_a_prompt_is_its_files_and_one_entry(tmp_path: Path) -> None:
@@ -53,6 +53,7 @@ def test_a_metric_with_a_prompt_is_its_files_and_one_entry(tmp_path: Path) -> No
         (house / path).write_text(text, "utf-8")
     catalog = (house / "evaluators/catalog.py").read_text("utf-8")
     assert LIST[0] in catalog
+    assert IMPORT in catalog
     catalog = catalog.replace(*LIST).replace(IMPORT, f"from redraft.evaluators.mood import Mood\n{IMPORT}")
     (house / "evaluators/catalog.py").write_text(catalog, "utf-8")
     (tmp_path / "summary.md").write_text("All was well. Everybody was glad of it.", "utf-8")

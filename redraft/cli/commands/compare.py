@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -36,8 +36,8 @@ in both orders, or the budget is used up.
 @click.argument("source")
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
-@options.panel_options
-@options.repeat
+@judging.panel_options
+@judging.repeat
 @options.model_options
 @options.limit_options
 @options.max_source

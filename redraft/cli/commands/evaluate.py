@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -31,9 +31,9 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 )
 @click.argument("source")
 @click.argument("summary")
-@options.metric_option
+@judging.metric_option
 @options.query
-@options.judging_options
+@judging.judging_options
 @options.model_options
 @options.limit_options
 @options.max_source

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -34,7 +34,7 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with.",
 )
-@options.refining_options
+@judging.refining_options
 @options.limit_options
 @options.prices
 @options.output

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -29,9 +29,9 @@ Examples:
     first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
 )
 @click.argument("source")
-@options.keyfact_options
+@judging.keyfact_options
 @options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
-@options.judge_options
+@judging.judge_options
 @options.model_options
 @options.limit_options
 @options.max_source

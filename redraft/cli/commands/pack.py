@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import Group
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -49,8 +49,8 @@ Examples:
     first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
 )
 @click.argument("source")
-@options.judge_options
-@options.questions
+@judging.judge_options
+@judging.questions
 @options.model_options
 @options.limit_options
 @options.max_source

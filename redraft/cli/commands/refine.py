@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -32,9 +32,9 @@ a goal is missed; the best draft is printed all the same.
 )
 @click.argument("source")
 @click.argument("summary")
-@options.refining_options
+@judging.refining_options
 @options.length_options
-@options.judging_options
+@judging.judging_options
 @options.model_options
 @options.limit_options
 @options.max_source

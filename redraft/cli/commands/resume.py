@@ -36,7 +36,8 @@ def resume(
 ) -> int:
     """Go on with RUN where it stopped, whatever it was for; nothing is paid for twice.
 
-    The run keeps the settings that it began with. Limits given here replace its own.
+    The run keeps the settings that it began with, and the file that it was to be written to. Limits given here replace
+    its own.
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
@@ -45,9 +46,11 @@ def resume(
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
-    check_output(output)
     table = price_table(prices)
     with asked.store_to_read(db) as store:
-        limits = asked.limits(given, store.runs.get(run_id).limits)
+        run = store.runs.get(run_id)
+        output = output or run.output
+        check_output(output)
+        limits = asked.limits(given, run.limits)
         result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)

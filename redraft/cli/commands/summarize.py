@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import options
+from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -34,8 +34,8 @@ The options on goals and judges go with --refine, which is explained by
 @options.option(
     "--refine", section="summary", is_flag=True, help="Judge the summary, and refine it until it meets its goals."
 )
-@options.refining_options
-@options.judging_options
+@judging.refining_options
+@judging.judging_options
 @options.model_options
 @options.limit_options
 @options.max_source

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import delivery, options
+from redraft.cli import delivery, judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -60,7 +60,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, or PROVIDER:NAME. Beside"
     " FILE only where it is named in the command.  [default: extractive, without FILE]",
 )
-@options.judge_base_url
+@judging.judge_base_url
 @options.option(
     "--batch",
     section="judging",

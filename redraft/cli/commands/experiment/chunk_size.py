@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from redraft.cli import delivery, options
+from redraft.cli import delivery, judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -41,8 +41,8 @@ used up. Repeat the command, with a higher limit, to go on.
     ),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@options.required_judges
-@options.judge_base_url
+@judging.required_judges
+@judging.judge_base_url
 @options.typed_option(
     "--sizes",
     section="summary",

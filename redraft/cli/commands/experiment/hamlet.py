@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redraft.cli import delivery, options
+from redraft.cli import delivery, judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -60,9 +60,9 @@ used up. Repeat the command, with a higher limit, to go on.
     metavar="NAME",
     help="Model that summarizes: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.",
 )
-@options.required_judges
-@options.judge_base_url
-@options.keyfact_options
+@judging.required_judges
+@judging.judge_base_url
+@judging.keyfact_options
 @options.option(
     "--queries",
     section="summary",

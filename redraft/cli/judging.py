@@ -1,0 +1,180 @@
+"""Options of judging and refining that several commands share."""
+
+from __future__ import annotations
+
+import click
+
+from redraft.cli.options import grouped, option
+from redraft.cli.sections import LISTED
+
+
+def _metrics() -> str:
+    from redraft.evaluators.catalog import names
+
+    return ", ".join(names())
+
+
+judge_base_url = option(
+    "--judge-base-url",
+    section="judging",
+    metavar="URL",
+    help="Where the judges are served, if elsewhere.",
+)
+
+_PANEL = "Model that judges, in place of --model; several decide by majority."
+panel_options = grouped(
+    option("--judge", section="judging", multiple=True, metavar="NAME", help=_PANEL), judge_base_url
+)
+judge_options = grouped(
+    option(
+        "--judge",
+        section="judging",
+        multiple=True,
+        metavar="NAME",
+        help=f"{_PANEL} The first asks the questions and finds the key facts.",
+    ),
+    judge_base_url,
+)
+
+required_judges = option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    required=True,
+    metavar="NAME",
+    help="Model that judges: extractive, openai:NAME, or PROVIDER:NAME.",
+)
+
+questions = option(
+    "--questions",
+    section="judging",
+    type=click.IntRange(1, 1000),
+    metavar="N",
+    help="Most questions about the document: their number grows with the root of its length, up to N.  [default: 40]",
+)
+
+keyfact_options = grouped(
+    option(
+        "--perspective",
+        section="judging",
+        type=click.Choice(["both", "analytical", "narrative"]),
+        help="Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both."
+        "  [default: both]",
+    ),
+    option(
+        "--validator",
+        section="judging",
+        metavar="NAME",
+        help="Model that validates key facts, in place of the first judge, who finds them.",
+    ),
+)
+
+repeat = option(
+    "--repeat",
+    section="judging",
+    type=click.IntRange(1, 50),
+    metavar="K",
+    help="Let each judge judge K times.  [default: 1]",
+)
+
+verdict_options = grouped(
+    repeat,
+    option(
+        "--claims",
+        section="judging",
+        type=click.IntRange(1, 10_000),
+        metavar="N",
+        help="Most questions about one summary.  [default: 120]",
+    ),
+    option(
+        "--batch",
+        section="judging",
+        type=click.IntRange(1, 100),
+        metavar="N",
+        help="Sentences of the summary judged at once for booookscore; 1 is the paper's way.  [default: 10]",
+    ),
+    option(
+        "--top-k",
+        section="judging",
+        type=click.IntRange(min=1),
+        metavar="K",
+        help="Judge by the K most important questions only.",
+    ),
+    option(
+        "--similarity",
+        section="judging",
+        type=click.Choice(["exact", "rouge1", "cosine"]),
+        help="How answers are compared; cosine needs --embeddings.  [default: rouge1]",
+    ),
+    option(
+        "--threshold",
+        section="judging",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="X",
+        help="Answers no more alike than this differ.  [default: 0.6]",
+    ),
+    option(
+        "--embeddings",
+        section="judging",
+        metavar="MODEL",
+        help="A sentence-transformers model, by name or path, to find passages by too.",
+    ),
+    option(
+        "--pack",
+        section="judging",
+        metavar="ID",
+        help="Judge by these questions, not by the document's own: see `redraft pack list`.",
+    ),
+    option("--keyfacts", section="judging", metavar="ID", help="Judge by these key facts, not by the document's own."),
+)
+
+judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
+
+metric_option = option(
+    "--metric",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    listing=_metrics,
+    help=f"{LISTED}; may be repeated. booookscore is about coherence, and statistics are always there. The key facts"
+    " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
+)
+
+refining_options = grouped(
+    option(
+        "--goal",
+        "-g",
+        section="refining",
+        multiple=True,
+        metavar="METRIC=VALUE",
+        help="Least score that satisfies, such as coverage=0.8; may be repeated.",
+    ),
+    option(
+        "--rounds", section="refining", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"
+    ),
+    option(
+        "--policy",
+        section="refining",
+        type=click.Choice(["consistency-first", "paper", "weakest-first", "all", "agent"]),
+        help="What is mended first; with agent a model decides.  [default: consistency-first]",
+    ),
+    option(
+        "--decider",
+        section="refining",
+        metavar="NAME",
+        help="Model that decides with --policy agent, in place of --model.",
+    ),
+    option(
+        "--tolerance",
+        section="refining",
+        type=click.FloatRange(0, 1),
+        metavar="X",
+        help="How far another goal's metric may fall in a revision that is taken.  [default: 0.02]",
+    ),
+    option(
+        "--review/--no-review",
+        section="refining",
+        default=None,
+        help="Before each revision, show what it is to mend, and let you drop findings, add some, or edit the draft.",
+    ),
+)
