@@ -109,9 +109,9 @@ class ChatModel:
         """Make one attempt."""
         if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
-            waited = self._probing.locked()
+            known = self._no_way
             async with self._probing:
-                if waited and self._no_way is not None:
+                if self._no_way is not None and self._no_way is not known:
                     raise ProviderError(self._no_way, hint=_NO_WAY)
                 if not self._modes.settled:
                     return await self._attempt(request)
