@@ -25,7 +25,7 @@ from redraft.prompts.judging import Statement
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire, located
-from redraft.settings import EXTRACTIVE, Judging, Part, Settings
+from redraft.settings import EXTRACTIVE, Judging, Part, ReplyForm, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -104,6 +104,7 @@ class CoherenceDesign:
     context_tokens: int | None = None
     temperature: float | None = None
     prompts: str = "standard"
+    replies: ReplyForm | None = None
 
     def settings(self, judge: str) -> Settings:
         """How one judge reads the summaries."""
@@ -114,6 +115,7 @@ class CoherenceDesign:
             context_tokens=self.context_tokens or _WINDOW,
             temperature=self.temperature,
             prompts=self.prompts,
+            replies=self.replies,
         )
 
     def order(self, judge: str) -> Order:

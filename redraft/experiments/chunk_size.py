@@ -22,7 +22,7 @@ from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire, located
-from redraft.settings import Judging, Part, Settings
+from redraft.settings import Judging, Part, ReplyForm, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -47,6 +47,7 @@ class SizeDesign:
     context_tokens: int | None = None
     temperature: float | None = None
     prompts: str = "standard"
+    replies: ReplyForm | None = None
 
     def settings(self, size: int) -> Settings:
         """How chunks of one size are made and marked."""
@@ -58,6 +59,7 @@ class SizeDesign:
             context_tokens=self.context_tokens or self.window,
             temperature=self.temperature,
             prompts=self.prompts,
+            replies=self.replies,
         )
 
     @property

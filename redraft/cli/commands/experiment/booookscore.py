@@ -78,6 +78,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 )
 @options.temperature
 @options.prompt_set
+@options.replies
 @options.limit_options
 @options.max_source
 @options.prices
@@ -119,6 +120,7 @@ def booookscore(
         context_tokens=given["context_tokens"],
         temperature=given["temperature"],
         prompts=given["prompts"],
+        replies=given["replies"],
     )
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
     outcome = measured(file, known, design)

@@ -76,6 +76,7 @@ used up. Repeat the command, with a higher limit, to go on.
 )
 @options.temperature
 @options.prompt_set
+@options.replies
 @options.limit_options
 @options.max_source
 @options.prices
@@ -112,6 +113,7 @@ def chunk_size(
         context_tokens=given["context_tokens"],
         temperature=given["temperature"],
         prompts=given["prompts"],
+        replies=given["replies"],
     )
     documents = load_all(sources)
     with Store(db) as store:
