@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from redraft.settings import Limits
 
 _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b(?! --?\w)")
 
@@ -14,6 +18,15 @@ _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b
 def about(verb: str, run: str, *more: str) -> str:
     """The command that does something with a run, in the database that the user named."""
     return " ".join(["redraft", verb, run, *more, *_given()])
+
+
+def resuming(run: str, limits: Limits, said: str = "") -> str:
+    """The command that goes on with a run: with twice the limit that `said` names, where one was used up."""
+    if "--max-calls" in said and limits.max_calls is not None:
+        return about("resume", run, "--max-calls", str(2 * limits.max_calls))
+    if "--max-cost" in said and limits.max_cost is not None:
+        return about("resume", run, "--max-cost", f"{2 * limits.max_cost:g}")
+    return about("resume", run)
 
 
 def completed(text: str) -> str:

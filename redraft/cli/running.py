@@ -59,7 +59,7 @@ def work(
         except RedraftError as error:
             # A run cannot be told to mean something else: one that was begun with a mistake is begun again.
             if run and not isinstance(error, UsageError) and f"redraft resume {run}" not in error.hint:
-                error.hint = f"{error.hint}\n  go on with: {hints.about('resume', run)}".strip()
+                error.hint = f"{error.hint}\n  go on with: {hints.resuming(run, limits, error.message)}".strip()
             raise
 
 

@@ -41,7 +41,7 @@ def test_the_hint_to_resume_names_the_database_and_the_file_is_remembered(comman
 
     arguments = hinted(stopped.err)
     assert arguments[0] == "resume"
-    assert arguments[2:] == ["--db", "my runs.db"]
+    assert arguments[2:] == ["--max-calls", "2", "--db", "my runs.db"], "twice what was not enough"
     # What there is by now is in the file already.
     (command.folder / "the summary.md").unlink(missing_ok=True)
     done = command.run(*arguments, "--max-calls", "900")
@@ -56,7 +56,7 @@ def test_a_failure_in_json_has_the_whole_command_too(command: Inside) -> None:
     assert stopped.code == 3
 
     hint = stopped.json["error"]["hint"]
-    assert hinted(hint)[2:] == ["--db", "it's.db"]
+    assert hinted(hint)[2:] == ["--max-calls", "2", "--db", "it's.db"]
     assert hint.count("--db") == 1
 
 
@@ -64,11 +64,11 @@ def test_what_the_environment_says_need_not_be_typed_again(command: Inside) -> N
     command.environment["REDRAFT_DB"] = str(command.database)
     stopped = command.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "100", "--max-calls", "1")
 
-    assert hinted(stopped.err)[2:] == []
+    assert hinted(stopped.err)[2:] == ["--max-calls", "2"]
     run = hinted(stopped.err)[1]
     for arguments in (("show", run), ("show", run[:4], "--db", str(command.database))):
         shown = command.run(*arguments)
-        assert hinted(shown.err)[2:] == list(arguments[2:])
+        assert hinted(shown.err)[2:] == ["--max-calls", "2", *arguments[2:]]
     assert "/" not in command.run("trace", run).out
     assert hinted(command.run("trace", run, "--db", str(command.database)).out)[-2:] == ["--db", str(command.database)]
 

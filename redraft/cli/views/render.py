@@ -98,8 +98,9 @@ def _missing(result: Result) -> Iterator[str]:
     if result.run.status == "stopped":
         for note in result.draft.notes if result.draft else ():
             yield f"note: {note}"
-        hint = (result.run.error or {}).get("hint", "")
-        yield f"{hint}: {hints.about('resume', result.run.id)}"
+        error = result.run.error or {}
+        go_on = hints.resuming(result.run.id, result.run.limits, error.get("message", ""))
+        yield f"{error.get('hint', '')}: {go_on}"
 
 
 def score_lines(
@@ -138,7 +139,7 @@ def why_stopped(result: Result) -> str:
     if result.status == "running":
         return "it is at work"
     if result.status in _GO_ON:
-        return f"{_GO_ON[result.status]}: {hints.about('resume', run.id)}"
+        return f"{_GO_ON[result.status]}: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
     reason = _STOPS.get(run.stop_reason or "", "")
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
