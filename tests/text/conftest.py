@@ -3,38 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
-from functools import lru_cache
-from pathlib import Path
 
 import pytest
 
 from redraft.text import tokens
-from redraft.text.tokens import ESTIMATE, EstimatingTokenizer, Tokenizer, tokenizer_named
-
-# Read before any fixture takes REDRAFT_* away.
-DATA = Path(os.environ.get("REDRAFT_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data")
-
-
-@lru_cache
-def _vocabulary(name: str) -> Tokenizer | None:
-    """The vocabulary from the folder beside the data, and never from the network."""
-    folder = DATA.parent / "tiktoken"
-    if not folder.is_dir():
-        return None
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
-        tokens._load.cache_clear()
-        found = tokenizer_named(name)
-        tokens._load.cache_clear()
-    return None if found.name == ESTIMATE else found
+from redraft.text.tokens import ESTIMATE, EstimatingTokenizer, Tokenizer
+from tests.vocabularies import DATA, true_vocabulary
 
 
 @pytest.fixture(scope="session", params=["o200k_base", "cl100k_base"])
 def vocabulary(request: pytest.FixtureRequest) -> Tokenizer:
     """A tokenizer with a true vocabulary."""
-    found = _vocabulary(request.param)
+    found = true_vocabulary(request.param)
     if found is None:
         pytest.skip("the vocabulary is not on this machine")
     return found
@@ -43,7 +24,7 @@ def vocabulary(request: pytest.FixtureRequest) -> Tokenizer:
 @pytest.fixture(scope="session", params=["o200k_base", ESTIMATE])
 def tokenizer(request: pytest.FixtureRequest) -> Tokenizer:
     """A true vocabulary and the estimate, which is always there."""
-    found = EstimatingTokenizer() if request.param == ESTIMATE else _vocabulary(request.param)
+    found = EstimatingTokenizer() if request.param == ESTIMATE else true_vocabulary(request.param)
     if found is None:
         pytest.skip("the vocabulary is not on this machine")
     return found

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from redraft.text import repetition
 from redraft.text.repetition import common_length, redundancy, repeated
 from redraft.text.units import ngrams, units
-from tests.text.conftest import DATA
+from tests.vocabularies import DATA
 
 WORDS = st.integers(1, 4).flatmap(lambda size: st.lists(st.sampled_from("abcd"[:size]), max_size=80))
 SUMMARIES = DATA / "booookscore" / "summaries"
