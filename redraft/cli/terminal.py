@@ -54,6 +54,14 @@ class _Harmless:
         return getattr(self.stream, name)
 
 
+class _Unmarked(_Harmless):
+    """A stream for whoever rewrites lines by escape sequences, and needs no marks of direction for it."""
+
+    def write(self, text: str) -> int:
+        self.stream.write(_MARKS.sub("", text))
+        return len(text)
+
+
 def make_harmless() -> None:
     """From here on, whatever is printed to stdout and stderr is cleaned, whoever prints it."""
     for name in ("stdout", "stderr"):
@@ -68,7 +76,7 @@ def make_harmless() -> None:
 def bare_stderr() -> TextIO:
     """The stream behind stderr, for lines that are rewritten. Whoever writes there cleans what comes from outside."""
     stream: Any = sys.stderr
-    return cast(TextIO, stream.stream if isinstance(stream, _Harmless) else stream)
+    return cast(TextIO, _Unmarked(stream.stream if isinstance(stream, _Harmless) else stream))
 
 
 def json_text(content: object, indent: int | None = 2) -> str:

@@ -10,7 +10,7 @@ from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
-from redraft.errors import ModelError, RedraftError
+from redraft.errors import ModelError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import Plan
@@ -109,7 +109,10 @@ class Job:
     async def given_draft(self) -> str:
         """The summary that the run was begun with."""
         drafts = await off_loop(self.store.runs.drafts, self.run.id)
-        return next(draft.id for draft in drafts if draft.node == GIVEN)
+        given = next((draft.id for draft in drafts if draft.node == GIVEN), None)
+        if given is None:
+            raise RunError(f"the summary of run {self.run.id} was never stored", hint="begin it anew")
+        return given
 
     async def draft(self, key: str) -> Draft:
         """The draft with this id."""

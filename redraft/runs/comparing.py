@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.domain import GIVEN, OTHER, Draft
-from redraft.errors import UsageError
+from redraft.errors import RunError, UsageError
 from redraft.evaluators.base import Case, statements_of
 from redraft.evaluators.preference import prefer, same
 from redraft.evaluators.statistics import Statistics
@@ -31,6 +31,8 @@ async def compare(floor: Floor, run: Run) -> None:
     assert run.judging is not None
     store = floor.store
     made = {draft.node: draft for draft in await off_loop(store.runs.drafts, run.id)}
+    if not {GIVEN, OTHER} <= made.keys():
+        raise RunError(f"the summaries of run {run.id} were never stored", hint="begin it anew")
     first, second = made[GIVEN], made[OTHER]
     if first.text.strip() == second.text.strip():
         await _of_one_text(floor, run, first, second)

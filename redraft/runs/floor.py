@@ -135,9 +135,16 @@ class Floor:
 
     async def aclose(self) -> None:
         """Close every run; those that nobody has brought to an end were interrupted."""
-        for opened in list(self._open.values()):
+        async with AsyncExitStack() as closing:
+            # Each of them, also where another cannot be put on record any more.
+            for opened in self._open.values():
+                closing.push_async_callback(self._abandon, opened)
+
+    async def _abandon(self, opened: _Open) -> None:
+        try:
             if opened.driven and not opened.over:
                 await record_stop(self.store, opened.job.run.id, asyncio.CancelledError())
+        finally:
             opened.present = 0
             await self._close(opened)
 

@@ -188,8 +188,6 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
     hashes = prompt_hashes(prepared.book, settings, order.purpose, order.own, order.prompts)
-    store.documents.add(document)
-    store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
     run = Run(
         id=new_run_id(),
         identity=_identity(settings.identity(document.id, tokenizer, hashes), order),
@@ -203,11 +201,14 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         experiment=order.experiment or (order.purpose.kind if isinstance(order.purpose, Part) else None),
         parent=order.parent,
     )
-    store.runs.add(run)
-    if order.given is not None:
-        store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
-    if order.other is not None:
-        store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
+    with store.at_once():
+        store.documents.add(document)
+        store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
+        store.runs.add(run)
+        if order.given is not None:
+            store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+        if order.other is not None:
+            store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
     return store.runs.get(run.id)
 
 

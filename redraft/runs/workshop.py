@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -112,10 +112,11 @@ class Workshop:
 
     async def aclose(self) -> None:
         """Close what is open: runs that somebody has left at work are recorded as interrupted, and can be resumed."""
-        await self._floor.aclose()
-        await self._driver.aclose()
-        if self._owned:
-            self.store.close()
+        async with AsyncExitStack() as closing:
+            if self._owned:
+                closing.callback(self.store.close)
+            closing.push_async_callback(self._driver.aclose)
+            closing.push_async_callback(self._floor.aclose)
 
     # The verbs.
 

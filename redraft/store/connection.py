@@ -73,8 +73,11 @@ class Connection:
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: all of it, or nothing."""
+        """A write transaction: all of it, or nothing. Within another one it is a part of that."""
         with self._lock, self.explained():
+            if self.raw.in_transaction:
+                yield self.raw
+                return
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
                 yield self.raw

@@ -70,6 +70,12 @@ class Store:
         self.judgments = Judgments(self._connection)
 
     @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """All that is written within is there afterwards, or nothing of it, whatever happens meanwhile."""
+        with self._connection.writing():
+            yield
+
+    @contextmanager
     def claim(self, run: str) -> Iterator[None]:
         """Work on a run, and keep other processes from doing so. The claim ends with the process that holds it."""
         if self._claimed is not None:
