@@ -17,8 +17,8 @@ from redraft.prompts.tags import Tags, Wire
 T = TypeVar("T", bound=BaseModel)
 
 _START = re.compile(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
-# The beginning of an object, or of a list of them: no word of a text looks so.
-_OBJECT = re.compile(r"\{\s*[\"}]|\[\s*\{")
+# The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
+_OBJECT = re.compile(r"\{\s*(?:[\"}]|\Z)|\[\s*(?:\{|\Z)")
 # By these words a model takes back what it has said before.
 _FINAL = re.compile(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"

@@ -60,6 +60,8 @@ def test_the_answer_is_found(text: str) -> None:
         ("Either {wrong} or {right}", "two answers that differ"),
         ("{wrong} final answer: {right} or {wrong}", "two answers that differ"),
         ('{wrong} final answer: {"name": "re', "breaks off"),
+        ("{wrong} final answer: {", "breaks off"),
+        ("{wrong} final answer: [ ", "breaks off"),
     ],
 )
 def test_what_is_doubtful_is_no_answer(text: str, complaint: str) -> None:
