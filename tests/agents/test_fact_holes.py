@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.factfinder import facts_at_once
+from redraft.agents.factfinder import ALIGNMENT_TOKENS, facts_at_once
 from redraft.domain import Document, KeyFacts
 from redraft.events import Event, Noted
 from redraft.history.results import Result
@@ -403,7 +403,7 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
     assert [fact.level for fact in tree.facts].count("leaf") == 296
     # The whole was cut off, and so was the repair; then each half was asked for.
     assert len(court.asked("keyfacts_analytical")) == 4
-    for prompt, tokens in (("facts_faithful", 90), ("facts_objective", 45), ("align_facts", 30)):
+    for prompt, tokens in (("facts_faithful", 90), ("facts_objective", 45), ("align_facts", ALIGNMENT_TOKENS)):
         sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
         assert sum(sizes) == 300
         assert max(sizes) == facts_at_once(3000, tokens)

@@ -13,6 +13,7 @@ from typing import Any
 import click
 import httpx2
 
+from redraft.cli import terminal
 from redraft.prompts import book
 from redraft.runs import driving
 from redraft.store.bookings import Booking, Bookings
@@ -55,8 +56,7 @@ def spendthrift() -> None:
 
 def outspoken() -> None:
     """What is printed sets the title of the terminal."""
-    say = click.echo
-    click.echo = lambda message="", **named: say(f"\x1b]0;broken\x07{message}", **named)  # type: ignore
+    terminal._Harmless.write = lambda self, text: self.stream.write(f"\x1b]0;broken\x07{text}")  # type: ignore
 
 
 def talkative() -> None:

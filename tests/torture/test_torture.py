@@ -42,7 +42,7 @@ BROKEN = [
     ("unsteady", "kill at write/direct 8", "wrong"),
     ("unsteady", "faults/500, 30%", "wrong"),
     ("spendthrift", "budgets/incremental, --max-calls", "over"),
-    ("crowded", "crowds/one run, 2 processes, hierarchical #0", "repeated"),
+    ("crowded", "crowds/same requests, 2 processes, hierarchical #0", "repeated"),
     ("unsteady", "full disk/evaluate 75000 bytes", "wrong"),
     ("unfinished", "locks/hierarchical", "crashed"),
     ("swallowing", "documents/HTML", "lost"),
