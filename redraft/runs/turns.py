@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import cast
 
 from redraft.agents.together import together
 from redraft.domain import REVIEW, Evaluation, Round
@@ -42,7 +43,7 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
     aims = tuple(dict.fromkeys(known[one] for one in findings))
     job = await _job(foreman, run, aims)
     state = await _standing(job, run, aims, findings, instruction)
-    state.update(await revised(state, job))  # type: ignore[typeddict-item]  # a node writes the fields of the state
+    state = cast(State, {**state, **await revised(state, job)})
     seats = [
         metric({"run": run.id, "draft": state["draft"], "round": state["round"], "metric": one.name}, job)
         for one in job.judges.evaluators
@@ -50,8 +51,7 @@ async def revise(foreman: Foreman, findings: Sequence[str], instruction: str) ->
     await together(seats)
     if job.failures:
         raise next(iter(job.failures.values()))
-    state.update(await settle(state, job))  # type: ignore[typeddict-item]
-    return state
+    return cast(State, {**state, **await settle(state, job)})
 
 
 def _check(run: Run) -> None:

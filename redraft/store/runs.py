@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import ValidationError
 
@@ -302,7 +302,7 @@ def _json(value: object) -> str:
     return storable(json.dumps(value, ensure_ascii=False))
 
 
-def _run(row: dict[str, object]) -> Run:
+def _run(row: dict[str, Any]) -> Run:
     """The run in a row. One that a later version has made may have settings that are not known here."""
     try:
         return _read(row)
@@ -316,7 +316,7 @@ def _run(row: dict[str, object]) -> Run:
 
 
 def _read(row: dict[str, object]) -> Run:
-    values = dict(row)
+    values: dict[str, Any] = dict(row)
     judging, refinement = values.pop("judging"), values.pop("refinement")
     values["purpose"] = purpose_of(
         str(values.pop("kind")),
@@ -327,4 +327,4 @@ def _read(row: dict[str, object]) -> Run:
     values["limits"] = Limits.model_validate_json(str(row["limits"]))
     values["prompt_hashes"] = json.loads(str(row["prompt_hashes"]))
     values["error"] = json.loads(str(row["error"])) if row["error"] else None
-    return Run(**values)  # type: ignore[arg-type]
+    return Run(**values)

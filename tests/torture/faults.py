@@ -132,11 +132,9 @@ FAULTS: dict[str, Twist] = {
     "nested 5000 deep": lambda seen, answer: Raw(b"[" * 5000 + b"]" * 5000),
 }
 _REFUSALS = {"content filter", "refusal", "refusal in prose"}
-# These are about one request: what it asks for is left out, and a refinement goes another way, as after a refusal.
+# These are about one request, so that a refinement goes another way, as after a refusal.
 _REJECTIONS = {"400", "413", "422", "context length"}
-# The model has its say, and it is no text: it is asked for a little less, so that what it says then is another text.
-_UNUSABLE = {"null content", "empty content", "finish length", "finish length, empty"}
-_WRITTEN = {"hierarchical", "incremental", "refine", "redraft"}
+_LED = {"refine", "redraft"}
 _UNKNOWN_USAGE = {"no usage", "negative usage", "usage in words"}
 
 
@@ -156,7 +154,7 @@ def _faulty(fault: str, share: float, kind: str, seed: str, folder: Path) -> Ite
     script = with_twists(FAULTS[fault], at_times)
     with world(folder, script, REDRAFT_TIMEOUT=_TIMEOUT, REDRAFT_CONCURRENCY="4") as here:
         done = here.finished(kind, _TRIES)
-        refused = fault in _REFUSALS | _REJECTIONS or (fault in _UNUSABLE and kind in _WRITTEN)
+        refused = fault in _REFUSALS or (fault in _REJECTIONS and kind in _LED)
         for one in judged(here, kind, done, same=not refused):
             # An answer whose usage is not known cannot be told by it; one that was refused is asked for again.
             if one.breach not in {"lost", "repeated"} or not (refused or fault in _UNKNOWN_USAGE):
