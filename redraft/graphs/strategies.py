@@ -63,6 +63,11 @@ _KIND: plugins.Kind = "strategies"
 
 def strategy_named(name: str) -> Strategy:
     """The strategy of this name, of redraft or of an installed package."""
+    if not isinstance(name, str):
+        raise UsageError(
+            "a strategy is given by its name, under which another process finds it again",
+            hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
+        )
     plugins.refuse_taken(_KIND, {*STRATEGIES, GIVEN_STRATEGY})
     if name in STRATEGIES:
         return STRATEGIES[name]

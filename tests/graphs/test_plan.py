@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.errors import PlanError
+from redraft.errors import PlanError, UsageError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
 from redraft.graphs.strategies import strategy_named
 from redraft.prompts.book import PromptBook
@@ -116,3 +116,9 @@ def test_the_length_fits_the_document() -> None:
 
 def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
     assert plan().tokens_per_word >= 1 / 0.65
+
+
+def test_a_strategy_is_given_by_its_name() -> None:
+    with pytest.raises(UsageError, match="given by its name") as refused:
+        strategy_named(strategy_named("direct"))  # type: ignore[arg-type]
+    assert "entry point of redraft.strategies" in refused.value.hint
