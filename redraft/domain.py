@@ -171,6 +171,8 @@ class Finding:
     expected: str = ""
     """What the document says, or in which way it says otherwise."""
     evidence: Evidence | None = None
+    said_by: tuple[int, int] | None = None
+    """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
 
     @property
     def id(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pydantic import BaseModel
 
@@ -55,6 +54,14 @@ class Verified(BaseModel):
     evidence: str = ""
     start: int | None = None
     end: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """Whether a summary states a fact, and the numbers of those sentences that are said to."""
+
+    stated: bool
+    sentences: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,35 +121,33 @@ class Factfinder:
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
-    async def align(
-        self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk
-    ) -> Account[frozenset[int]]:
-        """The numbers of the sentences that state each fact; none where the summary does not.
+    async def align(self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk) -> Account[Told]:
+        """Whether the summary states each fact, and by which sentences.
 
         A summary too long for one prompt is read in parts, and only all of them together can be silent.
         """
         parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
-        verdicts: dict[int, frozenset[int]] = {}
+        verdicts: dict[int, Told] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
-            stating = reduce(frozenset.union, said, frozenset[int]())
-            if stating or len(said) == len(parts):
-                verdicts[n] = stating
+            stated = any(one.stated for one in said)
+            if stated or len(said) == len(parts):
+                verdicts[n] = Told(stated, frozenset().union(*(one.sentences for one in said)))
         return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
 
-    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[frozenset[int]]:
+    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[Told]:
         known = {statement.id for statement in statements}
 
-        def stating(one: factual.Alignment) -> frozenset[int] | None:
-            """A fact that is said to be stated by no sentence there is has no verdict."""
-            there = known.intersection(one.sentences) if one.stated == "yes" else frozenset[int]()
-            return frozenset(there) if there or one.stated == "no" else None
+        def told(one: factual.Alignment) -> Told:
+            """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
+            stated = one.stated == "yes"
+            return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[frozenset[int]]:
+        async def ask(numbers: Sequence[int], again: bool) -> Entries[Told]:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
             room = len(numbers) * ALIGNMENT_TOKENS
             reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), again)
-            return Entries([(one.id - 1, stating(one)) for one in reply.value.facts], reply.repaired)
+            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired)
 
         return await account(self._batches(len(facts), ALIGNMENT_TOKENS), ask)
 

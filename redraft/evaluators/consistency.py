@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -20,8 +20,8 @@ from redraft.agents.examiner import (
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
-from redraft.evaluators.consensus import majority
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.evaluators.words import UNSUPPORTED
@@ -76,6 +76,7 @@ class Consistency(Evaluator):
     top_k: int | None = None
     encoder: Encoder | None = None
     name = "consistency"
+    version = 2
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT)
     aim = "truth"
 
@@ -127,21 +128,22 @@ class Consistency(Evaluator):
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
         panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
-        verdicts = majority([one.sitting.ballot for one in panel], range(len(claims)))
+        sittings = [one.sitting for one in panel]
+        items = polled(sittings, range(len(claims)))
         evaluation = Evaluation(
             self.name,
             self.version,
             "scored",
-            judged=len(verdicts),
-            unjudged=len(claims) - len(verdicts) + passed_over,
-            findings=tuple(_findings(claims, panel, verdicts)),
+            judged=len(items),
+            unjudged=len(claims) - len(items) + passed_over,
+            findings=tuple(_findings(claims, panel, items)),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": [_shown(n, claim, panel, verdicts) for n, claim in enumerate(claims)],
+                "claims": [_shown(n, claim, panel, items.get(n)) for n, claim in enumerate(claims)],
             },
         )
-        return concluded(evaluation, [one.sitting for one in panel])
+        return concluded(evaluation, sittings, items)
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
@@ -151,9 +153,8 @@ class Consistency(Evaluator):
         }
         ballot = {n: self._verdict(like, found.verdicts[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
-        points = [like if like > self.threshold else 0.0 for like in likeness.values()]
-        score = sum(points) / len(points) if points else None
-        return _Checked(found.verdicts, likeness, Sitting(judge.name, score, ballot, found.trouble))
+        points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        return _Checked(found.verdicts, likeness, Sitting(judge.name, ballot, points, found.trouble))
 
     def _verdict(self, likeness: float, answer: Remembered) -> str:
         if likeness > self.threshold:
@@ -203,16 +204,14 @@ def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[
     return [valid[n] for n in sorted(ranked[:at_most])]
 
 
-def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], verdicts: dict[int, str]) -> list[Finding]:
-    """What the document does not bear out, the most important first."""
-    wrong = [n for n, verdict in verdicts.items() if verdict in {INCONSISTENT, UNSUPPORTED}]
-    return [
-        _finding(n, claims[n], panel, verdicts[n])
-        for n in sorted(wrong, key=lambda n: (-claims[n].asked.importance, n))
-    ]
+def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, Polled]) -> list[Finding]:
+    """What the document does not bear out: what most judges say first, and the most important of that."""
+    order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
+    return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
 
 
-def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], verdict: str) -> Finding:
+def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> Finding:
+    verdict = item.objection(CONSISTENT)
     answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
     silent = verdict == UNSUPPORTED
     return Finding(
@@ -225,6 +224,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], verdict: str) -> 
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else _evidence(answer),
+        said_by=item.said_against(CONSISTENT),
     )
 
 
@@ -235,8 +235,8 @@ def _evidence(answer: Remembered) -> Evidence | None:
     return Evidence(answer.evidence, span)
 
 
-def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], verdicts: dict[int, str]) -> dict[str, object]:
-    answers = [one for one in panel if n in one.answers and one.verdict(n) == verdicts.get(n)]
+def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None) -> dict[str, object]:
+    answers = [one for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "sentence": claim.statement.id,
         "question": claim.asked.question,
@@ -245,5 +245,5 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], verdicts: dict[int,
         "found": claim.asked.answer,
         "expected": answers[0].answers[n].answer if answers else "",
         "likeness": round(answers[0].likeness[n], 4) if answers else None,
-        "verdict": verdicts.get(n, "unjudged"),
+        **(item.shown() if item else UNJUDGED),
     }

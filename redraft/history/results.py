@@ -176,6 +176,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "evidence": None
         if evidence is None
         else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None},
+        "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
     }
 
 

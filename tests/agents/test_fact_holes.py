@@ -184,7 +184,7 @@ async def test_a_judge_that_never_aligns_anything_leaves_the_levels_unknown(tmp_
 
 
 @pytest.mark.parametrize("sentences", [[], [99], [0, -1, 7]], ids=["none", "one that is not there", "several"])
-async def test_a_fact_that_is_stated_nowhere_is_asked_about_again_and_then_left_open(
+async def test_a_fact_that_is_stated_by_no_sentence_that_there_is_is_stated_all_the_same(
     tmp_path: Path, sentences: list[int]
 ) -> None:
     class Vague(Keepers):
@@ -196,9 +196,11 @@ async def test_a_fact_that_is_stated_nowhere_is_asked_about_again_and_then_left_
     result, calls = await judged(tmp_path, Vague(), keepers=12)
 
     recall = result.evaluations["keyfact_recall"]
-    # 1 and 3 are said to be stated, twice, and nobody can say where.
-    assert (recall.score, recall.judged, recall.unjudged) == (0.0, 20, 4)
-    assert calls["align_facts"] == 2
+    # 1 and 3 are stated, as the judge says, and nobody can say where.
+    assert (recall.score, recall.judged, recall.unjudged) == (4 / 24, 24, 0)
+    details: Any = recall.details
+    assert [one["sentences"] for one in details["facts"] if one["verdict"] == "stated"] == [[]] * 4
+    assert (recall.held, calls["align_facts"]) == ((), 1)
 
 
 async def test_of_sentences_that_are_there_and_others_the_first_count(tmp_path: Path) -> None:

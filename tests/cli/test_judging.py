@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft.cli.views.findings import brief
+from redraft.cli.views.findings import brief, numbered
 from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
@@ -311,6 +312,13 @@ def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
     assert len(shown) <= len("kind: ") + 120
     assert f"kind: {whole}".startswith(shown.removesuffix("…") + " ")
     assert brief_of("灯" * 200) == f"kind: {'灯' * 119}…"
+
+
+def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
+    finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
+    assert brief(finding) == "unanswered (1 of 2 judges): Who?"
+    assert next(numbered(1, finding, island())).strip() == "1  unanswered (1 of 2 judges): Who?"
+    assert brief(replace(finding, said_by=(2, 2))) == brief(replace(finding, said_by=None)) == "unanswered: Who?"
 
 
 def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
