@@ -32,6 +32,8 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65
 EXTRACTIVE = "extractive"
+LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
+"""What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
 
 
 class Settings(BaseModel):
@@ -43,6 +45,8 @@ class Settings(BaseModel):
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
     query: str | None = None
+    language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
+    """The language that is written in, by its English name; None is the document's own."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None

@@ -17,6 +17,7 @@ from redraft.errors import EmptyReply
 from redraft.models.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.threads import off_loop
+from redraft.text.framing import unframed
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 
@@ -92,25 +93,44 @@ class Pen:
     temperature: float | None = None
     sample: int = 0
     spare: Spare | None = None
+    language: str | None = None
+    """The language to write in; without one it is that of what is read."""
 
     async def within(
-        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, label: str, most: int = 0
+        self,
+        prompt: Prompt[Any, str],
+        given: Callable[[int], BaseModel],
+        words: int,
+        label: str,
+        most: int = 0,
+        sign: Callable[[str], bool] | None = None,
     ) -> Written:
         """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does.
 
-        `words` is what is asked for; a reply of up to `most`, where that is more, will do.
+        `words` is what is asked for; a reply of up to `most`, where that is more, will do, and so will one that is the
+        `sign` that there is nothing to write.
         """
 
         def examine(text: str) -> Flaw | None:
-            return too_long(text, words, most) or unfinished(text)
+            return None if sign and sign(text) else too_long(text, words, most) or unfinished(text)
 
         return await self.tries(prompt, given, shrinking(words), examine, words, self.tokens(max(words, most)), label)
 
     async def complete(
-        self, prompt: Prompt[Any, str], given: Callable[[int], BaseModel], words: int, room: int, label: str
+        self,
+        prompt: Prompt[Any, str],
+        given: Callable[[int], BaseModel],
+        words: int,
+        room: int,
+        label: str,
+        sign: Callable[[str], bool] | None = None,
     ) -> Written:
         """Ask until the reply ends a sentence; its length is for compression to mend."""
-        return await self.tries(prompt, given, shrinking(words), unfinished, words, self.tokens(room), label)
+
+        def examine(text: str) -> Flaw | None:
+            return None if sign and sign(text) else unfinished(text)
+
+        return await self.tries(prompt, given, shrinking(words), examine, words, self.tokens(room), label)
 
     async def tries(
         self,
@@ -157,7 +177,7 @@ class Pen:
             reply = await self.model.ask(Request(prompt, given, sampling, tried, course.complaint))
         except EmptyReply as error:
             return "", error.finish_reason == "length"
-        text = reply.value.strip()
+        text = unframed(reply.value)
         if text:
             course.answered.append(same)
         return text, reply.finish_reason == "length"

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
+from redraft.errors import RefusedReply
 from redraft.prompts import drafting
 from redraft.text.words import count_words
 
@@ -22,61 +23,77 @@ class Writer:
 
     def __init__(self, pen: Pen, *, query: str | None = None) -> None:
         self._pen = pen
-        self._query = query
+        self._asked: dict[str, str | None] = {"query": query, "language": pen.language}
+        # Without a question there is always something to say.
+        self._sign = drafting.is_nothing if query else None
 
-    async def summarize_chunk(self, excerpt: str, words: int, label: str) -> Written:
-        """Summarize one chunk within `words`."""
+    def says_nothing(self, text: str) -> bool:
+        """Whether what was written is the sign that there is nothing to say to the question."""
+        return self._sign is not None and self._sign(text)
+
+    async def summarize_chunk(self, excerpt: str, words: int, label: str, most: int = 0) -> Written:
+        """Summarize one chunk within `words`, or within `most` where that is more."""
         return await self._pen.within(
             drafting.SUMMARIZE_CHUNK,
-            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, query=self._query),
+            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, **self._asked),
             words,
             label,
+            most,
+            self._sign,
         )
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Written:
         """Summarize a whole document within `words`."""
         return await self._pen.within(
             drafting.SUMMARIZE_WHOLE,
-            lambda limit: drafting.WholeGiven(document=document, words=limit, query=self._query),
+            lambda limit: drafting.WholeGiven(document=document, words=limit, **self._asked),
             words,
             label,
+            sign=self._sign,
         )
 
-    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str) -> Written:
-        """Merge consecutive summaries within `words`, knowing the merged summary before them, if there is one."""
+    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str, most: int = 0) -> Written:
+        """Merge consecutive summaries within `words`, or within `most` where that is more.
+
+        `context` is the merged summary before them, if there is one.
+        """
         texts = list(summaries)
         if not context:
             return await self._pen.within(
                 drafting.MERGE,
-                lambda limit: drafting.MergeGiven(summaries=texts, words=limit, query=self._query),
+                lambda limit: drafting.MergeGiven(summaries=texts, words=limit, **self._asked),
                 words,
                 label,
+                most,
             )
         return await self._pen.within(
             drafting.MERGE_ONWARD,
-            lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, query=self._query),
+            lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, **self._asked),
             words,
             label,
+            most,
         )
 
     async def begin(self, excerpt: str, words: int, room: int, label: str) -> Written:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._pen.complete(
             drafting.BEGIN,
-            lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, query=self._query),
+            lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, **self._asked),
             words,
             room,
             label,
+            self._sign,
         )
 
     async def update(self, excerpt: str, summary: str, words: int, room: int, label: str) -> Written:
         """Work a chunk into a running summary."""
         return await self._pen.complete(
             drafting.UPDATE,
-            lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, query=self._query),
+            lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, **self._asked),
             words,
             room,
             label,
+            self._sign,
         )
 
     async def compress(self, summary: str, target: int, limit: int, label: str) -> Written:
@@ -94,9 +111,7 @@ class Writer:
 
         written = await self._pen.tries(
             drafting.COMPRESS,
-            lambda asked: drafting.CompressGiven(
-                summary=summary, current_words=current, words=asked, query=self._query
-            ),
+            lambda asked: drafting.CompressGiven(summary=summary, current_words=current, words=asked, **self._asked),
             [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
             examine,
             target,
@@ -118,15 +133,18 @@ class Writer:
             cut = count_words(text) < _TIDY_KEEPS * words
             return Flaw("short", "most of the summary is missing") if cut else None
 
-        written = await self._pen.tries(
-            drafting.TIDY,
-            lambda _: drafting.TidyGiven(summary=summary),
-            [words] * _TIDY_TRIES,
-            examine,
-            words,
-            self._pen.tokens(words),
-            label,
-        )
+        try:
+            written = await self._pen.tries(
+                drafting.TIDY,
+                lambda _: drafting.TidyGiven(summary=summary),
+                [words] * _TIDY_TRIES,
+                examine,
+                words,
+                self._pen.tokens(words),
+                label,
+            )
+        except RefusedReply as error:
+            return Written(summary, words, 1, f"{error.message}, so the untidied text is kept")
         if written.flaw:
             told = "the tidied text was cut off or rewritten, so the untidied one is kept"
             return Written(summary, words, written.attempts, told)

@@ -80,6 +80,12 @@ words = option(
 length_options = grouped(
     words,
     option("--query", section="summary", metavar="TEXT", help="Summarize what answers this question."),
+    option(
+        "--language",
+        section="summary",
+        metavar="NAME",
+        help="Language to write in, by its English name, such as German; without it, the document's own.",
+    ),
 )
 query = option(
     "--query",

@@ -10,7 +10,7 @@ from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
-from redraft.errors import ModelError, RedraftError, RunError
+from redraft.errors import IncompleteError, ModelError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import Plan
@@ -93,6 +93,19 @@ class Job:
         """A chunk that an earlier stretch of the run had to leave out has been summarized now."""
         if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps, self.run.id)):
             await off_loop(self.store.runs.close_gap, self.run.id, chunk)
+
+    async def nothing_written(self) -> IncompleteError:
+        """What there is to say of a run none of whose chunks came to a summary."""
+        gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
+        reasons = "; ".join(sorted({gap.reason for gap in gaps}))
+        hint = "try another --model, or --prompts simple for a weak one"
+        if not gaps:
+            hint = "ask it otherwise, or leave --query out; another --model may find more"
+            return IncompleteError("the document says nothing that helps to answer the question", hint=hint)
+        if self.run.settings.query is None or len(gaps) == count:
+            return IncompleteError(f"none of the {count} chunks could be summarized: {reasons}", hint=hint)
+        what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
+        return IncompleteError(f"{what} the question: {reasons}", hint=hint)
 
     async def keep_text(self, text: str) -> str:
         """Store a text; returns its id, which is what belongs into a state."""

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
 
     words: int
     query: str
+    language: str
     strategy: str
     chunk_tokens: int
     context_tokens: int

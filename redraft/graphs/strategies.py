@@ -45,7 +45,7 @@ _OWN = (
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD),
+        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, drafting.TIDY),
     ),
     Strategy(
         "incremental",

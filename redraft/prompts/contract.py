@@ -7,9 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+from redraft.settings import LANGUAGE_NAME
 
 _DIGITS = re.compile(r"\s*-?[0-9]+\s*")
 
@@ -30,6 +32,8 @@ SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]
 WholeDocument = Annotated[str, Fence("document")]
 Question = Annotated[str | None, Fence("question")]
+Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
+"""The language that a user wants a text in, by its English name; without one it is that of what is read."""
 
 
 class GivenModel(BaseModel):

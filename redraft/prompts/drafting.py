@@ -6,12 +6,22 @@ from redraft.prompts.contract import (
     Context,
     Excerpt,
     GivenModel,
+    Language,
     Prompt,
     Question,
     SummaryText,
     SummaryTexts,
     WholeDocument,
 )
+
+NOTHING = "NOTHING"
+"""What a part of a document is answered with that has nothing to say to the question."""
+_MARKS = " \t\n.!:*_`\"'“”«»()[]"
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a reply is the sign that there is nothing to say, whatever marks are around it."""
+    return text.strip(_MARKS).casefold() == NOTHING.casefold()
 
 
 class ChunkGiven(GivenModel):
@@ -20,6 +30,7 @@ class ChunkGiven(GivenModel):
     excerpt: Excerpt
     words: int
     query: Question = None
+    language: Language = None
 
 
 class MergeGiven(GivenModel):
@@ -28,6 +39,7 @@ class MergeGiven(GivenModel):
     summaries: SummaryTexts
     words: int
     query: Question = None
+    language: Language = None
 
 
 class MergeOnwardGiven(GivenModel):
@@ -37,6 +49,7 @@ class MergeOnwardGiven(GivenModel):
     summaries: SummaryTexts
     words: int
     query: Question = None
+    language: Language = None
 
 
 class UpdateGiven(GivenModel):
@@ -46,6 +59,7 @@ class UpdateGiven(GivenModel):
     summary: SummaryText
     words: int
     query: Question = None
+    language: Language = None
 
 
 class CompressGiven(GivenModel):
@@ -55,6 +69,7 @@ class CompressGiven(GivenModel):
     current_words: int
     words: int
     query: Question = None
+    language: Language = None
 
 
 class TidyGiven(GivenModel):
@@ -69,6 +84,7 @@ class WholeGiven(GivenModel):
     document: WholeDocument
     words: int
     query: Question = None
+    language: Language = None
 
 
 SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkGiven, str, "hierarchical: summarize one chunk of the document")
@@ -79,5 +95,5 @@ MERGE_ONWARD = Prompt(
 BEGIN = Prompt("begin", ChunkGiven, str, "incremental: begin the summary from the first chunk")
 UPDATE = Prompt("update", UpdateGiven, str, "incremental: work the next chunk into the summary")
 COMPRESS = Prompt("compress", CompressGiven, str, "incremental: shorten a summary that has grown too long", 1.0)
-TIDY = Prompt("tidy", TidyGiven, str, "incremental: remove traces of the process and of non-narrative matter")
+TIDY = Prompt("tidy", TidyGiven, str, "remove traces of the process and of matter around the text")
 SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeGiven, str, "direct: summarize the whole document at once")

@@ -147,8 +147,14 @@ class Foreman:
         def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
 
-        bounded = None if settings.model == EXTRACTIVE else spare
-        return Pen(self.staff.writer, prepared.plan.tokens_per_word, settings.temperature, settings.sample, bounded)
+        return Pen(
+            self.staff.writer,
+            prepared.plan.tokens_per_word,
+            settings.temperature,
+            settings.sample,
+            None if settings.model == EXTRACTIVE else spare,
+            settings.language,
+        )
 
 
 def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
