@@ -50,6 +50,7 @@ class Seen:
     status: int = 0  # until a response begins
     fault: str = ""
     reply: str = ""
+    finish_reason: str = ""
     answered: bool = False  # a readable reply went out, to its last byte
 
 
@@ -314,7 +315,7 @@ class ChatServer:
         kind, delay, readable = fault.kind, answer.latency or 0.0, fault.kind not in UNREADABLE
         calls = "".join(call["function"]["arguments"] for call in answer.tool_calls or ())
         said = f"{answer.text}{answer.refusal or ''}{calls}"
-        seen.fault, seen.reply = kind, said if readable else ""
+        seen.fault, seen.reply, seen.finish_reason = kind, said if readable else "", answer.finish_reason
         seen.completion_tokens = 0 if kind in EARLY else self.count(said) + answer.reasoning_tokens
         if answer.latency is None and self.latency and kind not in EARLY:
             delay = self.latency(seen.prompt_tokens, seen.completion_tokens, seen.index)

@@ -3,7 +3,7 @@
 A reply is a list of entries that name the items they speak of. Entries out of order are put in theirs; an entry for an
 item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
 neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
-counted.
+counted. What the provider rejects, or answers with nothing, is asked in halves, and about a single item once more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from redraft.agents.together import together
-from redraft.errors import RejectedRequest, ReplyError
+from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 
 Verdict_ = TypeVar("Verdict_")
 
@@ -45,30 +45,44 @@ Ask = Callable[[Sequence[int], bool], Awaitable[Entries[Verdict_]]]
 
 async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
     """Ask about all batches at once, and about what each of them leaves out once more."""
-    accounts = await together(_batch(batch, ask) for batch in batches)
+    return _joined(await together(_batch(batch, ask) for batch in batches))
+
+
+async def _batch(
+    numbers: Sequence[int], ask: Ask[Verdict_], again: bool = False, strangers: int = 0
+) -> Account[Verdict_]:
+    try:
+        entries = await ask(numbers, again)
+    except (ReplyError, RejectedRequest) as error:
+        if len(numbers) > 1 and _was_too_much(error):
+            middle = len(numbers) // 2
+            return _joined(await together(_batch(part, ask, again) for part in (numbers[:middle], numbers[middle:])))
+        if _may_be_an_accident(error) and not again:
+            return await _batch(numbers, ask, again=True)
+        return Account(trouble=str(error))
+    verdicts, unknown = _settled(entries.found, numbers)
+    missing = [number for number in numbers if number not in verdicts]
+    strangers += unknown
+    if not missing or entries.repaired or again:
+        return Account(verdicts, _left_open(missing, strangers))
+    more = await _batch(missing, ask, again=True, strangers=strangers)
+    return Account(verdicts | more.verdicts, more.trouble)
+
+
+def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
     return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
 
-async def _batch(numbers: Sequence[int], ask: Ask[Verdict_]) -> Account[Verdict_]:
-    try:
-        entries = await ask(numbers, False)
-    except (ReplyError, RejectedRequest) as error:
-        if error.code == "unreadable" and len(numbers) > 1 and getattr(error, "finish_reason", "") == "length":
-            # The reply did not end within its room: two halves need half of it each.
-            middle = len(numbers) // 2
-            return await account([numbers[:middle], numbers[middle:]], ask)
-        return Account(trouble=str(error))
-    verdicts, strangers = _settled(entries.found, numbers)
-    missing = [number for number in numbers if number not in verdicts]
-    if not missing or entries.repaired:
-        return Account(verdicts, _left_open(missing, strangers))
-    try:
-        more, others = _settled((await ask(missing, True)).found, missing)
-    except (ReplyError, RejectedRequest) as error:
-        return Account(verdicts, str(error))
-    verdicts |= more
-    return Account(verdicts, _left_open([number for number in missing if number not in verdicts], strangers + others))
+def _was_too_much(error: ReplyError | RejectedRequest) -> bool:
+    """Whether a half may fare better: the reply did not end within its room, or there was none to be had."""
+    cut = isinstance(error, UnreadableReply) and error.finish_reason == "length"
+    return cut or _may_be_an_accident(error)
+
+
+def _may_be_an_accident(error: ReplyError | RejectedRequest) -> bool:
+    """Whether nobody has answered: the provider rejects the request, or sends an empty reply."""
+    return isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip())
 
 
 def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:

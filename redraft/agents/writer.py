@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Pen, Written, unfinished
-from redraft.models.base import Request
+from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.prompts import drafting
-from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.
@@ -16,6 +14,7 @@ _SHRINK_COMPRESSION = 0.05
 COMPRESSION_TOLERANCE = 0.2
 # A tidied summary that lost more than this was rewritten, not tidied.
 _TIDY_KEEPS = 0.6
+_TIDY_TRIES = 2
 
 
 class Writer:
@@ -84,15 +83,14 @@ class Writer:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
-        def flaw(text: str) -> str:
-            words = count_words(text)
-            if problem := unfinished(text):
+        def examine(text: str) -> Flaw | None:
+            if problem := too_long(text, limit) or unfinished(text):
                 return problem
-            if words > limit:
-                return f"{words} words, over the limit of {limit}"
-            if abs(words - target) > COMPRESSION_TOLERANCE * target:
-                return f"{words} words, not within a fifth of the target of {target}"
-            return ""
+            words = count_words(text)
+            if abs(words - target) <= COMPRESSION_TOLERANCE * target:
+                return None
+            said = f"{words} words, not within a fifth of the target of {target}"
+            return Flaw("long" if words > target else "short", said)
 
         written = await self._pen.tries(
             drafting.COMPRESS,
@@ -100,7 +98,7 @@ class Writer:
                 summary=summary, current_words=current, words=asked, query=self._query
             ),
             [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
-            flaw,
+            examine,
             target,
             self._pen.tokens(max(limit, current)),
             label,
@@ -113,11 +111,23 @@ class Writer:
     async def tidy(self, summary: str, label: str) -> Written:
         """Remove the traces of the process. A reply that changed more than that is not taken."""
         words = count_words(summary)
-        given = drafting.TidyGiven(summary=summary)
-        text = await self._pen.text(
-            Request(drafting.TIDY, given, self._pen.sampling(drafting.TIDY, self._pen.tokens(words)), label)
+
+        def examine(text: str) -> Flaw | None:
+            if problem := too_long(text, words) or unfinished(text):
+                return problem
+            cut = count_words(text) < _TIDY_KEEPS * words
+            return Flaw("short", "most of the summary is missing") if cut else None
+
+        written = await self._pen.tries(
+            drafting.TIDY,
+            lambda _: drafting.TidyGiven(summary=summary),
+            [words] * _TIDY_TRIES,
+            examine,
+            words,
+            self._pen.tokens(words),
+            label,
         )
-        tidied = count_words(text)
-        if not ends_sentence(text) or not _TIDY_KEEPS * words <= tidied <= words:
-            return Written(summary, words, 1, "the tidied text was cut off or rewritten, so the untidied one is kept")
-        return Written(text, tidied, 1)
+        if written.flaw:
+            told = "the tidied text was cut off or rewritten, so the untidied one is kept"
+            return Written(summary, words, written.attempts, told)
+        return written

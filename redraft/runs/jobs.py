@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
 
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
@@ -17,7 +20,9 @@ from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.jury import Jury
 from redraft.events import Observer
 from redraft.graphs.job import Job
+from redraft.graphs.plan import MARGIN
 from redraft.models.base import Model
+from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.staff import Staff
 from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging
@@ -137,8 +142,14 @@ class Foreman:
         return None if settings.model == EXTRACTIVE else settings.context_tokens
 
     def _pen(self) -> Pen:
-        settings = self.run.settings
-        return Pen(self.staff.writer, self.prepared.plan.tokens_per_word, settings.temperature, settings.sample)
+        """Who writes. The extractive model has no window."""
+        settings, prepared = self.run.settings, self.prepared
+
+        def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
+            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
+
+        bounded = None if settings.model == EXTRACTIVE else spare
+        return Pen(self.staff.writer, prepared.plan.tokens_per_word, settings.temperature, settings.sample, bounded)
 
 
 def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:

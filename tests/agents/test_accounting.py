@@ -89,7 +89,6 @@ def test_entries_that_name_no_item_are_counted() -> None:
     "failure",
     [
         RefusedReply("would not", text="no", usage=Usage()),
-        RejectedRequest("would not"),
         UnreadableReply("would not", text="no", usage=Usage()),
     ],
     ids=lambda failure: type(failure).__name__,
@@ -124,8 +123,27 @@ def test_one_item_that_does_not_end_in_its_room_is_left_open() -> None:
     assert len(judge.asked) == 1
 
 
+@pytest.mark.parametrize(
+    "rejected", [RejectedRequest("too large"), UnreadableReply("too large", text=" ", usage=Usage())], ids=type
+)
+def test_a_request_that_nobody_answers_is_made_in_halves_and_one_item_once_more(rejected: Exception) -> None:
+    judge = Judge(rejected, [(0, "yes")], rejected, [(1, "no")], rejected, rejected)
+    found = settle(judge, [0, 1, 2])
+
+    assert judge.asked == [([0, 1, 2], False), ([0], False), ([1, 2], False), ([1], False), ([2], False), ([2], True)]
+    assert found == Account({0: "yes", 1: "no"}, "too large")
+
+
+def test_what_was_passed_over_and_is_then_rejected_is_asked_about_in_halves() -> None:
+    judge = Judge([], RejectedRequest("too large"), [(0, "yes")], [(1, "no")])
+    found = settle(judge, [0, 1])
+
+    assert judge.asked == [([0, 1], False), ([0, 1], True), ([0], True), ([1], True)]
+    assert found == Account({0: "yes", 1: "no"})
+
+
 def test_one_batch_that_fails_does_not_harm_the_others() -> None:
-    judge = Judge(RejectedRequest("would not"), [(1, "yes")])
+    judge = Judge(RefusedReply("would not", text="no", usage=Usage()), [(1, "yes")])
     found = settle(judge, [0], [1])
 
     assert (found.verdicts, found.trouble) == ({1: "yes"}, "would not")

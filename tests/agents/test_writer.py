@@ -18,7 +18,7 @@ from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 from tests.support import prose
 
-LENGTHS = st.lists(st.integers(0, 300), min_size=MAX_TRIES + 1, max_size=MAX_TRIES + 1)
+LENGTHS = st.lists(st.integers(0, 300), min_size=2 * MAX_TRIES + 1, max_size=2 * MAX_TRIES + 1)
 
 
 def writer(lengths: list[int], broken: bool) -> tuple[Writer, FunctionModel]:
@@ -50,18 +50,18 @@ def test_the_first_valid_reply_is_taken_or_the_closest_after_six_more(
 
     good = [at for at, length in enumerate(lengths) if valid(length, limit, broken)]
     asked = [request.given.words for request in model.asked]
+    heard = lengths[: len(asked)]
     assert asked[0] == limit
     assert asked == sorted(asked, reverse=True)
-    assert len({(request.given.words, request.sampling.sample) for request in model.asked}) == len(asked)
-    if good:
+    if good and good[0] < len(asked):
         assert written.attempts == len(asked) == good[0] + 1
         assert written.words == lengths[good[0]]
         assert not written.flaw
         return
-    assert len(asked) == MAX_TRIES + 1
+    assert max(heard.count(0), len(heard) - heard.count(0)) == MAX_TRIES + 1
     assert written.flaw
-    complete = [length for length in lengths if length and not (broken and length % 2)]
-    candidates = complete or [length for length in lengths if length] or [0]
+    complete = [length for length in heard if length and not (broken and length % 2)]
+    candidates = complete or [length for length in heard if length] or [0]
     assert abs(written.words - limit) == min(abs(length - limit) for length in candidates)
 
 
@@ -74,9 +74,10 @@ def test_compression_is_within_a_fifth_of_its_target_or_marked_and_always_shorte
     long = prose(301)
     written = asyncio.run(author.compress(long, target, 150, "compress"))
 
-    assert len(model.asked) <= MAX_TRIES
+    heard = lengths[: len(model.asked)]
+    assert len(heard) - heard.count(0) <= MAX_TRIES >= heard.count(0) - 1
     if written.flaw:
-        assert written.text == long or written.words in lengths[:MAX_TRIES]
+        assert written.text == long or written.words in heard
         return
     assert abs(written.words - target) <= COMPRESSION_TOLERANCE * target
     assert ends_sentence(written.text)
