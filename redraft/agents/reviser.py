@@ -7,18 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.pen import Pen, Written
+from redraft.agents.pen import Pen, Written, tolerated
 from redraft.domain import Finding, Span
-from redraft.prompts.book import PromptBook
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.units import ngrams, words
 
-OVER = 0.05
-"""A revision between two others may be so much longer than it should be: to ask again costs more than it saves."""
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
-# What a chat adds around a prompt, and what is said around a reply that has a flaw when it is asked for again.
-_MARGIN = 200
+# What is said around a reply that has a flaw when it is asked for again.
+_MARGIN = 180
 # Every round draws replies of its own. Another sample of a run begins where one of so many rounds ends.
 _ROUNDS = 1000
 # Who revises a summary keeps most of its words: a reply that shares fewer pairs of them is something else.
@@ -44,12 +41,9 @@ class Reviser:
 
     pen: Pen
     desk: EvidenceDesk
-    book: PromptBook
-    window: int | None
-    """How many tokens a prompt and its reply may have; None for a model without a window."""
     query: str | None = None
-    over: float = OVER
-    """By how much a revision may exceed what is asked for, as a share of that."""
+    strict: bool = False
+    """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
     async def given(self, order: Order) -> ReviseGiven:
         """What the reviser reads: the document where that fits, or else the passages around what was found."""
@@ -57,20 +51,17 @@ class Reviser:
         bare = ReviseGiven(
             summary=order.summary, points=points, keep=list(order.keep), words=order.words, query=self.query
         )
-        if self.window is None:
+        if self.pen.spare is None:
             return bare.model_copy(update={"document": self.desk.document.text})
-        while (room := self._room(bare, self.window)) < 0 and len(bare.points) > 1:
+        # A reply, and one that is sent back because of a flaw.
+        replies = 2 * self.pen.tokens(order.words) + _MARGIN
+        while (room := self.pen.spare(REVISE, bare) - replies) < 0 and len(bare.points) > 1:
             bare = bare.model_copy(update={"points": bare.points[:-1]})
         if self.desk.document_tokens <= room:
             return bare.model_copy(update={"document": self.desk.document.text})
         # The first search cuts the document into passages, and nothing else should have to wait for that.
         near = await asyncio.to_thread(self._near, order.findings, room)
         return bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
-
-    def _room(self, given: ReviseGiven, window: int) -> int:
-        """The tokens that are left for the document, beside a reply and one that is sent back because of a flaw."""
-        replies = 2 * self.pen.tokens(given.words)
-        return window - self.desk.tokenizer.count(self.book.render(REVISE, given)) - replies - _MARGIN
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""
@@ -87,7 +78,10 @@ class Reviser:
     async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:
         """Mend what the findings say and keep what is to be kept."""
         pen = replace(self.pen, sample=self.pen.sample * _ROUNDS + order.number - 1)
-        written = await pen.within(REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label)
+        most = order.words if self.strict else tolerated(order.words)
+        written = await pen.within(
+            REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most
+        )
         if written.flaw or not _is_something_else(written.text, order):
             return written
         return replace(written, flaw="it has hardly a word in common with the summary")

@@ -205,7 +205,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[s
     judged = await job.judged(base.id)
     reviser, order = job.reviser, shortening.order(base, judged, state, job)
     if state.get("shortening"):
-        reviser = replace(reviser, over=0.0)
+        reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
         instruction = [Finding("agent", "instruction", "change", told)] if told else []

@@ -59,7 +59,7 @@ class Foreman:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=Writer(pen, query=query),
-            reviser=Reviser(pen, jury.desk if jury else self.desk(), prepared.book, self._window(), query),
+            reviser=Reviser(pen, jury.desk if jury else self.desk(), query),
             jury=jury,
             decider=self._decider(jury),
         )
@@ -135,11 +135,6 @@ class Foreman:
             return None
         bounded = (refinement.decider or settings.model) != EXTRACTIVE
         return Decider(self._judge(self.staff.decider, settings.sample), jury.desk, bounded)
-
-    def _window(self) -> int | None:
-        """How many tokens a prompt to the writer and its reply may have. The extractive model has no window."""
-        settings = self.run.settings
-        return None if settings.model == EXTRACTIVE else settings.context_tokens
 
     def _pen(self) -> Pen:
         """Who writes. The extractive model has no window."""

@@ -77,7 +77,7 @@ async def _job(foreman: Foreman, run: Run, aims: Sequence[str]) -> Job:
     jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
     job = await foreman.job()
     # Whoever leads from outside may leave it at any draft, so none of them is over the limit.
-    return replace(job, jury=jury, reviser=replace(job.reviser, over=0.0))
+    return replace(job, jury=jury, reviser=replace(job.reviser, strict=True))
 
 
 async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:

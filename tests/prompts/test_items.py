@@ -196,6 +196,16 @@ def test_a_revision_without_the_document_speaks_of_none(book: PromptBook) -> Non
 
 
 @BOTH
+def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> None:
+    whole = outside(rendered(book, "revise", passages=[]))
+    parts, none = (rendered(book, "revise", document=None, passages=some) for some in (["It was 1924."], []))
+    assert parts.startswith('<passage n="1">')
+    assert "passages" in outside(parts)
+    assert "passages" not in whole + outside(none)
+    assert len({whole, outside(parts), outside(none)}) == 3
+
+
+@BOTH
 def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBook) -> None:
     text = rendered(book, "revise", keep=[])
     assert blocks(text, "keep") == []

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from redraft import Limits
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.settings import PolicyName
+from redraft.text.words import count_words
 from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
 from tests.runs.test_refining import GOOD, POOR, Open, opening, stories
 
@@ -203,3 +205,157 @@ async def test_every_round_is_a_draw_of_its_own(court: Open) -> None:
     assert len(asked) % 2 == 0
     assert not set(draws[: len(draws) // 2]) & set(draws[len(draws) // 2 :])
     assert result.summary == POOR
+
+
+# How long it may be.
+
+# Forty words is the limit: this is five per cent over it, and says what the next says in 37.
+LONG = GOOD
+SHORT = f"{GOOD[:34]}{''.join(f', keeper number {n} is called Tom{n}' for n in range(2, 7))}."
+# And this tells of all but one in 41.
+ALMOST = f"{told(1, 2, 3, 4, 5)} And that is all about them."
+FORTY = {"words": 40}
+
+
+def shortens(sheet: Sheet) -> bool:
+    """Whether a revision is asked for nothing but the limit."""
+    return [point["task"] for point in sheet.items("points").values()] == ["change"]
+
+
+def test_the_texts_are_as_long_as_they_should_be() -> None:
+    assert [count_words(text) for text in (LONG, SHORT, ALMOST)] == [42, 37, 41]
+    assert keepers_in(LONG) == keepers_in(SHORT)
+
+
+async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_the_end(court: Open) -> None:
+    opened = court(replies(LONG, SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    first, second = opened.asked("revise")
+    assert not shortens(first)
+    assert shortens(second)
+    assert (second.within("summary"), second.limit(r"at most (\d+) words")) == (LONG, 40)
+    assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [(("consistency",), True), ((), True)]
+    assert result.rounds[2].reason.startswith("shortened to the limit of words: coverage gained")
+    assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
+    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
+
+
+async def test_the_next_round_may_take_the_words_out_again(court: Open) -> None:
+    opened = court(replies(ALMOST, SHORT))
+    result = await opened.refine(POOR, settings=FORTY)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, False]
+    assert stories(result) == [(0, (), True), (1, ("consistency",), True), (2, ("coverage",), True)]
+    assert result.summary == SHORT
+
+
+async def test_more_than_a_few_words_over_the_limit_are_told_and_asked_for_again(court: Open) -> None:
+    opened = court(replies(f"{GOOD} It goes on.", f"{GOOD} It goes.", SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    assert opened.model is not None
+    asked = [one for one in opened.model.asked if one.prompt.name == "revise"]
+    told_of = [one.complaint.reason for one in asked if one.complaint]
+    assert [said.partition(",")[0] for said in told_of] == ["it has 45 words", "it has 44 words"]
+    assert (result.summary, result.rounds[1].accepted) == (SHORT, True)
+
+
+async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: Open) -> None:
+    opened = court(replies(LONG))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    assert result.rounds[2].accepted
+    assert count_words(result.summary or "") <= 40
+    assert len(keepers_in(result.summary or "")) == 5
+    assert set((result.summary or "")[:-1].split(". ")) < set(LONG[:-1].split(". "))
+    assert result.run.stop_reason == "rounds"
+
+
+async def test_a_shortened_draft_that_lost_the_gain_gives_way_to_the_best_within_the_limit(court: Open) -> None:
+    better = told(1, 2)
+    opened = court(replies(better, LONG, told(wrong={1: "Bob", 2: "Jim"})))
+    result = await opened.refine(POOR, settings=FORTY, rounds=2)
+
+    assert [made.accepted for made in result.rounds] == [True, True, True, False]
+    assert "fell by" in result.rounds[3].reason
+    assert result.summary == better
+    assert result.run.stop_reason == "rounds"
+    assert result.scores == {"coverage": 2 / 6, "consistency": 1.0}
+
+
+async def test_after_a_shortening_there_may_be_something_to_mend_again(court: Open) -> None:
+    opened = court(replies(LONG, told(1, 2, 3, 4, 5), SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=4)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, True, False]
+    assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
+
+
+async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(court: Open) -> None:
+    opened = court(replies(LONG, SHORT))
+    result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
+
+    assert [made.reason for made in result.rounds[1:]] == [
+        "the policy takes every revision",
+        "shortened to the limit of words",
+    ]
+    assert result.summary == SHORT
+
+
+async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
+    opened = court(replies(LONG, SHORT))
+    whole = await opened.refine(POOR, settings=FORTY, rounds=1)
+    calls = whole.usage.calls
+
+    for spared in range(1, calls):
+        other = court(replies(LONG, SHORT))
+        stopped = await other.refine(POOR, settings=FORTY, rounds=1, limits=Limits(max_calls=calls - spared))
+        assert stopped.summary in (POOR, SHORT)
+        if other.asked("revise") and not shortens(other.asked("revise")[-1]):
+            assert stopped.summary == POOR
+            break
+    done = await other.resume(stopped.run.id, Limits())
+    assert (done.summary, done.scores) == (whole.summary, whole.scores)
+
+
+async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court: Open) -> None:
+    left: list[Json] = [{}, {"stop": True}]
+
+    async def reviewer(_question: object) -> Json:
+        return left.pop(0)
+
+    opened = court(replies(ALMOST, told(1, 2, 3, 4, 5)))
+    result = await opened.refine(POOR, settings=FORTY, review=True, reviewer=reviewer)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, True]
+    assert (result.summary, result.run.stop_reason) == (told(1, 2, 3, 4, 5), "cancelled")
+
+
+async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
+    async def reviewer(_question: object) -> Json:
+        return {"edited": LONG}
+
+    opened = court()
+    result = await opened.refine(POOR, settings=FORTY, review=True, reviewer=reviewer)
+
+    assert (result.summary, result.run.stop_reason) == (LONG, "goals_met")
+    assert not opened.asked("revise")
+
+
+async def test_what_a_model_stops_at_is_shortened_before_it_is_handed_out(court: Open) -> None:
+    class Leading(Saying):
+        def decide(self, sheet: Sheet) -> Said:
+            if sheet.items("tried"):
+                return {"why": "It will do.", "stop": True}
+            return super().decide(sheet)
+
+    opened = court(Leading(lambda sheet: told(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
+    result = await opened.refine(POOR, settings=FORTY, policy="agent")
+
+    assert (result.summary, result.run.stop_reason, result.run.why) == (
+        told(1, 2, 3, 4, 5),
+        "decided",
+        "It will do.",
+    )
+    assert len(opened.asked("decide")) == 2
