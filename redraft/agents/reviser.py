@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import NEAR, EvidenceDesk
 from redraft.agents.pen import Pen, Written, tolerated
-from redraft.domain import Finding, Span
+from redraft.domain import REVIEW, Finding, Span
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.units import ngrams, words
 
@@ -65,7 +65,7 @@ class Reviser:
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""
-        places = [one.evidence.span for one in findings if one.evidence and one.evidence.span]
+        places = [place for one in findings for place in self._places(one)]
         found: list[Span] = []
         for beside in range(BESIDE + 1):
             for place in places:
@@ -74,6 +74,13 @@ class Reviser:
                 if sum(self.desk.tokenizer.count(self.desk.text(span)) for span in wider) <= room:
                     found = wider
         return found
+
+    def _places(self, finding: Finding) -> list[Span]:
+        """Where its evidence stands; for what a person has asked for, the places that are nearest to that."""
+        if finding.metric == REVIEW:
+            return [passage.span for passage in self.desk.passages.nearest(finding.explanation, NEAR)]
+        span = finding.evidence.span if finding.evidence else None
+        return [span] if span else []
 
     async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:
         """Mend what the findings say and keep what is to be kept."""

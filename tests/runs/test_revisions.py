@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits
+from redraft import Limits, ReviewQuestion
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.settings import PolicyName
@@ -52,8 +52,8 @@ async def test_a_sentence_with_an_open_finding_is_never_called_right_and_wanted(
 
 
 async def test_a_sentence_is_kept_that_a_person_finds_nothing_wrong_with(court: Open) -> None:
-    async def spare(question: object) -> Json:
-        return {"drop": [one["number"] for one in question["findings"] if one["sentence"]]}  # type: ignore[index]
+    async def spare(question: ReviewQuestion) -> Json:
+        return {"drop": [one["number"] for one in question["findings"] if one["sentence"]]}
 
     opened = court()
     await opened.refine(f"{told(1)} {MIXED}", policy="all", review=True, reviewer=spare, rounds=1)
@@ -136,6 +136,18 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
     (sheet,) = opened.asked("revise")
     assert 1 < len(sheet.items("points")) < 40
     assert len(sheet.text) / 3 + sheet.wanted < 3000
+
+
+async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
+    async def reviewer(question: ReviewQuestion) -> Json:
+        return {"drop": [one["number"] for one in question["findings"]], "add": ["Tell of keeper number 150."]}
+
+    opened = court(document=island(200))
+    settings = {"context_tokens": 3000, "words": 100}
+    await opened.refine(POOR, settings=settings, review=True, reviewer=reviewer, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert any(150 in keepers_in(item["text"]) for item in sheet.items("passages").values())
 
 
 # What becomes of it.
@@ -322,7 +334,7 @@ async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(c
 async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court: Open) -> None:
     left: list[Json] = [{}, {"stop": True}]
 
-    async def reviewer(_question: object) -> Json:
+    async def reviewer(_question: ReviewQuestion) -> Json:
         return left.pop(0)
 
     opened = court(replies(ALMOST, told(1, 2, 3, 4, 5)))
@@ -333,7 +345,7 @@ async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court
 
 
 async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
-    async def reviewer(_question: object) -> Json:
+    async def reviewer(_question: ReviewQuestion) -> Json:
         return {"edited": LONG}
 
     opened = court()
