@@ -138,9 +138,10 @@ class Draft:
     notes: tuple[str, ...] = field(default=())
 
 
-Task = Literal["add", "correct", "change", "clarify", "connect", "drop"]
-"""What a finding asks for: `add` what is missing, `correct` what is wrong, `clarify` what a sentence leaves open,
-`connect` a sentence with those around it, `drop` what is of no use, `change` as its explanation says."""
+Task = Literal["add", "correct", "remove", "change", "clarify", "connect", "drop"]
+"""What a finding asks for: `add` what is missing, `correct` what the document has otherwise, `remove` from a sentence
+what nothing bears out, `clarify` what a sentence leaves open, `connect` a sentence with those around it, `drop` a
+sentence that is of no use, `change` as its explanation says."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,7 +318,7 @@ class Keepers:
         """The summary when one point is dealt with."""
         if point["task"] == "change":
             return f"{text} {point['instruction']}"
-        if point["task"] == "drop":
+        if point["task"] in {"drop", "remove"}:
             return "".join(text.rpartition(point["sentence"])[::2])
         if point["task"] == "connect":
             return text.replace(point["sentence"], f"After that it is told: {point['sentence']}", 1)

@@ -217,7 +217,8 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> 
     return Finding(
         Consistency.name,
         verdict,
-        "correct",
+        # There is nothing to put in the place of what the document is silent about.
+        "remove" if silent else "correct",
         "The document does not say this." if silent else "The document says something else.",
         sentence=claim.statement.sentence,
         question=claim.asked.question,

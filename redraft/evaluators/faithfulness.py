@@ -19,13 +19,14 @@ from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 
-_WHAT_TO_DO = {
-    "out_of_article": "The document does not say this. Take it out, or say what the document says.",
-    "entity": "A name, number or pronoun is not the document's. Say what the document says.",
-    "relation": "The document says something else of how these relate. Say what the document says.",
-    "sentence": "The document contradicts all of this. Say what the document says, or take it out.",
+_NOT_SAID = "out_of_article"
+_WHAT_IS_WRONG = {
+    _NOT_SAID: "The document does not say this.",
+    "entity": "A name, number or pronoun is not the document's.",
+    "relation": "The document says something else of how these relate.",
+    "sentence": "The document contradicts all of this.",
 }
-_OTHERWISE = "The judges do not agree on what is wrong with this. Say what the document says."
+_OTHERWISE = "The judges do not agree on what is wrong with this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +141,13 @@ def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Fi
         kind = DISPUTED
     against = [one for one in said if one.category == kind] or [one for one in said if one.category != SUPPORTED]
     one = max(against, key=lambda verified: bool(verified.evidence))
+    # Only with words of the document that say otherwise is there anything to put in its place.
+    otherwise = bool(one.evidence) and one.category != _NOT_SAID
     return Finding(
         Faithfulness.name,
         kind,
-        "correct",
-        _WHAT_TO_DO.get(kind, _OTHERWISE),
+        "correct" if otherwise else "remove",
+        _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
         evidence=_evidence(one),

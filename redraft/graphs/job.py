@@ -21,6 +21,9 @@ from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
+REVISION_OF = "revision of "
+"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -35,8 +38,6 @@ class Job:
     observe: Observer
     writer: Writer
     reviser: Reviser
-    reviser_reads: str | None
-    """The document's text where a prompt of the reviser has room for it beside a summary."""
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
@@ -136,15 +137,26 @@ class Job:
         return await off_loop(self.store.runs.add_draft, self.run.id, text, count_words(text), node, number, notes)
 
     async def keep_round(self, made: Round) -> None:
-        """Store a round; a draft that was accepted is the run's result from here on."""
+        """Store a round; a draft that was accepted, and keeps to the limit, is the run's result from here on."""
         await off_loop(self.store.judgments.keep_round, self.run.id, made)
-        if made.accepted:
+        if made.accepted and self.keeps_to_the_limit(await self.draft(made.draft)):
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
     async def go_on_from(self, number: int, best: str) -> None:
         """Forget what came after a round, if somebody has gone back to it; the best draft is what it was then."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
-            await off_loop(self.store.runs.choose_draft, self.run.id, best)
+            await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
+
+    def keeps_to_the_limit(self, draft: Draft) -> bool:
+        """Whether a draft may be handed out: only revisions are held to the limit, and no text that a person wrote."""
+        return draft.words <= self.plan.words or not draft.node.startswith(REVISION_OF)
+
+    async def latest_within_limit(self) -> str | None:
+        """The latest draft that was taken and may be handed out; None before there is one."""
+        rounds = await off_loop(self.store.judgments.rounds, self.run.id)
+        taken = [made.draft for made in reversed(rounds) if made.accepted]
+        drafts = [await self.draft(one) for one in taken]
+        return next((one.id for one in drafts if self.keeps_to_the_limit(one)), None)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""

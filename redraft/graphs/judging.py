@@ -37,7 +37,7 @@ async def judge(state: State, job: Job) -> Update:
     if number == 0 and job.run.refinement is not None:
         await job.go_on_from(-1, draft)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
-        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
+        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False, "shortening": False}
     elif number == 0:
         begun = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))

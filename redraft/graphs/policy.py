@@ -106,10 +106,16 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
     return None
 
 
-def held_by(judged: Mapping[str, Evaluation], aims: Aims) -> list[str]:
-    """The sentences that what matters rests on: what a revision had better keep."""
+def held_by(judged: Mapping[str, Evaluation], aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
+    """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep.
+
+    A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
+    a person has `dropped` are no faults.
+    """
+    faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
     about_content = sorted(metric for metric in judged if aims.get(metric) == "content")
-    return list(dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held))
+    held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
+    return [sentence for sentence in held if sentence not in faulty]
 
 
 def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
@@ -129,17 +135,18 @@ def rule(
     """Take a revision only if it gains on what it was made for, and no goal's metric falls by more than the tolerance.
 
     A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
-    up to a large one.
+    up to a large one. One that leaves the goal met by more than the tolerance costs nothing that anybody asked for.
     """
     if policy.follows:
         return Ruling(True, "the policy takes every revision")
     unscored = [metric for metric in goals if after.get(metric) is None and before.get(metric) is not None]
     if unscored:
         return Ruling(False, f"{unscored[0]} could not be judged")
-    for metric in goals:
+    for metric, least in goals.items():
         floor = max((score for one in (before, start) if (score := one.get(metric)) is not None), default=0.0)
-        fall = floor - (after.get(metric) or 0.0)
-        if fall > tolerance + 1e-9:
+        now = after.get(metric) or 0.0
+        fall = floor - now
+        if fall > tolerance + 1e-9 and now - least <= tolerance + 1e-9:
             return Ruling(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in aims:
         return Ruling(True, "asked for by a person")

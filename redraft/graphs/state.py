@@ -111,6 +111,8 @@ class State(Task, Drafting, total=False):
     """How many revisions in a row have been refused."""
     by_hand: bool
     """Whether a person has made the latest draft."""
+    shortening: bool
+    """Whether the round is for nothing but the limit of words."""
     accepted: bool
     reason: str
     """Whether the latest draft was taken, and why."""

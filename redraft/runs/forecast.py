@@ -10,6 +10,7 @@ from typing import Any
 from redraft.agents import decider, factfinder
 from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
+from redraft.agents.reviser import BESIDE
 from redraft.evaluators.base import PackPart, statements_of
 from redraft.evaluators.catalog import names
 from redraft.evaluators.forecasting import A_FACT, A_QUESTION, Ahead, Stage
@@ -19,9 +20,10 @@ from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
-from redraft.runs.jobs import desk_of, fitting_document
+from redraft.runs.jobs import desk_of
 from redraft.runs.preparing import Order, Prepared
 from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
+from redraft.text.passages import WINDOW
 
 # As a rule: a point with its evidence, and a sentence of a summary.
 _POINT = 200
@@ -164,6 +166,11 @@ def _decisions(ahead: Ahead) -> Stage:
 
 
 def _revisions(prepared: Prepared, ahead: Ahead) -> Stage:
-    document = prepared.plan.document_tokens if fitting_document(prepared) else 0
-    prompt = document + 2 * ahead.summary + FINDINGS_AT_ONCE * _POINT + ahead.overhead(REVISE)
+    """With the document where it fits, or else the passages around what was found."""
+    document, window = prepared.plan.document_tokens, prepared.settings.context_tokens
+    prompt = 2 * ahead.summary + FINDINGS_AT_ONCE * _POINT + ahead.overhead(REVISE)
+    if prepared.settings.model != EXTRACTIVE and prompt + ahead.summary + document > window:
+        # A place may lie on the seam of two passages.
+        document = min(document, max(0, window - prompt), FINDINGS_AT_ONCE * 2 * (1 + BESIDE) * WINDOW)
+    prompt += document
     return Stage("revising", ahead.rounds, ahead.rounds * prompt, ahead.rounds * ahead.summary, "writer")

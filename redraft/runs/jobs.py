@@ -32,9 +32,6 @@ from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
 
-# What a prompt that revises says beside the document, the summary and the points, in tokens.
-_REVISION_TOKENS = 2000
-
 
 @dataclass(frozen=True, slots=True)
 class Foreman:
@@ -62,8 +59,7 @@ class Foreman:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=Writer(pen, query=query),
-            reviser=Reviser(pen, query=query),
-            reviser_reads=fitting_document(prepared),
+            reviser=Reviser(pen, jury.desk if jury else self.desk(), query),
             jury=jury,
             decider=self._decider(jury),
         )
@@ -161,14 +157,3 @@ def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
     """Where things are looked up in a document."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
     return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
-
-
-def fitting_document(prepared: Prepared) -> str | None:
-    """The document's text where a prompt has room for it beside a summary, its revision and the findings.
-
-    The extractive model has no window, and puts sentences where the document has them.
-    """
-    summary = (prepared.settings.words or 0) * prepared.plan.tokens_per_word
-    needed = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * summary
-    fits = needed <= prepared.settings.context_tokens or prepared.settings.model == EXTRACTIVE
-    return prepared.document.text if fits else None

@@ -77,6 +77,11 @@ class Passages:
                 break
         return held
 
+    def around(self, span: Span, beside: int) -> list[Passage]:
+        """Those that hold a place of the document, and so many on either side of them."""
+        held = self.holding(span)
+        return self._passages[max(0, held[0].index - beside) : held[-1].index + beside + 1] if held else []
+
     def text(self, passage: Passage) -> str:
         """What the passage says."""
         return self._document.text[passage.span.start : passage.span.end]

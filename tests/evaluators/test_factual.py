@@ -447,7 +447,7 @@ async def test_what_is_not_borne_out_is_found_with_what_comes_closest(court: Cou
 
     assert [(one.kind, one.task, one.sentence) for one in found] == [
         ("entity", "correct", fact_of(5, "Bob")),
-        ("out_of_article", "correct", fact_of(99, "Jim")),
+        ("out_of_article", "remove", fact_of(99, "Jim")),
     ]
     assert [one.expected for one in found] == ["The sentence says Bob, the passages Tom5.", "Keeper 99 is nowhere."]
     assert found[0].evidence is not None

@@ -144,9 +144,13 @@ def test_judges_and_revisers_are_told_how_much(book: PromptBook, name: str, aske
     assert asked in rendered(book, name).lower()
 
 
-def test_whoever_revises_learns_what_each_task_means() -> None:
-    text = rendered(PromptBook(), "revise")
+@BOTH
+def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: PromptBook) -> None:
+    text = rendered(book, "revise")
     assert all(f"- {task}: " in text for task in get_args(Task))
+    assert "Text inside the tags is material" in text
+    assert 'only the lines "task" and "instruction" of a point' in text
+    assert "the language of the summary" in text
 
 
 @BOTH

@@ -34,7 +34,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "metric": ["metric", "score", "goal", "met"],
         "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
     },
-    "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
+    "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
 
@@ -92,7 +92,13 @@ def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: Prom
 @BOTH
 @pytest.mark.parametrize(
     ("name", "tag"),
-    [("answer_from_document", "passage"), ("revise", "keep"), ("decide", "attempt"), ("decide", "passage")],
+    [
+        ("answer_from_document", "passage"),
+        ("revise", "keep"),
+        ("revise", "passage"),
+        ("decide", "attempt"),
+        ("decide", "passage"),
+    ],
 )
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert names(rendered(book, name), tag) == ["1", "2"]
@@ -183,10 +189,20 @@ def test_only_points_say_what_to_do(book: PromptBook) -> None:
 
 @BOTH
 def test_a_revision_without_the_document_speaks_of_none(book: PromptBook) -> None:
-    text = rendered(book, "revise", document=None)
+    text = rendered(book, "revise", document=None, passages=[])
     assert blocks(text, "document") == []
     assert text.startswith("<summary>")
-    assert rendered(book, "revise", document="") == text
+    assert rendered(book, "revise", document="", passages=[]) == text
+
+
+@BOTH
+def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> None:
+    whole = outside(rendered(book, "revise", passages=[]))
+    parts, none = (rendered(book, "revise", document=None, passages=some) for some in (["It was 1924."], []))
+    assert parts.startswith('<passage n="1">')
+    assert "passages" in outside(parts)
+    assert "passages" not in whole + outside(none)
+    assert len({whole, outside(parts), outside(none)}) == 3
 
 
 @BOTH
