@@ -190,6 +190,13 @@ max_source = option(
     help="Most bytes of a file or of stdin; what has more is refused.",
 )
 
+timeout = option(
+    "--timeout",
+    section="limits",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Most seconds a request may take.  [default: 300]",
+)
 limit_options = grouped(
     option(
         "--concurrency",
@@ -222,13 +229,7 @@ limit_options = grouped(
         metavar="N",
         help="Stop before there are more calls.",
     ),
-    option(
-        "--timeout",
-        section="limits",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Most seconds a request may take.  [default: 300]",
-    ),
+    timeout,
     option(
         "--trace-to-langsmith",
         section="model",

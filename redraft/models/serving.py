@@ -18,10 +18,11 @@ class Server:
     As everywhere, no redirect is followed, and no answer is read that is longer than one can be.
     """
 
-    def __init__(self, url: str, key: str = "", *, seconds: float = _FEW_SECONDS) -> None:
+    def __init__(self, url: str, key: str = "", *, seconds: float = _FEW_SECONDS, by_proxy: bool = True) -> None:
+        """What is on this machine is asked without the proxy that the environment may name."""
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
-        self._client = httpx2.Client(timeout=seconds, follow_redirects=False, headers=headers)
+        self._client = httpx2.Client(timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy)
         self._gone = False
 
     def __enter__(self) -> Self:
