@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
-    from redraft.models.prices import Price, PriceTable, price_table
+    from redraft.models.prices import PriceTable, price_table
     from redraft.models.testing import FunctionModel, ScriptedModel
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
-    from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Settings
     from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.documents import load
@@ -102,6 +102,7 @@ _HOMES = {
     "Limits": "redraft.settings",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
+    "ModelSettings": "redraft.settings",
     "Names": "redraft.prompts.tags",
     "Noted": "redraft.events",
     "Observer": "redraft.events",
@@ -111,7 +112,7 @@ _HOMES = {
     "PartDone": "redraft.events",
     "Piece": "redraft.domain",
     "PieceDone": "redraft.events",
-    "Price": "redraft.models.prices",
+    "Price": "redraft.settings",
     "PriceTable": "redraft.models.prices",
     "Prompt": "redraft.prompts.contract",
     "RedraftError": "redraft.errors",
@@ -188,6 +189,7 @@ __all__ = [
     "Limits",
     "Model",
     "ModelError",
+    "ModelSettings",
     "Names",
     "Noted",
     "Observer",

@@ -233,8 +233,10 @@ class ChatServer:
     minute: float = 60.0  # the window of limit_per_minute, in seconds
     retry_after: float | None = None  # goes with the 429s of both limits
     log: Path | None = None
+    pages: Mapping[str, Json] = field(default_factory=dict)  # what else it has to say, by path
     base_url: str = field(default="", init=False)
     seen: list[Seen] = field(default_factory=list, init=False)
+    looked: list[tuple[str, str]] = field(default_factory=list, init=False)  # for what else, and with which key
     in_flight: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
 
@@ -261,6 +263,7 @@ class ChatServer:
         for prefix in ("", "/v1"):
             app.router.add_post(f"{prefix}/chat/completions", self._chat)
             app.router.add_get(f"{prefix}/models", self._models)
+        app.router.add_route("*", "/{path:.*}", self._page)
         # Requests still waiting are cancelled: when their client leaves, and when the server stops.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await self._runner.setup()
@@ -268,7 +271,16 @@ class ChatServer:
         self.port = self._runner.addresses[0][1]
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
 
-    async def _models(self, _: web.Request) -> web.Response:
+    async def _page(self, request: web.Request) -> web.Response:
+        self.looked.append((request.path, request.headers.get("Authorization", "")))
+        if request.path not in self.pages:
+            raise web.HTTPNotFound
+        return web.json_response(self.pages[request.path])
+
+    async def _models(self, request: web.Request) -> web.Response:
+        if request.path in self.pages:
+            return await self._page(request)
+        self.looked.append((request.path, request.headers.get("Authorization", "")))
         return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:

@@ -33,6 +33,8 @@ class Judge:
     judgments: Judgments
     sample: int = 0
     temperature: float | None = None
+    top_p: float | None = None
+    """The model's; it makes other verdicts of the same questions."""
     reply_tokens: int = _REPLY_TOKENS
     """The room for a reply, which decides how much is asked at once."""
     document: str = ""
@@ -42,6 +44,11 @@ class Judge:
     def name(self) -> str:
         """Which judge this is, told from the others of a panel."""
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
+
+    @property
+    def drawn(self) -> list[float | None]:
+        """How its replies are drawn, in what anything that it says is known by."""
+        return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
 
     async def ask(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
@@ -63,7 +70,7 @@ class Judge:
 
         All at once, because the batches depend on what is known: after a crash they must be the same again.
         """
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, self.temperature]
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
         keys = [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
         known = await off_loop(self.judgments.verdicts, keys)
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}

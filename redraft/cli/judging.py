@@ -53,6 +53,12 @@ questions = option(
     help="Most questions about the document: their number grows with the root of its length, up to N.  [default: 40]",
 )
 
+validator = option(
+    "--validator",
+    section="judging",
+    metavar="NAME",
+    help="Model that validates key facts, in place of the first judge, who finds them.",
+)
 keyfact_options = grouped(
     option(
         "--perspective",
@@ -61,12 +67,7 @@ keyfact_options = grouped(
         help="Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both."
         "  [default: both]",
     ),
-    option(
-        "--validator",
-        section="judging",
-        metavar="NAME",
-        help="Model that validates key facts, in place of the first judge, who finds them.",
-    ),
+    validator,
 )
 
 repeat = option(
@@ -140,6 +141,13 @@ metric_option = option(
     " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
 )
 
+decider = option(
+    "--decider",
+    section="refining",
+    metavar="NAME",
+    help="Model that decides with --policy agent, in place of --model.",
+)
+
 refining_options = grouped(
     option(
         "--goal",
@@ -158,12 +166,7 @@ refining_options = grouped(
         type=click.Choice(["consistency-first", "paper", "weakest-first", "all", "agent"]),
         help="What is mended first; with agent a model decides.  [default: consistency-first]",
     ),
-    option(
-        "--decider",
-        section="refining",
-        metavar="NAME",
-        help="Model that decides with --policy agent, in place of --model.",
-    ),
+    decider,
     option(
         "--tolerance",
         section="refining",

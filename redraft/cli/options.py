@@ -118,7 +118,7 @@ temperature = option(
     section="model",
     type=click.FloatRange(0, 2),
     metavar="T",
-    help="For every prompt, in place of each one's own.",
+    help="For every prompt that the writer is asked, in place of each one's own.",
 )
 prompt_set = option(
     "--prompts",
@@ -164,8 +164,8 @@ setup_options = grouped(
         section="model",
         type=click.IntRange(min=64),
         metavar="N",
-        default=8192,
-        help="Most tokens of a prompt with its reply.",
+        help="The writer's window: most tokens of a prompt with its reply.  [default: the model's own where that is"
+        " known, else 8192]",
     ),
     replies,
     draw_options,
@@ -173,11 +173,14 @@ setup_options = grouped(
 model_options = grouped(
     option(
         "--model",
+        "--writer",
         "-m",
+        "model",
         section="model",
         metavar="NAME",
         default="extractive",
-        help="extractive (built in), openai:NAME, or PROVIDER:NAME.",
+        help="Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the"
+        " NAME of a [models.NAME] in redraft.toml.",
     ),
     setup_options,
 )
@@ -193,6 +196,13 @@ max_source = option(
     help="Most bytes of a file or of stdin; what has more is refused.",
 )
 
+timeout = option(
+    "--timeout",
+    section="limits",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Most seconds a request may take.  [default: 300]",
+)
 limit_options = grouped(
     option(
         "--concurrency",
@@ -225,13 +235,7 @@ limit_options = grouped(
         metavar="N",
         help="Stop before there are more calls.",
     ),
-    option(
-        "--timeout",
-        section="limits",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Most seconds a request may take.  [default: 300]",
-    ),
+    timeout,
     option(
         "--trace-to-langsmith",
         section="model",

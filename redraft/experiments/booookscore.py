@@ -24,7 +24,8 @@ from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire, located
+from redraft.runs.roles import located
+from redraft.runs.staff import at_work, hire
 from redraft.settings import EXTRACTIVE, Judging, Part, ReplyForm, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
@@ -280,7 +281,7 @@ async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[i
                 on_record(store, run.id),
                 at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
             ):
-                proofreader = _proofreader(seat, staff.judges[0], bench)
+                proofreader = _proofreader(seat, staff.judges[0].model, bench)
                 readings = await together(read(summary, proofreader) for summary in summaries)
                 if bench.stopped is not None and not all(reading.made for reading in readings):
                     raise bench.stopped

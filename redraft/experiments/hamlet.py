@@ -17,7 +17,8 @@ from redraft.experiments.queries import asked_trees
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire, located
+from redraft.runs.roles import located
+from redraft.runs.staff import hire
 from redraft.settings import BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
 
 HAMLET = "hamlet"

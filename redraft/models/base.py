@@ -21,6 +21,8 @@ class Sampling:
     """The most tokens of visible reply; room to reason is added by the model that needs it."""
     sample: int = 0
     """Draws with different numbers are different replies to the same question."""
+    top_p: float | None = None
+    """The share of the likeliest words that are drawn from; None leaves that to the model."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,10 +95,15 @@ class ChatModel:
         """Why every way of asking for a structured reply was refused; those who come later may try again."""
         self._reasoning_reserve = traits.reserve if reasoning_reserve is None else reasoning_reserve
         self._takes_temperature = traits.temperature is not None and (
-            not self._reasoning_reserve if takes_temperature is None else takes_temperature
+            not traits.reserve if takes_temperature is None else takes_temperature
         )
         self._old_limit_name = False
         self._seconds = seconds
+
+    @property
+    def window(self) -> int | None:
+        """The tokens that it has room for, where that is known."""
+        return self._traits.window
 
     def most_tokens(self, sampling: Sampling) -> int:
         """The limit that goes out with the request."""
@@ -202,6 +207,8 @@ class ChatModel:
         traits, sampling = self._traits, request.sampling
         if traits.temperature and self._takes_temperature:
             fields[traits.temperature] = sampling.temperature
+        if traits.top_p and sampling.top_p is not None:
+            fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + self._reasoning_reserve
             fields[traits.limit] = None if self._old_limit_name else limit

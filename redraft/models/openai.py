@@ -16,7 +16,14 @@ from redraft.settings import ReplyForm
 
 
 def open_openai(
-    name: str, url: str, *, key: str, seconds: float, closing: AsyncExitStack, replies: ReplyForm | None = None
+    name: str,
+    url: str,
+    *,
+    key: str,
+    seconds: float,
+    closing: AsyncExitStack,
+    replies: ReplyForm | None = None,
+    reasoning: int | None = None,
 ) -> ChatModel:
     """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
@@ -34,4 +41,4 @@ def open_openai(
         use_responses_api=False,
     )
     modes = modes_for(replies, speaks_openai=True)
-    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, seconds=seconds)
+    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, reasoning_reserve=reasoning, seconds=seconds)

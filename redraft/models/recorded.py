@@ -35,11 +35,12 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unob
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.prices import FREE, Price
+from redraft.models.prices import FREE
 from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
+from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
@@ -92,10 +93,15 @@ class RecordedModel:
         budget: Budget | None = None,
         price: Price | None = FREE,
         tokenizer: Tokenizer | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
         observer: Observer = unobserved,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most."""
+        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
+
+        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request.
+        """
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -105,6 +111,8 @@ class RecordedModel:
         self._budget = budget or Budget(max_calls=None, max_cost=None)
         self._price = price
         self._tokenizer = tokenizer
+        self._top_p = top_p
+        self._max_tokens = max_tokens
         self._observer = observer
         self._pause = pause
         self._hopeless: RedraftError | None = None
@@ -116,7 +124,7 @@ class RecordedModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """The cached reply, or one from the model that is stored before it is returned."""
-        request = replace(request, text=self._book.render(request.prompt, request.given))
+        request = replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
         key = self._key(request)
         # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
@@ -124,6 +132,12 @@ class RecordedModel:
         flights[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, _bytes(request.text))
+
+    def _drawn(self, request: Request[Any, Any]) -> Sampling:
+        """How the reply is drawn, within what holds for every request."""
+        sampling = request.sampling
+        limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
+        return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
 
     def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
@@ -135,6 +149,8 @@ class RecordedModel:
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
+            # Without one a request is the same as it was before there were any.
+            *([] if sampling.top_p is None else [{"top_p": sampling.top_p}]),
         ]
         if request.complaint is not None:
             material += [request.complaint.reply, request.complaint.reason]

@@ -40,8 +40,12 @@ class Traits:
     address: str | None
     temperature: str | None
     """The field of the temperature."""
+    top_p: str | None
+    """The field of the share of likely words that are drawn from."""
     limit: str | None
     """The field of the most tokens of a reply."""
+    window: int | None
+    """The tokens of a prompt that LangChain knows it to have room for."""
     speaks_openai: bool
     """Whether requests and answers have OpenAI's form, and take whatever else is put into `extra_body`."""
     secrets: tuple[str, ...]
@@ -73,10 +77,17 @@ def traits_of(chat: BaseChatModel) -> Traits:
         name=str(told.get("ls_model_name") or ""),
         address=_address(chat),
         temperature="temperature" if "temperature" in fields else None,
+        top_p="top_p" if "top_p" in fields else None,
         limit=next((field for field in _LIMITS if field in fields), None),
+        window=_window(chat),
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
         secrets=tuple(secret for secret in secrets if len(secret) >= LEAST_SECRET),
     )
+
+
+def _window(chat: BaseChatModel) -> int | None:
+    found = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
+    return found if isinstance(found, int) and found > 0 else None
 
 
 def _address(chat: Any) -> str | None:

@@ -48,7 +48,7 @@ class Gardener:
     def key(self) -> str:
         """The same for the same judges, prompts and chunks: trees are grown once for each."""
         material = [
-            [judge.model.identity, judge.temperature, judge.sample, judge.reply_tokens]
+            [judge.model.identity, *judge.drawn, judge.sample, judge.reply_tokens]
             for judge in (self.builder, self.validator)
         ]
         chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, self.desk.room, *self.perspectives]

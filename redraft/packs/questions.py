@@ -82,7 +82,7 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
 def pack_key(judge: Judge, desk: EvidenceDesk, limit: int) -> str:
     """The same for the same document, judge, prompts and limits: a pack is built once for each."""
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    material = [judge.model.identity, judge.temperature, *hashes, limit, desk.room, desk.tokenizer.name]
+    material = [judge.model.identity, *judge.drawn, *hashes, limit, desk.room, desk.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 

@@ -21,7 +21,8 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
 from redraft.runs.jobs import desk_of
-from redraft.runs.preparing import Order, Prepared
+from redraft.runs.preparing import Order, Prepared, book_for
+from redraft.runs.roles import judging_under
 from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
 from redraft.text.passages import WINDOW
 
@@ -85,9 +86,10 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
     sentences = ceil(words / _WORDS_A_SENTENCE)
     if order.given is not None and not order.refinement:
         sentences = len(statements_of(order.given))
+    judges = judging_under(settings, how)
     return Ahead(
-        desk_of(prepared),
-        prepared.book,
+        desk_of(prepared, judges),
+        book_for(judges[0], prepared),
         how,
         words=words,
         summary=ceil(words * plan.tokens_per_word),
@@ -148,7 +150,8 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
         return Stage("preference", 0, 0, 0)
     settings, document = prepared.settings, prepared.plan.document_tokens
     needed = prompt_tokens(prepared.book, prepared.tokenizer, first, second)
-    windows = [None if name == EXTRACTIVE else settings.context_tokens for name in how.judges or (settings.model,)]
+    judges = judging_under(settings, how)
+    windows = [None if judge.model == EXTRACTIVE else judge.context_tokens for judge in judges]
     asked = [
         needed + document if fits(needed + document, window) else needed for window in windows if fits(needed, window)
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -21,11 +21,11 @@ from redraft.evaluators.jury import Jury
 from redraft.events import Observer
 from redraft.graphs.job import Job
 from redraft.graphs.plan import MARGIN
-from redraft.models.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
-from redraft.runs.staff import Staff
-from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging
+from redraft.runs.roles import least_window
+from redraft.runs.staff import Staff, Worker
+from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -69,7 +69,7 @@ class Foreman:
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
-        panel = tuple(self._judge(model, turn) for model in self.staff.judges for turn in self._turns(judging))
+        panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
         return Jury(
             self.store,
             self.desk(encoder),
@@ -98,16 +98,15 @@ class Foreman:
         }
 
     def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
-        """Where the run's judges look things up."""
-        return desk_of(self.prepared, encoder)
+        """Where the run's judges look things up: as much at once as the least of their windows has room for."""
+        judging = (*self.staff.judges, self.staff.validator)
+        return desk_of(self.prepared, [worker.settings for worker in judging], encoder)
 
     def referees(self, judging: Judging) -> list[Referee]:
-        """One for every judging. The extractive model has no window."""
-        settings, tokenizer = self.run.settings, self.prepared.tokenizer
-        names = judging.judges or (settings.model,)
+        """One for every judging."""
         return [
-            Referee(self._judge(model, turn), tokenizer, None if name == EXTRACTIVE else settings.context_tokens)
-            for name, model in zip(names, self.staff.judges, strict=True)
+            Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
+            for worker in self.staff.judges
             for turn in self._turns(judging)
         ]
 
@@ -116,25 +115,28 @@ class Foreman:
         first = self.run.settings.sample * judging.repeat
         return range(first, first + judging.repeat)
 
-    def _judge(self, model: Model, sample: int) -> Judge:
-        settings = self.run.settings
+    def _judge(self, worker: Worker, sample: int) -> Judge:
+        settings = worker.settings
+        room = reply_tokens(settings.context_tokens)
         return Judge(
-            model,
-            self.prepared.book,
+            worker.model,
+            worker.book,
             self.store.judgments,
             sample=sample,
             temperature=settings.temperature,
-            reply_tokens=reply_tokens(settings.context_tokens),
+            top_p=settings.top_p,
+            reply_tokens=min(room, settings.max_tokens or room),
             document=self.run.document,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:
-        """Who decides what is mended, where the policy leaves that to a model. The extractive one has no window."""
+        """Who decides what is mended, where the policy leaves that to a model."""
         refinement, settings = self.run.refinement, self.run.settings
         if jury is None or refinement is None or refinement.policy != "agent":
             return None
-        bounded = (refinement.decider or settings.model) != EXTRACTIVE
-        return Decider(self._judge(self.staff.decider, settings.sample), jury.desk, bounded)
+        decider = self.staff.decider
+        desk = replace(jury.desk, window=decider.settings.context_tokens)
+        return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
 
     def _pen(self) -> Pen:
         """Who writes. The extractive model has no window."""
@@ -144,7 +146,7 @@ class Foreman:
             return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
 
         return Pen(
-            self.staff.writer,
+            self.staff.writer.model,
             prepared.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
@@ -153,7 +155,7 @@ class Foreman:
         )
 
 
-def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
-    """Where things are looked up in a document."""
-    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
+def desk_of(prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None) -> EvidenceDesk:
+    """Where things are looked up in a document, for those who judge by it."""
+    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)

@@ -17,12 +17,11 @@ from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.models.base import Complaint, Reply, Request
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.prices import Price
 from redraft.models.recorded import RecordedModel
 from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.settings import Limits, Settings
+from redraft.settings import Limits, Price, Settings
 from redraft.store.bookings import Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.runs import Run

@@ -10,7 +10,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say
 from redraft.domain import Pack, Piece, Totals
-from redraft.settings import EXTRACTIVE
+from redraft.settings import EXTRACTIVE, Judging
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -59,13 +59,20 @@ def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
         say(line)
 
 
+def in_words(name: str, judging: Judging) -> str:
+    """Somebody who judges, with the model where that is not what they are called by."""
+    own = judging.models.get(name)
+    return f"{name} ({own.model})" if own and own.model != name else name
+
+
 def _by_whom(result: Result) -> Iterator[str]:
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
         chosen = result.run.kind == "summarize"
         yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
     if judging and judging.judges:
-        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {', '.join(judging.judges)}"
+        who = ", ".join(in_words(one, judging) for one in judging.judges)
+        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {who}"
     words = result.draft.words if result.draft else 0
     what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
     what = "two summaries of " if result.run.kind == "compare" else what
