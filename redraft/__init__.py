@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from redraft.models.chat import ChatModel
     from redraft.models.prices import PriceTable, price_table
     from redraft.models.testing import FunctionModel, ScriptedModel
+    from redraft.presets import Preset, preset
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Item, Names
@@ -112,6 +113,7 @@ _HOMES = {
     "PartDone": "redraft.events",
     "Piece": "redraft.domain",
     "PieceDone": "redraft.events",
+    "Preset": "redraft.presets",
     "Price": "redraft.settings",
     "PriceTable": "redraft.models.prices",
     "Prompt": "redraft.prompts.contract",
@@ -152,6 +154,7 @@ _HOMES = {
     "difference": "redraft.history.changes",
     "event_json": "redraft.events",
     "load": "redraft.text.documents",
+    "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
@@ -198,6 +201,7 @@ __all__ = [
     "PartDone",
     "Piece",
     "PieceDone",
+    "Preset",
     "Price",
     "PriceTable",
     "Prompt",
@@ -239,6 +243,7 @@ __all__ = [
     "event_json",
     "graphs",
     "load",
+    "preset",
     "price_table",
     "read_result",
     "read_trace",

@@ -24,7 +24,7 @@ M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
 
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
-_JUDGING = {
+JUDGING = {
     "metric": "metrics",
     "judge": "judges",
     "judge_base_url": "base_url",
@@ -41,9 +41,10 @@ _JUDGING = {
     "perspective": "perspective",
     "validator": "validator",
 }
+"""By option of judging the field that it sets."""
 _PLACES = ("base_url", "key_env")
 _DRAWING = ("context_tokens", "temperature", "prompts", "replies")
-_REFINEMENT = {
+REFINEMENT = {
     "goal": "goals",
     "rounds": "rounds",
     "policy": "policy",
@@ -51,6 +52,7 @@ _REFINEMENT = {
     "tolerance": "tolerance",
     "review": "review",
 }
+"""By option of refining the field that it sets."""
 
 
 def store_to_read(db: str | None) -> Store:
@@ -61,7 +63,7 @@ def store_to_read(db: str | None) -> Store:
     return Store(db, must_exist=here, to_read=True)
 
 
-def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
+def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Those of the options of judging and refining that stand on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
@@ -117,9 +119,9 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     from redraft.evaluators.similarity import similarity
     from redraft.settings import USUAL_METRICS, Judging
 
-    named = {**_named(given, _JUDGING), "models": models_named(given)}
+    named = {**_named(given, JUDGING), "models": models_named(given)}
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, _JUDGING)
+    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
         known(made.metrics)
     if made.embeddings is None:
@@ -193,7 +195,7 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
 
     known = before.model_dump() if before else {}
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
-    made = _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
+    made = _checked(Refinement, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     with _said_of("--goal"):
         check_goals(made.goals, metrics(names()))
     return made
