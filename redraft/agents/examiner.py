@@ -15,8 +15,10 @@ from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.models.thoughts import declines
 from redraft.prompts import judging
 from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement
+from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
 # What one entry of a reply may need. A batch is as large as lets all of its entries fit into the room for a reply.
@@ -107,7 +109,7 @@ class Examiner:
             room = len(numbers) * ANSWER_TOKENS
             reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, labelled("answers", numbers), again)
             answers = reply.value.answers
-            return Entries([(one.id - 1, one if one.answer.strip() else None) for one in answers], reply.repaired)
+            return Entries([(one.id - 1, one if _is_given(one.answer) else None) for one in answers], reply.repaired)
 
         return await account(self.judge.batches(range(len(questions)), ANSWER_TOKENS), ask)
 
@@ -149,23 +151,18 @@ class Examiner:
         )
 
 
-def is_answer(text: str) -> bool:
-    """Whether a reply's answer is one, and not the word that there is none."""
-    words = " ".join(text.casefold().split()).strip(_MARKS)
-    return words.partition(" ")[0].rstrip(_MARKS) != UNANSWERABLE.casefold() and words not in _NO_ANSWER
+def _is_given(answer: str) -> bool:
+    """Whether there is an answer, be it that there is none: to say nothing, or that one will not, is neither."""
+    return bool(answer.strip()) and not (is_answer(answer) and declines(answer))
 
 
 def _is_silent(answer: Remembered) -> bool:
     return not is_answer(answer.answer)
 
 
-_MARKS = " .,:;!\"'`*()[]"
-_NO_ANSWER = {"", "no answer", "not answerable", "n/a"}
-
-
 def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Any]) -> Remembered | None:
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    if not words:
+    if not _is_given(words):
         return None
     if not is_answer(words):
         return Remembered(answer=UNANSWERABLE)

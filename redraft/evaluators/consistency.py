@@ -9,14 +9,7 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounting import Account
-from redraft.agents.examiner import (
-    ANSWER_TOKENS,
-    QUESTION_TOKENS,
-    QUESTIONS_NEAR,
-    Examiner,
-    Remembered,
-    is_answer,
-)
+from redraft.agents.examiner import ANSWER_TOKENS, QUESTION_TOKENS, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
@@ -33,6 +26,7 @@ from redraft.prompts.judging import (
     Statement,
     SummaryQuestion,
 )
+from redraft.prompts.silence import is_answer
 from redraft.settings import Judging, SimilarityName
 from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
