@@ -78,9 +78,7 @@ async def test_where_some_chunks_are_lost_it_is_not_said_that_there_is_no_answer
         refused = RefusedReply("the model declined", text="I cannot.", usage=Usage())
         return refused if request.label.startswith("chunk 2/") else silent(request)
 
-    with pytest.raises(
-        IncompleteError, match=r"1 of the .* chunks could not be summarized, and the others"
-    ):
+    with pytest.raises(IncompleteError, match=r"1 of the .* chunks could not be summarized, and the others"):
         await Desk(tmp_path, refusing).summarize(story(40), strategy=strategy, query=QUERY)
 
 
