@@ -8,6 +8,8 @@ from dataclasses import replace
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
+from redraft.prompts.silence import is_answer
+from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.
@@ -18,6 +20,11 @@ _TIDY_KEEPS = 0.6
 _TIDY_TRIES = 2
 
 
+# The most characters, and the marks around it, of a reply that says that there is nothing to say.
+_LONGEST = 400
+_MARKS = " \t\n.!:*_`\"'“”«»()[]"
+
+
 class Writer:
     """Writes summaries with one pen, all of them towards the same question where there is one."""
 
@@ -25,7 +32,7 @@ class Writer:
         self._pen = pen
         self._asked: dict[str, str | None] = {"query": query, "language": pen.language}
         # Without a question there is always something to say.
-        self._sign = drafting.is_nothing if query else None
+        self._sign = is_nothing if query else None
 
     def says_nothing(self, text: str) -> bool:
         """Whether what was written is the sign that there is nothing to say to the question."""
@@ -149,3 +156,14 @@ class Writer:
             told = "the tidied text was cut off or rewritten, so the untidied one is kept"
             return Written(summary, words, written.attempts, told)
         return written
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a reply says that there is nothing to say: by the prompt's own sign, or in words.
+
+    Every sentence has to say so: one that is followed by what there is to say begins a summary.
+    """
+    if text.strip(_MARKS).casefold() == drafting.NOTHING.casefold():
+        return True
+    said = [text[span.start : span.end] for span in sentences(text)] if len(text) <= _LONGEST else []
+    return bool(said) and not any(is_answer(one) for one in said)

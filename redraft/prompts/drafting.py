@@ -16,12 +16,6 @@ from redraft.prompts.contract import (
 
 NOTHING = "NOTHING"
 """What a part of a document is answered with that has nothing to say to the question."""
-_MARKS = " \t\n.!:*_`\"'“”«»()[]"
-
-
-def is_nothing(text: str) -> bool:
-    """Whether a reply is the sign that there is nothing to say, whatever marks are around it."""
-    return text.strip(_MARKS).casefold() == NOTHING.casefold()
 
 
 class ChunkGiven(GivenModel):

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.pen import MAX_TRIES, Pen
-from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer
+from redraft.agents.writer import COMPRESSION_TOLERANCE, Writer, is_nothing
 from redraft.domain import Usage
 from redraft.errors import EmptyReply
 from redraft.models.base import Request
@@ -93,3 +94,24 @@ def test_tidying_takes_only_what_lost_little(words: int) -> None:
     assert written.words == count_words(written.text)
     assert (written.text == prose(words)) is (60 <= words <= 100)
     assert bool(written.flaw) is not (60 <= words <= 100)
+
+
+@pytest.mark.parametrize("said", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
+def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None:
+    assert is_nothing(said)
+    assert not is_nothing(f"{said} is said of the lamp.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The excerpt does not mention who drowned.",
+        "The question cannot be answered from the excerpt.",
+        "Der Text sagt dazu nichts.",
+        "The excerpt does not mention it. The text does not say.",
+        "文中没有提到。",
+    ],
+)
+def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
+    assert is_nothing(said)
+    assert not is_nothing(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")

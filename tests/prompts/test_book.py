@@ -201,12 +201,6 @@ def test_who_reads_a_part_of_the_document_may_say_that_there_is_nothing_in_it(bo
     assert drafting.NOTHING not in rendered(book, name)
 
 
-@pytest.mark.parametrize("said", ["NOTHING", "Nothing.", "**NOTHING**", ' "nothing" '])
-def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None:
-    assert drafting.is_nothing(said)
-    assert not drafting.is_nothing(f"{said} is said of the lamp.")
-
-
 @BOTH
 @EVERY
 def test_material_comes_before_the_task(book: PromptBook, name: str) -> None:
