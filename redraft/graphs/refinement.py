@@ -191,11 +191,14 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, flaw = await _revision(base, state, job, number)
-    if flaw:
-        job.observe(Noted(f"revision {number} is of no use: {flaw}"))
-        text = shortening.by_sentences(base, job) if state.get("shortening") else base.text
-    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (flaw,) if flaw else ())
+    text, note = await _revision(base, state, job, number)
+    if note:
+        job.observe(Noted(f"revision {number} is of no use: {note}"))
+        text = base.text
+        if state.get("shortening"):
+            text, note = shortening.by_sentences(base, job)
+            job.observe(Noted(note))
+    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (note,) if note else ())
     await job.keep_round(_round(state, number, draft))
     return {"draft": draft, "round": number}
 
