@@ -10,6 +10,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.decider import Board, Decider
+from redraft.agents.reviser import INSTRUCTION
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
@@ -211,7 +212,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[s
         reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
-        instruction = [Finding("agent", "instruction", "change", told)] if told else []
+        instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
         order = replace(order, findings=(*_findings(judged, state["findings"]), *instruction))
     given = await reviser.given(order)
     if number == 1 and given.document is None:

@@ -326,6 +326,14 @@ async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(cou
     assert result.summary == SHORT
 
 
+async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(court: Open) -> None:
+    opened = court(replies(LONG, USELESS["something else"]))
+    result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
+
+    assert len(keepers_in(result.summary or "")) == 5
+    assert count_words(result.summary or "") <= 40
+
+
 async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
     opened = court(replies(LONG, SHORT))
     whole = await opened.refine(POOR, settings=FORTY, rounds=1)
