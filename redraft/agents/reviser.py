@@ -14,6 +14,8 @@ from redraft.text.units import ngrams, words
 
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
+INSTRUCTION = "agent"
+"""In place of a metric: the words in which a model that leads the revision says what it wants."""
 # What is said around a reply that has a flaw when it is asked for again.
 _MARGIN = 180
 # Every round draws replies of its own. Another sample of a run begins where one of so many rounds ends.
@@ -47,6 +49,10 @@ class Reviser:
 
     async def given(self, order: Order) -> ReviseGiven:
         """What the reviser reads: the document where that fits, or else the passages around what was found."""
+        # The first search cuts the document into passages, and nothing else should have to wait for that.
+        return await asyncio.to_thread(self._given, order)
+
+    def _given(self, order: Order) -> ReviseGiven:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary, points=points, keep=list(order.keep), words=order.words, query=self.query
@@ -59,8 +65,7 @@ class Reviser:
             bare = bare.model_copy(update={"points": bare.points[:-1]})
         if self.desk.document_tokens <= room:
             return bare.model_copy(update={"document": self.desk.document.text})
-        # The first search cuts the document into passages, and nothing else should have to wait for that.
-        near = await asyncio.to_thread(self._near, order.findings, room)
+        near = self._near(order.findings, room)
         return bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
@@ -99,7 +104,7 @@ def _is_something_else(text: str, order: Order) -> bool:
 
     What somebody has asked for in words of his own may be just that.
     """
-    if any(one.task == "change" for one in order.findings):
+    if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
         return False
     points = (f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings)
     known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}

@@ -10,6 +10,7 @@ from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.decider import Board, Decider
+from redraft.agents.reviser import INSTRUCTION
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, RoundSettled, StageStarted
@@ -191,11 +192,14 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, flaw = await _revision(base, state, job, number)
-    if flaw:
-        job.observe(Noted(f"revision {number} is of no use: {flaw}"))
-        text = shortening.by_sentences(base, job) if state.get("shortening") else base.text
-    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (flaw,) if flaw else ())
+    text, note = await _revision(base, state, job, number)
+    if note:
+        job.observe(Noted(f"revision {number} is of no use: {note}"))
+        text = base.text
+        if state.get("shortening"):
+            text, note = shortening.by_sentences(base, job)
+            job.observe(Noted(note))
+    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (note,) if note else ())
     await job.keep_round(_round(state, number, draft))
     return {"draft": draft, "round": number}
 
@@ -208,7 +212,7 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[s
         reviser = replace(reviser, strict=True)
     else:
         told = state.get("instruction", "")
-        instruction = [Finding("agent", "instruction", "change", told)] if told else []
+        instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
         order = replace(order, findings=(*_findings(judged, state["findings"]), *instruction))
     given = await reviser.given(order)
     if number == 1 and given.document is None:

@@ -38,9 +38,9 @@ def order(base: Draft, judged: Mapping[str, Evaluation], state: State, job: Job)
     return Order(base.text, (SHORTEN,), keep, job.plan.words, state["round"] + 1)
 
 
-def by_sentences(base: Draft, job: Job) -> str:
-    """The draft without the sentences that matter least, where the model has not been able to shorten it."""
-    return shortened([base.text], job.plan.words)
+def by_sentences(base: Draft, job: Job) -> tuple[str, str]:
+    """The draft without the sentences that matter least, and a note: for one that the model has not shortened."""
+    return shortened([base.text], job.plan.words), "sentences were left out to keep to the limit of words"
 
 
 async def ruled(state: State, job: Job, policy: Policy) -> tuple[Ruling, str]:

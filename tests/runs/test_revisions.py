@@ -12,7 +12,7 @@ from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
-from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
+from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
 from tests.runs.test_refining import GOOD, POOR, Open, opening, stories
 
 # One right claim and one that nobody has made, in one sentence.
@@ -23,6 +23,14 @@ MIXED = "The keeper number 3 is called Tom3, and the keeper number 99 is called 
 def court(tmp_path: Path) -> Iterator[Open]:
     """Courts whose judge and writer are at hand."""
     with opening(tmp_path, wired=False) as make:
+        yield make
+
+
+@pytest.fixture(params=["at hand", "at a server"])
+def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with opening(tmp_path, wired=request.param == "at a server") as make:
         yield make
 
 
@@ -239,8 +247,8 @@ def test_the_texts_are_as_long_as_they_should_be() -> None:
     assert keepers_in(LONG) == keepers_in(SHORT)
 
 
-async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_the_end(court: Open) -> None:
-    opened = court(replies(LONG, SHORT))
+async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_the_end(any_court: Open) -> None:
+    opened = any_court(replies(LONG, SHORT))
     result = await opened.refine(POOR, settings=FORTY, rounds=1)
 
     first, second = opened.asked("revise")
@@ -280,6 +288,9 @@ async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: 
     assert result.rounds[2].accepted
     assert count_words(result.summary or "") <= 40
     assert len(keepers_in(result.summary or "")) == 5
+    assert opened.store.runs.draft(result.rounds[2].draft).notes == (
+        "sentences were left out to keep to the limit of words",
+    )
     assert set((result.summary or "")[:-1].split(". ")) < set(LONG[:-1].split(". "))
     assert result.run.stop_reason == "rounds"
 
@@ -313,6 +324,14 @@ async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(cou
         "shortened to the limit of words",
     ]
     assert result.summary == SHORT
+
+
+async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(court: Open) -> None:
+    opened = court(replies(LONG, USELESS["something else"]))
+    result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
+
+    assert len(keepers_in(result.summary or "")) == 5
+    assert count_words(result.summary or "") <= 40
 
 
 async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
