@@ -34,7 +34,18 @@ DONE, FAILED = 0, 1
 @command(
     short_help="Show the models of all roles, and what answers on this machine.",
     epilog=_EPILOG,
-    first=("check", "model", "judge", "base-url", "key-env", "prices", "db", "json"),
+    first=(
+        "check",
+        "model",
+        "base-url",
+        "key-env",
+        "context-tokens",
+        "judge",
+        "judge-base-url",
+        "prices",
+        "db",
+        "json",
+    ),
 )
 @options.typed_option(
     "--check", section="model", metavar="NAME", help="Ask this model whether it works, and how it is best asked."
