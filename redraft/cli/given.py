@@ -47,6 +47,7 @@ _REFINEMENT = {
     "policy": "policy",
     "decider": "decider",
     "tolerance": "tolerance",
+    "judged_share": "judged_share",
     "review": "review",
 }
 

@@ -11,6 +11,7 @@ from langgraph.types import interrupt
 from redraft.agents.decider import Board, Decider
 from redraft.domain import REVIEW, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.policy import (
@@ -25,6 +26,7 @@ from redraft.graphs.policy import (
     rule,
     scores_of,
     unmet,
+    unsure,
 )
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
@@ -34,12 +36,15 @@ from redraft.store.threads import off_loop
 
 async def settle(state: State, job: Job) -> Update:
     """Take the latest draft as the best, or refuse it and stay with the best."""
-    number, draft = state["round"], state["draft"]
-    after = scores_of(await job.judged(draft))
+    number, draft, settings = state["round"], state["draft"], job.refinement
+    judged = await job.judged(draft)
+    after = scores_of(judged)
+    standings = {m: standing(judged.get(m), least, settings.judged_share) for m, least in settings.goals.items()}
+    stands: Update = {"scores": _shown(after), "standings": standings}
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", scores=_shown(after)))
-        return {"best": draft, "accepted": True, "reason": "the first draft", "scores": _shown(after)}
-    settings, best = job.refinement, state["best"]
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **stands))
+        return {"best": draft, "accepted": True, "reason": "the first draft", **stands}
+    best = state["best"]
     before, start = scores_of(await job.judged(best)), scores_of(await job.judged(state["first"]))
     policy = POLICIES[settings.policy]
     ruling = rule(policy, state["aims"], settings.goals, before, start, after, settings.tolerance)
@@ -51,10 +56,10 @@ async def settle(state: State, job: Job) -> Update:
         accepted, reason = policy.follows, _unchanged(revised.notes)
     made = _round(state, number, draft, accepted=accepted, reason=reason)
     await job.keep_round(made)
-    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, _shown(after)))
+    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **stands))
     settled: Update = {"accepted": accepted, "reason": reason}
     if accepted:
-        return {**settled, "best": draft, "scores": _shown(after), "tried": [], "refused": 0}
+        return {**settled, **stands, "best": draft, "tried": [], "refused": 0}
     return {**settled, "tried": [*state["tried"], *state["findings"]], "refused": state["refused"] + 1}
 
 
@@ -71,6 +76,7 @@ async def decide(state: State, job: Job) -> Update:
         rounds_left=settings.rounds - state["round"],
         refused_in_a_row=state["refused"],
         next_aim=chosen,
+        unsure=unsure(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
         return {"stop": stop or "nothing_to_fix", "why": "", "next": "finish"}

@@ -42,6 +42,8 @@ class Foreman:
     observe: Observer
     own: Sequence[Evaluator] = ()
     """The evaluators that were handed over."""
+    attempt: int = 0
+    """Another number each time that somebody goes on with the run after it was done."""
 
     async def job(self) -> Job:
         """The run at work, as the nodes of a graph have it."""
@@ -125,6 +127,7 @@ class Foreman:
             temperature=settings.temperature,
             reply_tokens=reply_tokens(settings.context_tokens),
             document=self.run.document,
+            attempt=self.attempt,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:
