@@ -207,6 +207,12 @@ class Evaluation:
     """Why there is no score."""
 
     @property
+    def judged_share(self) -> float | None:
+        """The share of its items on which there is a verdict; None where it counts no items."""
+        items = self.judged + self.unjudged
+        return self.judged / items if items else None
+
+    @property
     def missing(self) -> tuple[str, ...]:
         """What the part of the document's pack lacks that the score rests on, and why."""
         found = self.details.get("missing") if self.outcome == "scored" else None

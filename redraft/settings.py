@@ -202,6 +202,8 @@ class Refinement(BaseModel):
     rounds: int = Field(default=4, ge=1, le=100)
     tolerance: float = Field(default=0.02, ge=0, le=1)
     """How much a goal's metric may fall while another gains."""
+    judged_share: float = Field(default=0.8, ge=0.5, le=1)
+    """On which share of a metric's items there must be a verdict for its goal to be met."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
     decider: str | None = None

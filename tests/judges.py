@@ -158,8 +158,8 @@ def _fields(body: str) -> dict[str, str]:
 
 
 def sentence_of(item: Mapping[str, str]) -> str:
-    """The sentence of a summary in an item, which may hold what it points back to besides."""
-    return item.get("sentence", item["text"])
+    """The sentence of a summary, or the fact, in an item that may hold its context besides."""
+    return item.get("sentence", item.get("fact", item["text"]))
 
 
 Script = Callable[[Sheet], Said]

@@ -75,7 +75,7 @@ class Factfinder:
         given = factual.GrowGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.GROWING[perspective], given, self.judge.reply_tokens, label)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[str], label: str) -> Mapping[str, Account[Vetted]]:
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
         """What is to be said for and against each fact, by dimension."""
         accounts = await together(
             [
@@ -86,9 +86,9 @@ class Factfinder:
         )
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
-    async def _supported(self, excerpt: str, facts: Sequence[str], label: str) -> Account[Vetted]:
+    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
+            given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * SUPPORT_TOKENS
             reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), again)
             vetted = (
@@ -100,10 +100,10 @@ class Factfinder:
         return await account(self._batches(len(facts), SUPPORT_TOKENS), ask)
 
     async def _opinions(
-        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[str], label: str
+        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
     ) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
+            given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * OPINION_TOKENS
             reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), again)
             vetted = (
@@ -114,10 +114,10 @@ class Factfinder:
 
         return await account(self._batches(len(facts), OPINION_TOKENS), ask)
 
-    async def query(self, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
-        """The question that these facts answer."""
+    async def query(self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
+        """The question that these facts of an excerpt answer."""
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(facts, 1)]
-        given = factual.QueryGiven(facts=listed)
+        given = factual.QueryGiven(excerpt=excerpt, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
@@ -192,6 +192,11 @@ def facts_at_once(room: int, tokens: int) -> int:
     """
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+
+
+def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> factual.VetGiven:
+    listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
+    return factual.VetGiven(excerpt=excerpt, facts=listed)
 
 
 def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -22,6 +22,8 @@ Verdict = TypeVar("Verdict", bound=BaseModel)
 _REPLY_TOKENS = 3000
 _SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
+# Draws of later attempts are as far apart from the first ones as there are samples and repeats.
+_APART = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class Judge:
     """The room for a reply, which decides how much is asked at once."""
     document: str = ""
     """The id of the document that the verdicts are about, so that they are forgotten with it."""
+    attempt: int = 0
+    """Another number for whoever goes on with a run that is done: what was left open then is asked for once more."""
 
     @property
     def name(self) -> str:
@@ -56,8 +60,10 @@ class Judge:
         """Ask for a reply of at most so many tokens; `again` for what was asked before and not answered."""
         temperature = prompt.temperature if self.temperature is None else self.temperature
         # Asking again for all that was asked would be the same request: it is a further draw of it.
-        sampling = Sampling(temperature, room + _REPLY_FRAME, 2 * self.sample + again)
-        return await self.model.ask(Request(prompt, given, sampling, label))
+        draw = 2 * self.sample + again * (1 + 2 * _APART * (self.attempt % _APART))
+        reply = await self.model.ask(Request(prompt, given, Sampling(temperature, room + _REPLY_FRAME, draw), label))
+        # That it took a second request then is no reason not to ask about the rest now.
+        return replace(reply, repaired=False) if self.attempt and reply.cached else reply
 
     async def remembered(
         self,

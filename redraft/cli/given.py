@@ -50,6 +50,7 @@ REFINEMENT = {
     "policy": "policy",
     "decider": "decider",
     "tolerance": "tolerance",
+    "judged_share": "judged_share",
     "review": "review",
 }
 """By option of refining the field that it sets."""

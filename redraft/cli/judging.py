@@ -175,6 +175,13 @@ refining_options = grouped(
         help="How far another goal's metric may fall in a revision that is taken.  [default: 0.02]",
     ),
     option(
+        "--judged-share",
+        section="refining",
+        type=click.FloatRange(0.5, 1),
+        metavar="X",
+        help="On which share of a metric's items there must be a verdict for its goal to be met.  [default: 0.8]",
+    ),
+    option(
         "--review/--no-review",
         section="refining",
         default=None,

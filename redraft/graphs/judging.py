@@ -108,8 +108,8 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
 
 
 def _require_verdict(evaluation: Evaluation) -> None:
-    """A first draft that a goal cannot be judged by leaves nothing to compare revisions with."""
-    if evaluation.outcome == "failed":
+    """A first draft that a goal cannot be judged by at all leaves nothing to compare revisions with."""
+    if evaluation.outcome == "failed" and not evaluation.judged:
         raise JudgingError(
             f"{evaluation.metric} could not be judged: {evaluation.reason}",
             hint="try another --judge, or --prompts simple; what was done is kept",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.base import MetricAim
+from redraft.evaluators.goals import standing
 from redraft.settings import PolicyName
 
 Scores = Mapping[str, float | None]
@@ -39,6 +40,11 @@ class Ruling:
 def unmet(scores: Scores, goals: Goals) -> list[str]:
     """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
+
+
+def unsure(judged: Mapping[str, Evaluation], goals: Goals, share: float) -> list[str]:
+    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+    return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
 
 
 def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
@@ -158,13 +164,23 @@ def rule(
 
 
 def reason_to_stop(
-    policy: Policy, scores: Scores, goals: Goals, *, rounds_left: int, refused_in_a_row: int, next_aim: Aim | None
+    policy: Policy,
+    scores: Scores,
+    goals: Goals,
+    *,
+    rounds_left: int,
+    refused_in_a_row: int,
+    next_aim: Aim | None,
+    unsure: Sequence[str] = (),
 ) -> str | None:
-    """Why the refinement ends here; None when it goes on."""
-    if not unmet(scores, goals):
-        return "goals_met"
+    """Why the refinement ends here; None when it goes on. No revision is of use to a goal that is unsure."""
+    missed = unmet(scores, goals)
+    if not missed:
+        return "unsure" if unsure else "goals_met"
     if rounds_left <= 0:
         return "rounds"
     if refused_in_a_row >= _STALLS and not policy.follows:
         return "no_progress"
-    return "nothing_to_fix" if next_aim is None else None
+    if next_aim is None:
+        return "unsure" if set(missed) <= set(unsure) else "nothing_to_fix"
+    return None

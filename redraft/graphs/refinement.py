@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypedDict
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
@@ -13,6 +13,7 @@ from redraft.agents.decider import Board, Decider
 from redraft.agents.reviser import INSTRUCTION
 from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import shortening
 from redraft.graphs.job import REVISION_OF, Job
@@ -28,10 +29,12 @@ from redraft.graphs.policy import (
     rule,
     scores_of,
     unmet,
+    unsure,
 )
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
+from redraft.settings import Refinement
 from redraft.store.threads import off_loop
 
 NO_DOCUMENT = (
@@ -40,14 +43,21 @@ NO_DOCUMENT = (
 )
 
 
+class _Stands(TypedDict):
+    """What is shown of a draft: its scores, and where its goals stand."""
+
+    scores: dict[str, float | None]
+    standings: dict[str, str]
+
+
 async def settle(state: State, job: Job) -> Update:
     """Take the latest draft as the best, or refuse it and stay with the best."""
-    number, draft = state["round"], state["draft"]
-    after = scores_of(await job.judged(draft))
+    number, draft, settings = state["round"], state["draft"], job.refinement
+    stands = _stands(await job.judged(draft), settings)
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", scores=_shown(after)))
-        return {"best": draft, "accepted": True, "reason": "the first draft", "scores": _shown(after)}
-    policy, best = POLICIES[job.refinement.policy], state["best"]
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **stands))
+        return {"best": draft, "accepted": True, "reason": "the first draft", **stands}
+    policy, best = POLICIES[settings.policy], state["best"]
     if state.get("shortening"):
         ruling, otherwise = await shortening.ruled(state, job, policy)
     else:
@@ -55,16 +65,24 @@ async def settle(state: State, job: Job) -> Update:
     accepted, reason = ruling.accepted, ruling.reason
     made = _round(state, number, draft, accepted=accepted, reason=reason)
     await job.keep_round(made)
-    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, _shown(after)))
+    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **stands))
     settled: Update = {"accepted": accepted, "reason": reason}
     if accepted:
-        return {**settled, "best": draft, "scores": _shown(after), "tried": [], "refused": 0}
+        return {**settled, **stands, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
-        return {**settled, "best": otherwise, "scores": _shown(scores_of(await job.judged(otherwise))), "tried": []}
+        return {**settled, **_stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
     # What a policy that follows has not been able to mend is drawn for again.
     tried = [] if policy.follows else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
+
+
+def _stands(judged: dict[str, Evaluation], settings: Refinement) -> _Stands:
+    """The scores of a draft, and where its goals stand."""
+    goals: dict[str, str] = {
+        name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
+    }
+    return {"scores": _shown(scores_of(judged)), "standings": goals}
 
 
 async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
@@ -98,6 +116,7 @@ async def decide(state: State, job: Job) -> Update:
         rounds_left=settings.rounds - state["round"],
         refused_in_a_row=state["refused"],
         next_aim=chosen,
+        unsure=unsure(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
         end = await shortening.ending(state, job)

@@ -96,6 +96,8 @@ class State(Task, Drafting, total=False):
     """What the metrics say of the latest draft."""
     scores: dict[str, float | None]
     """The scores of the best draft."""
+    standings: dict[str, str]
+    """How the best draft stands to each goal: met, missed, or unsure where too few items have a verdict."""
     aims: list[str]
     findings: list[str]
     """What the next revision is to mend, or the last one was."""
@@ -134,6 +136,7 @@ class Outcome(Drafting, total=False):
     due: list[str]
     judged: dict[str, Verdict]
     scores: dict[str, float | None]
+    standings: dict[str, str]
     aims: list[str]
     findings: list[str]
     accepted: bool

@@ -129,16 +129,21 @@ class Gardener:
         """The facts with their evidence and with what was said against them; and what went wrong."""
         if not facts:
             return [], ""
-        texts = list(dict.fromkeys(fact.text for fact in facts))
-        accounts = await Factfinder(self.validator).vet(self.desk.text(span), texts, name)
+        # One that stands in both trees, at the same level, is judged once.
+        once = list({(fact.level, fact.text): fact for fact in facts}.values())
+        accounts = await Factfinder(self.validator).vet(self.desk.text(span), once, name)
         opinions = {
-            text: {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
-            for n, text in enumerate(texts)
+            (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
+            for n, fact in enumerate(once)
         }
         # The first search indexes the document, and nothing else should have to wait for that.
-        evidence = await asyncio.to_thread(lambda: {text: self._evidence(text, opinions[text], span) for text in texts})
+        evidence = await asyncio.to_thread(
+            lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
+        )
         vetted = [
-            replace(fact, evidence=evidence[fact.text], objections=_objections(opinions[fact.text])) for fact in facts
+            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
+            for fact in facts
+            for key in [(fact.level, fact.text)]
         ]
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
@@ -156,7 +161,8 @@ class Gardener:
             return tree, ""
         factfinder = Factfinder(self.builder)
         try:
-            query = await factfinder.query(tree.kept, tree.perspective, f"{tree.perspective} query of {name}")
+            excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""

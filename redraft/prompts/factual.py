@@ -83,8 +83,15 @@ class GrowGiven(GivenModel):
 
 
 class Fact(Item):
-    """A key fact to be judged, or looked for."""
+    """A key fact to be looked for."""
 
+    fact: str
+
+
+class TreeFact(Item):
+    """A key fact to be judged, with its level in its tree."""
+
+    level: Level
     fact: str
 
 
@@ -100,7 +107,7 @@ class VetGiven(GivenModel):
     """Key facts, and the stretch that they are from."""
 
     excerpt: Excerpt
-    facts: Annotated[list[Fact], Fence("fact")]
+    facts: Annotated[list[TreeFact], Fence("fact")]
 
 
 class Opinion(ReplyModel):
@@ -133,8 +140,9 @@ class Supports(ReplyModel):
 
 
 class QueryGiven(GivenModel):
-    """The key facts that a query shall lead to, depth first."""
+    """The key facts that a query shall lead to, depth first, and the stretch that they are from."""
 
+    excerpt: Excerpt
     facts: Annotated[list[LevelledFact], Fence("fact")]
 
 

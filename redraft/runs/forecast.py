@@ -127,7 +127,7 @@ def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
     yield Stage("validating key facts", len(chunks) * calls, prompt, completion, "validator")
 
     querying = max(ahead.overhead(prompt) for prompt in factual.QUERYING.values())
-    prompt = trees * (querying + facts * A_FACT)
+    prompt = perspectives * text + trees * (querying + facts * A_FACT)
     yield Stage("asking what the trees answer", trees, prompt, trees * factfinder.QUERY_TOKENS)
 
 

@@ -44,6 +44,8 @@ class Foreman:
     observe: Observer
     own: Sequence[Evaluator] = ()
     """The evaluators that were handed over."""
+    attempt: int = 0
+    """Another number each time that somebody goes on with the run after it was done."""
 
     async def job(self) -> Job:
         """The run at work, as the nodes of a graph have it."""
@@ -127,6 +129,7 @@ class Foreman:
             top_p=settings.top_p,
             reply_tokens=min(room, settings.max_tokens or room),
             document=self.run.document,
+            attempt=self.attempt,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:

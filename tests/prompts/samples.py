@@ -15,13 +15,17 @@ from redraft.prompts.tags import Item, Tags
 
 _VETTED = factual.VetGiven(
     excerpt="The lamp went out.",
-    facts=[factual.Fact(id=7, fact="Hester came."), factual.Fact(id=3, fact="Ann left.")],
+    facts=[
+        factual.TreeFact(id=7, level="root", fact="Hester came."),
+        factual.TreeFact(id=3, level="leaf", fact="Ann left."),
+    ],
 )
 _ASKED = factual.QueryGiven(
+    excerpt="The lamp went out.",
     facts=[
         factual.LevelledFact(id=7, level="root", fact="Hester came."),
         factual.LevelledFact(id=3, level="branch", fact="Ann left."),
-    ]
+    ],
 )
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),

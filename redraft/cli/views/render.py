@@ -26,6 +26,7 @@ _STOPS = {
     "rounds": "no more rounds are allowed",
     "no_progress": "two revisions in a row were refused",
     "nothing_to_fix": "there is nothing left to try",
+    "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the model that leads it saw nothing more to gain",
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
@@ -97,6 +98,9 @@ def _missing(result: Result) -> Iterator[str]:
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    if result.run.status == "done" and result.unsure:
+        again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
+        yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
@@ -120,9 +124,17 @@ def score_lines(
         line = f"{metric:<{width}}  "
         line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
         if goal := goals.get(metric):
-            line += f"  goal {goal['at_least']:g}: {'met' if goal['met'] else 'missed'}"
+            line += f"  goal {goal['at_least']:g}: {_standing(goal)}"
         lines.append(line)
     return lines
+
+
+def _standing(goal: Mapping[str, object]) -> str:
+    """Whether a goal is met; where that is not sure, on which share of the items there is a verdict."""
+    if goal["met"] is not None:
+        return "met" if goal["met"] else "missed"
+    share = goal["judged_share"]
+    return f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
 
 
 def score(value: float | None) -> str:
