@@ -51,6 +51,8 @@ class Settings(BaseModel):
     context_tokens: int = Field(default=8192, ge=64)
     temperature: float | None = Field(default=None, ge=0, le=2)
     """Overrides every prompt's own; None leaves them as the paper has them."""
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    """The tokens that the model may think in each call, besides its reply; without a number what is known of it."""
     prompts: str = "standard"
     sample: int = Field(default=0, ge=0)
     """A different number draws different replies to the same requests."""
@@ -64,7 +66,7 @@ class Settings(BaseModel):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
-        kept = self.model_dump(mode="json", exclude={"prompts", "key_env", "replies"})
+        kept = self.model_dump(mode="json", exclude={"prompts", "key_env", "replies", "reasoning_tokens"})
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

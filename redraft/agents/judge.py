@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account
+from redraft.agents.accounting import FIRST, Account, Attempt
+from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -44,12 +45,35 @@ class Judge:
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
 
     async def ask(
-        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
+        self,
+        prompt: Prompt[Given_, Value_],
+        given: Given_,
+        room: int,
+        label: str,
+        attempt: Attempt | None = None,
     ) -> Reply[Value_]:
-        """Ask for a reply of at most so many tokens; `again` for what was asked before and not answered."""
+        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room.
+
+        Who says which `attempt` it is has something better to do about a reply that is cut, and is told of it.
+        """
+        if attempt is not None:
+            return await self._asked(prompt, given, room, label, attempt)
+        attempt = FIRST
+        while True:
+            try:
+                return await self._asked(prompt, given, room, label, attempt)
+            except ReplyError as error:
+                roomier = attempt.roomier() if error.wants_room else None
+                if roomier is None:
+                    raise
+                attempt = roomier
+
+    async def _asked(
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
+    ) -> Reply[Value_]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         # Asking again for all that was asked would be the same request: it is a further draw of it.
-        sampling = Sampling(temperature, room + _REPLY_FRAME, 2 * self.sample + again)
+        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, 2 * self.sample + attempt.again)
         return await self.model.ask(Request(prompt, given, sampling, label))
 
     async def remembered(

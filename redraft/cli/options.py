@@ -140,6 +140,14 @@ replies = option(
     help="How structured replies are asked for: by a JSON schema, by function calling, or in words alone.  [default:"
     " the first of these that the server takes]",
 )
+reasoning_tokens = option(
+    "--reasoning-tokens",
+    section="model",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Most tokens that a model may think for in each call, besides its reply.  [default: as its name and its"
+    " replies tell]",
+)
 setup_options = grouped(
     option(
         "--base-url",
@@ -162,6 +170,7 @@ setup_options = grouped(
         help="Most tokens of a prompt with its reply.",
     ),
     replies,
+    reasoning_tokens,
     draw_options,
 )
 model_options = grouped(

@@ -14,7 +14,7 @@ from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
 from redraft.models.late import LateModel
 from redraft.models.prices import FREE, Price, PriceTable
-from redraft.models.traits import reasoning_reserve as reserve
+from redraft.models.reasoning import usual_room
 from redraft.settings import EXTRACTIVE, Settings
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
@@ -97,7 +97,9 @@ def _is_at_openai(settings: Settings) -> bool:
 
 def reasoning_reserve(settings: Settings) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
-    return reserve(_name(settings.model)) if provider_of(settings.model) == OPENAI else 0
+    if settings.reasoning_tokens is not None:
+        return settings.reasoning_tokens
+    return usual_room(_name(settings.model))
 
 
 @asynccontextmanager
@@ -124,6 +126,14 @@ def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack) ->
     def opened() -> Model:
         from redraft.models.openai import open_openai
 
-        return open_openai(name, url, key=key, seconds=seconds, closing=closing, replies=settings.replies)
+        return open_openai(
+            name,
+            url,
+            key=key,
+            seconds=seconds,
+            closing=closing,
+            replies=settings.replies,
+            reasoning=settings.reasoning_tokens,
+        )
 
     return LateModel(f"{settings.model}@{url}", opened)
