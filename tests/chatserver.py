@@ -66,6 +66,8 @@ class Answer:
     tool_calls: list[Json] | None = None
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    reasoning_content: str | None = None
+    """The thoughts, apart from the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,8 @@ def worded(seen: Seen, answer: Answer) -> tuple[Json, str]:
         reason = "tool_calls" if reason == "stop" else reason
     content = answer.text if answer.refusal is None and not calls else None
     message: Json = {"role": "assistant", "content": content, "refusal": answer.refusal}
+    if answer.reasoning_content is not None:
+        message["reasoning_content"] = answer.reasoning_content
     return (message | {"tool_calls": calls} if calls else message), reason
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.agents.searching import Reading, Search
@@ -46,10 +46,15 @@ class Examiner:
 
     judge: Judge
 
-    async def ask_document(self, excerpt: str, count: int, label: str) -> list[judging.DocumentQuestion]:
-        """At most `count` questions about a stretch of the document, the most important first; none on a bad reply."""
+    async def ask_document(
+        self, excerpt: str, count: int, label: str, attempt: Attempt | None = None
+    ) -> list[judging.DocumentQuestion]:
+        """At most `count` questions about a stretch of the document, the most important first.
+
+        Who says which attempt it is asks about less where the reply is cut.
+        """
         given = judging.AskDocumentGiven(excerpt=excerpt, count=count)
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * QUESTION_TOKENS, label)
+        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * QUESTION_TOKENS, label, attempt)
         return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:count]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
@@ -68,11 +73,12 @@ class Examiner:
     ) -> Account[judging.SentenceQuestions]:
         """What each sentence of a summary claims, as questions with the answers that it gives."""
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SentenceQuestions]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
             given = judging.AskSummaryGiven(sentences=asked, at_most=at_most)
             room = len(numbers) * at_most * QUESTION_TOKENS
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, labelled("questions about", numbers), again)
+            label = labelled("questions about", numbers)
+            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
 
         return await self.judge.remembered(
@@ -103,11 +109,12 @@ class Examiner:
     async def _answers_from(
         self, statements: Sequence[Statement], questions: Sequence[str]
     ) -> Account[judging.SummaryAnswer]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SummaryAnswer]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
             given = judging.AnswerFromSummaryGiven(sentences=list(statements), questions=asked)
             room = len(numbers) * ANSWER_TOKENS
-            reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, labelled("answers", numbers), again)
+            label = labelled("answers", numbers)
+            reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
             answers = reply.value.answers
             return Entries([(one.id - 1, one if _is_given(one.answer) else None) for one in answers], reply.repaired)
 
@@ -116,10 +123,10 @@ class Examiner:
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.Comparison]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
             room = len(numbers) * COMPARISON_TOKENS
-            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), again)
+            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired)
 
         return await self.judge.remembered(
@@ -138,7 +145,7 @@ class Examiner:
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
             room = len(some) * ANSWER_TOKENS
-            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, reading.again)
+            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, reading.attempt)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
         fitting = batch_size(self.judge.reply_tokens, ANSWER_TOKENS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.searching import Reading, Search
@@ -70,10 +70,12 @@ class Factfinder:
 
     judge: Judge
 
-    async def grow(self, excerpt: str, perspective: Perspective, label: str) -> factual.FactTree:
-        """The key facts of an excerpt as a tree."""
-        given = factual.GrowGiven(excerpt=excerpt)
-        return (await self.judge.ask(factual.GROWING[perspective], given, self.judge.reply_tokens, label)).value
+    async def grow(
+        self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
+    ) -> factual.FactTree:
+        """The key facts of an excerpt as a tree. Who says which attempt it is asks for less where the reply is cut."""
+        given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
+        return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
     async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
         """What is to be said for and against each fact, by dimension."""
@@ -87,10 +89,10 @@ class Factfinder:
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
     async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
             given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * SUPPORT_TOKENS
-            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), again)
+            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
                 for one in reply.value.facts
@@ -102,10 +104,10 @@ class Factfinder:
     async def _opinions(
         self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
     ) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
             given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * OPINION_TOKENS
-            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), again)
+            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
                 for one in reply.value.facts
@@ -143,10 +145,10 @@ class Factfinder:
             stated = one.stated == "yes"
             return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Told]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
             room = len(numbers) * ALIGNMENT_TOKENS
-            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), again)
+            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
             return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired)
 
         return await account(self._batches(len(facts), ALIGNMENT_TOKENS), ask)
@@ -162,7 +164,7 @@ class Factfinder:
             given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * VERIFICATION_TOKENS
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.again)
+            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
             return Entries([(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences], reply.repaired)
 
         fitting = batch_size(self.judge.reply_tokens, VERIFICATION_TOKENS)

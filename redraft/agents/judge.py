@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account
+from redraft.agents.accounting import FIRST, Account, Attempt
+from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -41,7 +42,7 @@ class Judge:
     """The room for a reply, which decides how much is asked at once."""
     document: str = ""
     """The id of the document that the verdicts are about, so that they are forgotten with it."""
-    attempt: int = 0
+    visit: int = 0
     """Another number for whoever goes on with a run that is done: what was left open then is asked for once more."""
 
     @property
@@ -55,15 +56,39 @@ class Judge:
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
 
     async def ask(
-        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
+        self,
+        prompt: Prompt[Given_, Value_],
+        given: Given_,
+        room: int,
+        label: str,
+        attempt: Attempt | None = None,
     ) -> Reply[Value_]:
-        """Ask for a reply of at most so many tokens; `again` for what was asked before and not answered."""
+        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room.
+
+        Who says which `attempt` it is has something better to do about a reply that is cut, and is told of it.
+        """
+        if attempt is not None:
+            return await self._asked(prompt, given, room, label, attempt)
+        attempt = FIRST
+        while True:
+            try:
+                return await self._asked(prompt, given, room, label, attempt)
+            except ReplyError as error:
+                roomier = attempt.roomier() if error.wants_room else None
+                if roomier is None:
+                    raise
+                attempt = roomier
+
+    async def _asked(
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
+    ) -> Reply[Value_]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         # Asking again for all that was asked would be the same request: it is a further draw of it.
-        draw = 2 * self.sample + again * (1 + 2 * _APART * (self.attempt % _APART))
-        reply = await self.model.ask(Request(prompt, given, Sampling(temperature, room + _REPLY_FRAME, draw), label))
+        draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
+        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
+        reply = await self.model.ask(Request(prompt, given, sampling, label))
         # That it took a second request then is no reason not to ask about the rest now.
-        return replace(reply, repaired=False) if self.attempt and reply.cached else reply
+        return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
     async def remembered(
         self,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
@@ -55,12 +55,12 @@ class Proofreader:
         room = self.room(size, statements)
         whole = self.tokenizer.count(summary) <= room
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Confused]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Confused]:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
             label = labelled("coherence", numbers)
-            reply = await self.judge.ask(FIND_CONFUSION, given, len(numbers) * CONFUSION_TOKENS, label, again)
+            reply = await self.judge.ask(FIND_CONFUSION, given, len(numbers) * CONFUSION_TOKENS, label, attempt)
             place = {statements[n].id: n for n in numbers}
             found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
             return Entries(list(found), reply.repaired)

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.domain import Span
 
@@ -17,12 +17,12 @@ Verdict = TypeVar("Verdict")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is asked about at once: the items, the places to read, how far was looked, and whether it is asked again."""
+    """What is asked about at once: the items, the places to read, how far was looked, and how it is asked."""
 
     numbers: Sequence[int]
     spans: Sequence[Span]
     wide: bool
-    again: bool
+    attempt: Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class Search(Generic[Verdict]):
             lambda: {n: self.desk.evidence(self.items[n], wide=wide, within=self.within) for n in numbers}
         )
 
-        async def ask(some: Sequence[int], again: bool) -> Entries[Verdict]:
-            return await self.ask(Reading(some, self.desk.joined([found[n] for n in some]), wide, again))
+        async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
+            return await self.ask(Reading(some, self.desk.joined([found[n] for n in some]), wide, attempt))
 
         return await account(self.desk.batches(found, self.far if wide else self.near), ask)

@@ -146,6 +146,14 @@ replies = option(
     help="How structured replies are asked for: by a JSON schema, by function calling, or in words alone.  [default:"
     " the first of these that the server takes]",
 )
+reasoning_tokens = option(
+    "--reasoning-tokens",
+    section="model",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Most tokens that a model may think for in each call, besides its reply.  [default: as its name and its"
+    " replies tell]",
+)
 setup_options = grouped(
     option(
         "--base-url",
@@ -168,6 +176,7 @@ setup_options = grouped(
         " known, else 8192]",
     ),
     replies,
+    reasoning_tokens,
     draw_options,
 )
 model_options = grouped(

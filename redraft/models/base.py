@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Generic, Protocol, runtime_checkable
 
 from redraft.domain import Usage
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -52,6 +52,8 @@ class Request(Generic[Given_, Value_]):
     complaint: Complaint | None = None
     text: str = ""
     """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
+    most_tokens: int | None = None
+    """The most completion tokens that are booked for the reply: no higher limit is sent, whatever is learned since."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,3 +82,17 @@ class Model(Protocol):
         ...
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...
+
+
+@runtime_checkable
+class Thinker(Protocol):
+    """A model of which it is learned how much it thinks."""
+
+    @property
+    def thought(self) -> int:
+        """The tokens of the longest thought that is known of."""
+        ...
+
+    def expect(self, thought: int) -> None:
+        """Take note of how long it has thought before."""
+        ...

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    CutThought,
     ModelError,
     ProviderError,
     RateLimited,
@@ -32,7 +33,7 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
-from redraft.models.base import Complaint, Model, Reply, Request, Sampling
+from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
 from redraft.models.prices import FREE
@@ -51,6 +52,7 @@ from redraft.text.tokens import Tokenizer
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
 _CAPABILITY_TRIES = 6
+_THOUGHT_TRIES = 8
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _BYTES_A_TOKEN_AS_A_RULE = 4
@@ -71,12 +73,14 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Leave to make one attempt: when it was given, the bytes that go out, and the attempt as it is on record."""
+    """Leave to make one attempt: when it was given, the bytes that go out, the attempt as it is on record, and the most
+    completion tokens that it is booked at."""
 
     began: float
     size: int
     booking: Booking
     call: Call
+    most_out: int
 
 
 class RecordedModel:
@@ -115,6 +119,7 @@ class RecordedModel:
         self._max_tokens = max_tokens
         self._observer = observer
         self._pause = pause
+        self._met = False
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -170,6 +175,7 @@ class RecordedModel:
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
+        await self._meet()
         tries: Counter[type[ModelError]] = Counter()
         attempt = 1
         while True:
@@ -195,6 +201,18 @@ class RecordedModel:
             if wait:
                 await self._pause(wait)
 
+    async def _meet(self) -> None:
+        """Tell the model what earlier runs have learned of it."""
+        if not self._met and isinstance(self._inner, Thinker):
+            known = await off_loop(self._store.manners.known, self.identity)
+            self._inner.expect(known.reasoning_tokens or 0)
+        self._met = True
+
+    async def _remember(self, thought_before: int) -> None:
+        """Keep what was learned of the model since."""
+        if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
+            await off_loop(self._store.manners.learn_reasoning, self.identity, self._inner.thought)
+
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         """The answer to the same request of another process, which is paid for once; None where it brought none."""
         while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
@@ -206,23 +224,27 @@ class RecordedModel:
         """Wait until it is the request's turn and the budget has room for it."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
-        call = self._blank(request, key, attempt, Usage(most_in, self._inner.most_tokens(request.sampling)))
+        most_out = self._inner.most_tokens(request.sampling)
+        call = self._blank(request, key, attempt, Usage(most_in, most_out))
         async with (
             self._limiter.slot(tokens) as began,
             self._budget.booked(self._store.bookings, call) as booking,
         ):
             if self._hopeless is not None:
                 raise self._hopeless
-            yield _Turn(began, size, booking, call)
+            yield _Turn(began, size, booking, call, most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
         self._observer(CallStarted(request.label))
         turn.booking.sent = True
+        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
         try:
-            reply = await self._inner.ask(request)
+            reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, turn)
+            await self._remember(thought)
             raise
+        await self._remember(thought)
         call = self._charged(turn, reply.usage, reply.text)
         value, text = reply.value, reply.text
         if isinstance(value, BaseModel):
@@ -346,7 +368,10 @@ def _extra_bytes(request: Request[Any, Any]) -> int:
 def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     """Seconds before the next try; None when there shall be none."""
     if isinstance(error, UnreadableReply):
-        return None if repaired else 0.0
+        # What was cut would be cut again: who asked for it can ask for less, or with more room.
+        return None if repaired or error.cut else 0.0
+    if isinstance(error, CutThought):
+        return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
     if not error.retryable:
         return None
     if isinstance(error, CapabilityError):

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from math import ceil, sqrt
 
+from redraft.agents.accounting import FIRST, Attempt
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import QUESTION_TOKENS, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
-from redraft.errors import JudgingError, RejectedRequest, ReplyError
+from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
+from redraft.packs.misses import Misses
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.text.chunks import chunk
 from redraft.text.cleaning import one_line
+from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
 # As many as in the paper for a document that fits the window.
@@ -49,17 +52,16 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, limit: int, observer: Obs
     stretches = stretches_of(desk)
     wanted = questions_wanted(desk, limit)
     each = questions_each(wanted, len(stretches))
-    replies = await together(_ask(judge, desk, stretch, each, len(stretches)) for stretch in stretches)
-    missing = tuple(trouble for _, trouble in replies if trouble)
+    named = [_Stretch(one.span, one.index, f"stretch {one.index + 1} of {len(stretches)}") for one in stretches]
+    misses = Misses()
+    replies = await together(_ask(judge, desk, stretch, each, misses) for stretch in named)
+    missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Noted(trouble))
     found = _trimmed([asked for asked, _ in replies], min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
     if not found:
-        raise JudgingError(
-            f"not one question about the document came back{f': {missing[0]}' if missing else ''}",
-            place=desk.document.title,
-            hint="try another --judge, or --prompts simple",
-        )
+        what = "not one question about the document came back"
+        raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
     order = list(range(len(found)))
     if len(stretches) > 1:
         candidates = [
@@ -109,18 +111,49 @@ def questions_each(wanted: int, stretches: int) -> int:
     return wanted if stretches == 1 else min(_MOST_IN_WINDOW, ceil(_SPARE * wanted / stretches) + 1)
 
 
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """A part of the document that is asked about at once, and what it is called."""
+
+    span: Span
+    index: int
+    name: str
+
+    def halves(self, text: str) -> list[_Stretch]:
+        """Its two halves; nothing where it is one sentence."""
+        parts = halves(text, self.span) or ()
+        return [_Stretch(part, self.index, f"{self.name}, part {at}") for at, part in enumerate(parts, 1)]
+
+
 async def _ask(
-    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: int, stretches: int
-) -> tuple[list[_Found], str]:
-    """The questions about one stretch; of one that the judge declines, what went wrong. It does not stop the others."""
-    label = f"questions on stretch {stretch.index + 1}/{stretches}"
-    if not count_words(desk.text(stretch.span)):
-        return [], ""
+    judge: Judge, desk: EvidenceDesk, stretch: _Stretch, count: int, misses: Misses, attempt: Attempt = FIRST
+) -> tuple[list[_Found], list[str]]:
+    """The questions about one stretch; where the reply is cut off, half as many about each half of it.
+
+    Of a stretch that the judge declines it is said what went wrong. It does not stop the others.
+    """
+    text = desk.text(stretch.span)
+    if not count_words(text):
+        return [], []
+    roomier = attempt.roomier()
+    parts = stretch.halves(desk.document.text) if roomier and count > 1 else []
     try:
-        asked = await Examiner(judge).ask_document(desk.text(stretch.span), count, label)
+        asked = await Examiner(judge).ask_document(
+            text, count, f"questions on {stretch.name}", attempt if parts else None
+        )
     except (ReplyError, RejectedRequest) as error:
-        return [], f"no questions on stretch {stretch.index + 1} of {stretches}: {error.message}"
-    return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked], ""
+        misses.note(error)
+        if not (parts and roomier and isinstance(error, ReplyError) and error.wants_room):
+            return [], [f"no questions on {stretch.name}: {error.message}"]
+    else:
+        return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked], []
+    counts = (count + 1) // 2, count // 2
+    replies = await together(
+        _ask(judge, desk, part, few, misses, roomier) for part, few in zip(parts, counts, strict=True)
+    )
+    (first, here), (second, there) = replies
+    mixed = [found for pair in zip_longest(first, second) for found in pair if found is not None]
+    return mixed, [*here, *there]
 
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:

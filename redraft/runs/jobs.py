@@ -129,7 +129,7 @@ class Foreman:
             top_p=settings.top_p,
             reply_tokens=min(room, settings.max_tokens or room),
             document=self.run.document,
-            attempt=self.attempt,
+            visit=self.attempt,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:

@@ -14,7 +14,7 @@ from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
 from redraft.models.late import LateModel
 from redraft.models.prices import FREE, PriceTable
-from redraft.models.traits import reasoning_reserve as reserve
+from redraft.models.reasoning import usual_room
 from redraft.settings import EXTRACTIVE, Price, Settings
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
@@ -101,7 +101,7 @@ def reasoning_reserve(settings: Settings) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens
-    return reserve(name_of(settings.model)) if provider_of(settings.model) == OPENAI else 0
+    return usual_room(name_of(settings.model))
 
 
 @asynccontextmanager

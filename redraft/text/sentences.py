@@ -77,6 +77,15 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
     return found
 
 
+def halves(text: str, within: Span) -> tuple[Span, Span] | None:
+    """Two parts of about the same length, with a whole number of sentences each; None where it is one sentence."""
+    found = sentences(text, within)
+    if len(found) < 2:
+        return None
+    middle = min(found[1:], key=lambda one: abs(one.start - (within.start + within.end) // 2)).start
+    return Span(within.start, middle), Span(middle, within.end)
+
+
 def ends_sentence(text: str) -> bool:
     """Whether `text` stops where a sentence stops, and not in the middle of one."""
     return bool(_ENDS.search(text.rstrip()))

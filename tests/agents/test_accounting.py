@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.domain import Usage
-from redraft.errors import BudgetError, RefusedReply, RejectedRequest, ReplyError, TransientError, UnreadableReply
+from redraft.errors import (
+    BudgetError,
+    CutReply,
+    CutThought,
+    RefusedReply,
+    RejectedRequest,
+    ReplyError,
+    TransientError,
+    UnreadableReply,
+)
 
 Said = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
@@ -24,9 +33,11 @@ class Judge:
         self._replies = list(replies)
         self._repaired = repaired
         self.asked: list[tuple[list[int], bool]] = []
+        self.rooms: list[int] = []
 
-    async def __call__(self, numbers: Sequence[int], again: bool) -> Entries[str]:
-        self.asked.append((list(numbers), again))
+    async def __call__(self, numbers: Sequence[int], attempt: Attempt) -> Entries[str]:
+        self.asked.append((list(numbers), attempt.again))
+        self.rooms.append(attempt.times * len(numbers))
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -38,7 +49,7 @@ def settle(judge: Judge, *batches: Sequence[int]) -> Account[str]:
 
 
 def too_long() -> ReplyError:
-    return UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length")
+    return CutReply("cut off", text="{", usage=Usage())
 
 
 def agreed(entries: Said, item: int) -> str | None:
@@ -113,14 +124,38 @@ def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
     found = settle(judge, [0, 1, 2, 3])
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
+    # Each half has as much room as the whole had.
+    assert judge.rooms == [4] * 5
     assert found == Account({0: "yes", 1: "no", 2: "yes", 3: "no"})
 
 
-def test_one_item_that_does_not_end_in_its_room_is_left_open() -> None:
-    judge = Judge(too_long())
+def test_one_item_that_does_not_end_in_its_room_has_twice_the_room_and_twice_that() -> None:
+    judge = Judge(too_long(), too_long(), [(0, "yes")])
 
-    assert settle(judge, [0]).open([0]) == [0]
-    assert len(judge.asked) == 1
+    assert settle(judge, [0]) == Account({0: "yes"})
+    assert judge.rooms == [1, 2, 4]
+
+
+def test_one_item_that_ends_in_no_room_is_left_open() -> None:
+    judge = Judge(*[too_long()] * 3)
+    found = settle(judge, [0])
+
+    assert (found.open([0]), found.trouble) == ([0], "cut off")
+    assert len(judge.asked) == 3
+
+
+def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
+    judge = Judge([(0, "yes")], too_long(), [(1, "no")], [(2, "yes")])
+
+    assert settle(judge, [0, 1, 2]) == Account({0: "yes", 1: "no", 2: "yes"})
+    assert judge.asked == [([0, 1, 2], False), ([1, 2], True), ([1], True), ([2], True)]
+
+
+def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
+    judge = Judge(CutThought("ended within its thoughts", text="", usage=Usage()))
+    found = settle(judge, [0, 1])
+
+    assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended within its thoughts")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from redraft.agents.factfinder import ALIGNMENT_TOKENS, facts_at_once
 from redraft.domain import Document, KeyFacts
+from redraft.errors import JudgingError
 from redraft.events import Event, Noted
 from redraft.history.results import Result
 from redraft.models.reading import read_value
@@ -406,15 +407,14 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
     assert sorted(number for fact in tree.facts for number in keepers_in(fact.text)) == list(range(1, 301))
     assert len(tree.kept) == 300
     assert [fact.level for fact in tree.facts].count("leaf") == 296
-    # The whole was cut off, and so was the repair; then each half was asked for.
-    assert len(court.asked("keyfacts_analytical")) == 4
+    # The whole was cut off; then each half was asked for.
+    assert len(court.asked("keyfacts_analytical")) == 3
     for prompt, tokens in (("facts_faithful", 90), ("facts_objective", 45), ("align_facts", ALIGNMENT_TOKENS)):
         sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
         assert sum(sizes) == 300
         assert max(sizes) == facts_at_once(3000, tokens)
     over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
-    assert {len(seen.messages) for seen in over} == {1, 3}
-    assert len(over) == 2
+    assert len(over) == 1
     assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
     facts: Any = result.evaluations["keyfact_recall"].details["facts"]
     assert [one["verdict"] for one in facts] == [
@@ -453,8 +453,8 @@ async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_pa
     assert [fact.text for fact in first.facts] == [fact_of(n) for n in range(1, 25)]
     assert sorted(fact.text for fact in second.facts) == sorted(fact.text for fact in first.facts)
     assert len(first.kept) == len(second.kept) == 24
-    # The whole and its halves with their repairs, then the quarters.
-    assert len(court.asked("keyfacts_analytical")) == 2 + 2 * 2 + 4
+    # The whole and its halves, then the quarters.
+    assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4
     excerpts = [sheet.within("excerpt") for sheet in court.asked("keyfacts_analytical")]
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
 
@@ -462,9 +462,12 @@ async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_pa
 async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():
-        with pytest.raises(Exception, match="not one key fact"):
+        with pytest.raises(JudgingError, match="not one key fact") as caught:
             await court.keyfacts()
-        assert len(court.asked("keyfacts_analytical")) == 2 + 2 * 2 + 4 * 2
+        # The whole, its halves, and each quarter with once, twice and four times the room.
+        assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
+    assert "30 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
+    assert "simple" not in caught.value.hint
 
 
 # Queries.
