@@ -31,9 +31,12 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
+from redraft.text.words import is_unspaced
 
 # What a prompt that revises says beside the document, the summary and the points, in tokens.
 _REVISION_TOKENS = 2000
+# The languages that put no spaces between words.
+_UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +157,7 @@ class Foreman:
             settings.sample,
             None if settings.model == EXTRACTIVE else spare,
             settings.language,
+            in_characters(settings.language, prepared.document.text),
         )
 
 
@@ -161,6 +165,11 @@ def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
     """Where things are looked up in a document."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
     return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+
+
+def in_characters(language: str | None, text: str) -> bool:
+    """Whether the length of a summary is counted in characters: by the language it is to have, or by the document's."""
+    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)
 
 
 def fitting_document(prepared: Prepared) -> str | None:
