@@ -95,6 +95,8 @@ class Pen:
     spare: Spare | None = None
     language: str | None = None
     """The language to write in; without one it is that of what is read."""
+    characters: bool = False
+    """Whether that language puts no spaces between words, so that lengths are told in characters."""
 
     async def within(
         self,
@@ -162,7 +164,9 @@ class Pen:
             if course.lost_in_a_row != 1:
                 limit = limits[min(course.shrunk, len(limits) - 1)]
                 fits = left >= self.tokens(written.words) + _COMPLAINT_TOKENS + course.room
-                course.complaint = Complaint.about(text if fits else "", _told(flaw, written.words, limit))
+                course.complaint = Complaint.about(
+                    text if fits else "", _told(flaw, written.words, limit, self.characters)
+                )
         best = min(course.flawed, key=lambda one: (not one.text, not ends_sentence(one.text), abs(one.words - wanted)))
         return replace(best, attempts=len(course.flawed))
 
@@ -220,16 +224,18 @@ def _flaw(text: str, cut: bool, examine: Examine) -> Flaw | None:
     return Flaw("cut", "breaks off before its end") if cut and (found is None or found.kind != "long") else found
 
 
-def _told(flaw: Flaw, words: int, limit: int) -> str:
+def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
     """What a model is told that is asked again, for a text of so many words, to keep to a limit."""
+    unit = "characters" if characters else "words"
+    keep = f"keep to {limit} {unit}"
     match flaw.kind:
         case "empty":
             return "it is empty"
         case "long":
-            return f"it has {words} words, {words - limit} too many; keep to {limit} words"
+            return f"it has {words} {unit}, {words - limit} too many; {keep}"
         case "short":
-            return f"it has {words} words, {limit - words} too few; keep to {limit} words"
+            return f"it has {words} {unit}, {limit - words} too few; {keep}"
         case "cut":
-            return f"it breaks off before its end; keep to {limit} words"
+            return f"it breaks off before its end; {keep}"
         case "unfinished":
-            return f"its last sentence has no end; keep to {limit} words"
+            return f"its last sentence has no end; {keep}"

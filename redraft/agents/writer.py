@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.errors import RefusedReply
@@ -30,7 +31,7 @@ class Writer:
 
     def __init__(self, pen: Pen, *, query: str | None = None) -> None:
         self._pen = pen
-        self._asked: dict[str, str | None] = {"query": query, "language": pen.language}
+        self._asked: dict[str, Any] = {"query": query, "language": pen.language, "characters": pen.characters}
         # Without a question there is always something to say.
         self._sign = is_nothing if query else None
 

@@ -19,12 +19,16 @@ NOTHING = "NOTHING"
 
 
 class ChunkGiven(GivenModel):
-    """One chunk to summarize, as a part or as the beginning."""
+    """One chunk to summarize, as a part or as the beginning.
+
+    Here and below `characters` is set where these are what lengths are counted in, for want of spaces between words.
+    """
 
     excerpt: Excerpt
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 class MergeGiven(GivenModel):
@@ -34,6 +38,7 @@ class MergeGiven(GivenModel):
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 class MergeOnwardGiven(GivenModel):
@@ -44,6 +49,7 @@ class MergeOnwardGiven(GivenModel):
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 class UpdateGiven(GivenModel):
@@ -54,6 +60,7 @@ class UpdateGiven(GivenModel):
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 class CompressGiven(GivenModel):
@@ -64,6 +71,7 @@ class CompressGiven(GivenModel):
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 class TidyGiven(GivenModel):
@@ -79,6 +87,7 @@ class WholeGiven(GivenModel):
     words: int
     query: Question = None
     language: Language = None
+    characters: bool = False
 
 
 SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkGiven, str, "hierarchical: summarize one chunk of the document")

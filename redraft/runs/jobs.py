@@ -31,6 +31,10 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
+from redraft.text.words import is_unspaced
+
+# The languages that put no spaces between words.
+_UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +159,7 @@ class Foreman:
             settings.sample,
             None if settings.model == EXTRACTIVE else spare,
             settings.language,
+            in_characters(settings.language, prepared.document.text),
         )
 
 
@@ -162,3 +167,8 @@ def desk_of(prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | 
     """Where things are looked up in a document, for those who judge by it."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+
+
+def in_characters(language: str | None, text: str) -> bool:
+    """Whether the length of a summary is counted in characters: by the language it is to have, or by the document's."""
+    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)

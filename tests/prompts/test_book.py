@@ -370,10 +370,10 @@ def test_template_syntax_in_a_document_is_only_text(book: PromptBook) -> None:
 
 
 def test_a_template_that_lacks_a_variable_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PromptError, match="does not use language, query, words") as caught:
+    with pytest.raises(PromptError, match="does not use characters, language, query, words") as caught:
         override(tmp_path, begin="{{ excerpt }}")
     assert caught.value.place == "begin"
-    assert "excerpt, language, query, words" in caught.value.hint
+    assert "characters, excerpt, language, query, words" in caught.value.hint
 
 
 def test_a_template_that_invents_a_variable_is_refused(tmp_path: Path) -> None:
