@@ -50,6 +50,8 @@ class Request(Generic[Given_, Value_]):
     complaint: Complaint | None = None
     text: str = ""
     """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
+    mode: str | None = None
+    """The way of asking for a structured reply that has worked with this model before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,8 @@ class Reply(Generic[Value_]):
     cached: bool = False
     repaired: bool = False
     """Whether it took a second request, because the first reply could not be read."""
+    mode: str | None = None
+    """The way of asking for a structured reply with which the next run is to begin."""
 
 
 class Model(Protocol):

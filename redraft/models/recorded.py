@@ -43,6 +43,7 @@ from redraft.prompts.tags import Tags, Wire
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
+from redraft.store.manners import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
@@ -107,6 +108,7 @@ class RecordedModel:
         self._tokenizer = tokenizer
         self._observer = observer
         self._pause = pause
+        self._manners: Manners | None = None
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -116,7 +118,7 @@ class RecordedModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """The cached reply, or one from the model that is stored before it is returned."""
-        request = replace(request, text=self._book.render(request.prompt, request.given))
+        request = replace(request, text=self._book.render(request.prompt, request.given), mode=await self._known_mode())
         key = self._key(request)
         # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
@@ -124,6 +126,18 @@ class RecordedModel:
         flights[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, _bytes(request.text))
+
+    async def _known_mode(self) -> str | None:
+        """The way of asking for a structured reply that has worked before, as it was known when this run began."""
+        if self._manners is None:
+            self._manners = await off_loop(self._store.manners.known, self.identity)
+        return self._manners.mode
+
+    async def _learn(self, mode: str | None) -> None:
+        """Remember a way of asking that works, for the next run."""
+        if mode is not None and self._manners is not None and mode != self._manners.mode:
+            self._manners = replace(self._manners, mode=mode)
+            await off_loop(self._store.manners.learn_mode, self.identity, mode)
 
     def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
@@ -153,7 +167,8 @@ class RecordedModel:
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
+        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
+        and once more where it was asked for in another way."""
         tries: Counter[type[ModelError]] = Counter()
         attempt = 1
         while True:
@@ -213,6 +228,7 @@ class RecordedModel:
             # With tags, as the request has them: the same words about items of other numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        await self._learn(reply.mode)
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return replace(reply, repaired=request.complaint is not None)
@@ -330,7 +346,7 @@ def _extra_bytes(request: Request[Any, Any]) -> int:
 def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     """Seconds before the next try; None when there shall be none."""
     if isinstance(error, UnreadableReply):
-        return None if repaired else 0.0
+        return None if repaired and not error.moved else 0.0
     if not error.retryable:
         return None
     if isinstance(error, CapabilityError):
