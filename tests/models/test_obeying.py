@@ -22,9 +22,9 @@ def shows_schema(seen: Seen) -> bool:
     return '"required": ["name", "share"]' in str(seen.messages[-1]["content"])
 
 
-def ignoring(good: str = GOOD) -> Callable[[Seen], str]:
+def ignoring(good: str = GOOD) -> Callable[[Seen], Answer]:
     """A server that hands on the words, and nothing else, to a model that does what these say."""
-    return lambda seen: good if shows_schema(seen) else "I would say that it is red."
+    return lambda seen: Answer(good if shows_schema(seen) else "I would say that it is red.", tool_calls=[])
 
 
 def obeying(seen: Seen) -> Answer | str:
@@ -75,11 +75,10 @@ async def test_the_next_run_begins_where_the_last_one_got_to(desk: Desk) -> None
     with ChatServer(plainly) as server:
         await asked(desk, server)
         assert known(desk, server).mode == "plain"
-        first = len(server.seen)
-        assert [mode_of(seen.body) for seen in server.seen] == ["schema", "tools", *["plain"] * 5][:first]
+        assert [mode_of(seen.body) for seen in server.seen] == ["schema", "tools", *["plain"] * 4]
         desk.monkeypatch.setattr("tests.models.test_obeying.THINGS", ["an iris"])
         await asked(desk, server)
-        assert [mode_of(seen.body) for seen in server.seen[first:]] == ["plain"]
+        assert [mode_of(seen.body) for seen in server.seen[6:]] == ["plain"]
 
 
 async def test_what_is_forced_is_used_whatever_is_remembered(desk: Desk) -> None:
