@@ -184,6 +184,10 @@ class UnreadableReply(ReplyError):
     """The reply does not fit the schema it was asked for."""
 
     code = "unreadable"
+    formless = False
+    """Whether it is no reply of that form at all, as if the server had not been told of it."""
+    moved = False
+    """Whether the next request asks for the form in another way: what was wrong may have been the way."""
 
 
 class CutReply(ReplyError):

@@ -54,6 +54,8 @@ class Request(Generic[Given_, Value_]):
     """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
     most_tokens: int | None = None
     """The most completion tokens that are booked for the reply: no higher limit is sent, whatever is learned since."""
+    mode: str | None = None
+    """The way of asking for a structured reply that has worked with this model before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,8 @@ class Reply(Generic[Value_]):
     cached: bool = False
     repaired: bool = False
     """Whether it took a second request, because the first reply could not be read."""
+    mode: str | None = None
+    """The way of asking for a structured reply with which the next run is to begin."""
 
 
 class Model(Protocol):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -30,7 +31,7 @@ from redraft.errors import (
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
 from redraft.models.modes import Mode, Modes, modes_for
-from redraft.models.reading import NoValueError, read_value
+from redraft.models.reading import NoValueError, is_exact, read_value
 from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
 from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
@@ -127,6 +128,7 @@ class ChatModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
+        self._modes.begin_with(request.mode)
         if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             known = self._no_way
@@ -164,7 +166,17 @@ class ChatModel:
             self._modes.answered(*which)
             self._no_way = None
         self._thinking.accepted(request)
-        return self._heard(request, message_without(cast(AIMessage, message), self._traits.secrets), room)
+        message = message_without(cast(AIMessage, message), self._traits.secrets)
+        try:
+            reply = self._heard(request, message, room)
+        except UnreadableReply as error:
+            error.moved = mode is not None and error.formless and self._modes.broken(mode)
+            raise
+        if mode is None:
+            return reply
+        if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
+            self._modes.obeyed(mode)
+        return replace(reply, mode=self._modes.begins)
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """A window may have room for the request and its reply, and none for so many thoughts beside them."""
@@ -237,7 +249,7 @@ class ChatModel:
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
         form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{_schema(request)}"
-        if mode == "plain":
+        if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]
         if request.complaint is not None:
@@ -319,10 +331,12 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
     try:
         return Reply(cast(Value_, read_value(text, shape, request.given)), text, usage, finish)
     except NoValueError as error:
-        reason = str(error)
+        unread = error
     if finish == "length":
         raise CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
-    raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label)
+    failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
+    failure.formless = unread.formless
+    raise failure
 
 
 def _finish(message: AIMessage) -> str:

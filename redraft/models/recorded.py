@@ -45,6 +45,7 @@ from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
+from redraft.store.manners import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
@@ -119,7 +120,7 @@ class RecordedModel:
         self._max_tokens = max_tokens
         self._observer = observer
         self._pause = pause
-        self._met = False
+        self._manners: Manners | None = None
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -143,6 +144,12 @@ class RecordedModel:
         sampling = request.sampling
         limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
         return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
+
+    async def _learn(self, mode: str | None) -> None:
+        """Remember a way of asking that works, for the next run."""
+        if mode is not None and self._manners is not None and mode != self._manners.mode:
+            self._manners = replace(self._manners, mode=mode)
+            await off_loop(self._store.manners.learn_mode, self.identity, mode)
 
     def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
@@ -174,8 +181,9 @@ class RecordedModel:
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
-        await self._meet()
+        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
+        and once more where it was asked for in another way."""
+        request = replace(request, mode=(await self._met()).mode)
         tries: Counter[type[ModelError]] = Counter()
         attempt = 1
         while True:
@@ -201,12 +209,13 @@ class RecordedModel:
             if wait:
                 await self._pause(wait)
 
-    async def _meet(self) -> None:
-        """Tell the model what earlier runs have learned of it."""
-        if not self._met and isinstance(self._inner, Thinker):
-            known = await off_loop(self._store.manners.known, self.identity)
-            self._inner.expect(known.reasoning_tokens or 0)
-        self._met = True
+    async def _met(self) -> Manners:
+        """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
+        if self._manners is None:
+            self._manners = await off_loop(self._store.manners.known, self.identity)
+            if isinstance(self._inner, Thinker):
+                self._inner.expect(self._manners.reasoning_tokens or 0)
+        return self._manners
 
     async def _remember(self, thought_before: int) -> None:
         """Keep what was learned of the model since."""
@@ -251,6 +260,7 @@ class RecordedModel:
             # With tags, as the request has them: the same words about items of other numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        await self._learn(reply.mode)
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return replace(reply, repaired=request.complaint is not None)
@@ -369,7 +379,7 @@ def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     """Seconds before the next try; None when there shall be none."""
     if isinstance(error, UnreadableReply):
         # What was cut would be cut again: who asked for it can ask for less, or with more room.
-        return None if repaired or error.cut else 0.0
+        return None if error.cut or (repaired and not error.moved) else 0.0
     if isinstance(error, CutThought):
         return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
     if not error.retryable:

@@ -162,7 +162,7 @@ async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Repl
 
 
 async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None:
-    with ChatServer([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 2]) as server:
+    with ChatServer([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 3]) as server:
         async with desk.at(server) as model:
             assert not (await model.ask(colour())).usage.reported
             with pytest.raises(UnreadableReply):

@@ -181,7 +181,7 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
         Fault("status", status=500),
         Answer(GOOD, usage=usage(200, 20)),
         Answer("no idea", usage=usage(300, 30)),
-        Answer("no idea", usage=usage(400, 40)),
+        Answer("no idea", finish_reason="length", usage=usage(400, 40)),
     ]
     with ChatServer(answers) as server:
         async with desk.at(server, run=run, price=PRICE) as model:
