@@ -42,7 +42,7 @@ _JUDGING = {
     "validator": "validator",
 }
 _PLACES = ("base_url", "key_env")
-_DRAWING = ("context_tokens", "temperature", "prompts", "replies")
+_DRAWING = ("context_tokens", "temperature", "prompts", "replies", "reasoning_tokens")
 _REFINEMENT = {
     "goal": "goals",
     "rounds": "rounds",

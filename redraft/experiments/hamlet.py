@@ -34,7 +34,7 @@ class Design:
     models: tuple[str, ...]
     judge: str
     settings: Settings = field(default_factory=Settings)
-    """How summaries are drafted. Judging shares the window, the temperature, the prompts and the draw."""
+    """How summaries are drafted. Judging shares the window, the prompts and the draw."""
     judge_base_url: str | None = None
     validator: str | None = None
     perspective: PerspectiveName = "both"
