@@ -35,6 +35,8 @@ LEVEL_RATIO = 0.65
 EXTRACTIVE = "extractive"
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
+NO_KEY = ""
+"""In place of the variable with a key, for a model that is to get none."""
 ASSUMED_WINDOW = 8192
 """The tokens that a model has room for where nobody knows better."""
 _MILLION = 1_000_000
@@ -109,7 +111,8 @@ class Settings(BaseModel):
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other; the result is the same."""
+    """The environment variable with the key for the model's address and for no other, or `NO_KEY`; the result is the
+    same. Without one it is OPENAI_API_KEY, at the one server that gets that."""
     chunk_tokens: int = Field(default=2048, ge=16)
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
     """The writer's window. Where it is not set a run has the model's own, if that is known."""

@@ -31,6 +31,17 @@ def server_at(url: str) -> Server:
     return parts.scheme, parts.hostname, parts.port
 
 
+def is_here(url: str) -> bool:
+    """Whether an address is on this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def has_usual_key() -> bool:
+    """Whether there is an OPENAI_API_KEY."""
+    return bool(os.environ.get(_KEY_VARIABLE, "").strip())
+
+
 def home_of_the_key(urls: Sequence[str]) -> Server | None:
     """The one server of several that gets OPENAI_API_KEY from those who have no key of their own.
 

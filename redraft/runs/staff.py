@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from redraft.errors import UsageError
 from redraft.evaluators.forecasting import Role
 from redraft.events import Observer
-from redraft.models.addresses import home_of_the_key, server_at
+from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
 from redraft.models.base import Model
 from redraft.models.budget import Budget
 from redraft.models.limiter import shared_limiter
@@ -128,6 +128,18 @@ def _with_keys(hired: Sequence[Hired]) -> list[Hired]:
 
     home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
     return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
+
+
+def without_key(hired: Sequence[Hired]) -> list[str]:
+    """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
+    there = [one for one in hired if one.model is None and provider_of(one.settings.model) == OPENAI]
+    keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
+    return [
+        f"{it.model} at {it.base_url} is asked without a key: OPENAI_API_KEY goes to one server, which is another"
+        " (key_env of its own settings names one)"
+        for it in keyless
+        if has_usual_key() and not is_here(it.base_url or "")
+    ]
 
 
 def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:

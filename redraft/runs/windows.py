@@ -13,7 +13,7 @@ from redraft.models.windows import window_at, window_of_family
 from redraft.runs.opening import OPENAI, name_of, provider_of, resolve
 from redraft.runs.preparing import Order
 from redraft.runs.roles import NOBODY, named_in
-from redraft.runs.staff import Hired, hire
+from redraft.runs.staff import Hired, hire, without_key
 from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, Limits, ModelSettings, Refinement, Settings
 
 WINDOW = "context_tokens"
@@ -80,6 +80,7 @@ def windowed(
             )
         return found or assumed
 
+    notes += without_key([writer, *others])
     of_writer = given or window(writer)
     models = dict(judging.models) if judging is not None else {}
     for (_, name), one in zip(named_in(judging, refinement), others, strict=True):

@@ -9,6 +9,7 @@ import pytest
 
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
+from tests.support import SAMPLE
 
 FULL = """
 [models.strong]
@@ -91,3 +92,15 @@ def test_judges_have_their_own_temperature_and_prompts(tmp_path: Path) -> None:
         assert {seen.body["temperature"] for seen in server.seen} == {0.0}
         assert server.seen[0].messages[0]["content"] != standard
         assert "judged by near (openai:j)" in done.err or done.code == 1
+
+
+def test_the_example_of_the_documentation_means_what_it_says(tmp_path: Path) -> None:
+    page = (SAMPLE.parent.parent / "docs" / "models.md").read_text("utf-8")
+    found = re.search(r"^```toml\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert found
+    (tmp_path / "redraft.toml").write_text(found[1], "utf-8")
+    done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
+    assert done.code == 0, done.err
+    assert re.search(r"^model +openai:gpt-5, window 272,000 tokens", done.out, re.MULTILINE)
+    assert re.search(r"^judges +near \(openai:qwen3\)$", done.out, re.MULTILINE)
+    assert "is not known" not in done.err

@@ -132,3 +132,11 @@ def test_a_table_without_its_key_is_refused_before_anything_is_sent(two: Two) ->
     assert done.code == 2
     assert "set NOT_SET_KEY" in done.err
     assert two.writer.seen == []
+
+
+def test_an_experiment_keeps_the_key_of_those_who_write_from_the_judges_server(two: Two) -> None:
+    places = ("--base-url", two.writer.base_url, "--judge-base-url", two.judge.base_url)
+    run = ("experiment", "hamlet", "book.md", "-m", "openai:w", "--judge", "openai:j", "--max-calls", "3", "-o", "out")
+    two.command.run(*run, *places)
+    assert two.judge.seen
+    assert keys_at(two.judge) == {"none"}

@@ -97,6 +97,7 @@ class Desk:
         limiter: Limiter | None = None,
         store: Store | None = None,
         pause: Callable[[float], Awaitable[None]] | None = None,
+        **bounds: Any,
     ) -> RecordedModel:
         return RecordedModel(
             inner,
@@ -108,6 +109,7 @@ class Desk:
             price=price,
             observer=self.events.append,
             pause=pause or self._pause,
+            **bounds,
         )
 
     @asynccontextmanager

@@ -406,3 +406,13 @@ async def test_texts_are_stored_once(desk: Desk) -> None:
     model = desk.recorded(FunctionModel(lambda request: "Once."))
     await ask_all(model, 5)
     assert {row["reply"] for row in desk.ledger()} == {content_id("Once.")}
+
+
+async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk: Desk) -> None:
+    replies = ScriptedModel(["one", "two", "three"])
+    narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
+    plain = await desk.recorded(replies).ask(story())
+    said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
+    assert (plain.value, said) == ("one", ["two", "three", "two", "one"])
+    drawn = [(request.sampling.top_p, request.sampling.max_tokens) for request in replies.asked]
+    assert drawn[1:] == [(0.5, drawn[0][1]), (None, 40)]

@@ -75,3 +75,28 @@ def test_a_server_that_says_nothing_leaves_the_assumption(tmp_path: Path) -> Non
         assert done.err.count(ASSUMED) == 1
         settled, _, _ = with_windows(Settings(model="openai:gpt-4o", base_url=server.base_url), Order(), told_window)
         assert settled.context_tokens == 128_000
+
+
+def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
+    away, here = "http://judges.example/v1", "http://localhost:8001/v1"
+    writer = Settings(model="openai:gpt-5", context_tokens=9000)
+    for address, said in ((away, 1), (here, 0)):
+        _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=address))
+        assert len(notes) == said
+    assert notes == []
+    _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=away))
+    assert notes[0].startswith(f"openai:j at {away} is asked without a key")
+
+
+def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda _: "The keeper kept the light.") as server:
+        (tmp_path / "redraft.toml").write_text(
+            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
+        )
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
+        command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
+        run = command.run("runs", "--json").json["runs"][0]["run"]
+        shown = command.run("show", run).err
+    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in shown
+    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in shown

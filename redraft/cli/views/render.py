@@ -10,7 +10,8 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say
 from redraft.domain import Pack, Piece, Totals
-from redraft.settings import EXTRACTIVE, Judging
+from redraft.runs.roles import named_in, under_name
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -64,6 +65,18 @@ def in_words(name: str, judging: Judging) -> str:
     """Somebody who judges, with the model where that is not what they are called by."""
     own = judging.models.get(name)
     return f"{name} ({own.model})" if own and own.model != name else name
+
+
+def roles(result: Result) -> Iterator[str]:
+    """Everybody who has worked on a run, with where they are and what they have room for."""
+    run, named = result.run, named_in(result.run.judging, result.run.refinement)
+    writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not named
+    everybody: list[tuple[str, str, Settings]] = [("writer", run.settings.model, run.settings)] if writes else []
+    everybody += [(role, name, under_name(name, run.settings, run.judging)) for role, name in named]
+    for role, name, it in everybody:
+        who = in_words(name, run.judging) if run.judging else name
+        if it.model != EXTRACTIVE:
+            yield f"{role}: {who}{f' at {it.base_url}' if it.base_url else ''}, window {it.context_tokens:,} tokens"
 
 
 def _by_whom(result: Result) -> Iterator[str]:
