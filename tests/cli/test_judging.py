@@ -17,7 +17,7 @@ from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court
 from tests.command import Command, Done
-from tests.judges import Keepers, Said, Sheet, island, told
+from tests.judges import Keepers, Said, Sheet, island, named, told
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
@@ -312,6 +312,29 @@ def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
     assert len(shown) <= len("kind: ") + 120
     assert f"kind: {whole}".startswith(shown.removesuffix("…") + " ")
     assert brief_of("灯" * 200) == f"kind: {'灯' * 119}…"
+
+
+def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None:
+    class Silent(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            said = super().answer_from_summary(sheet)
+            assert isinstance(said, dict)
+            return {"answers": [one for one in said["answers"] if sheet.judged[one["id"]] < named(5)]}
+
+    with keepers_court(tmp_path, Silent()) as command:
+        (command.folder / "good.md").write_text(told(*range(1, 7)), "utf-8")
+        asked = ("refine", "book.md", "good.md", "--goal", "coverage=0.8", "--words", "100")
+        done = command.run(*asked)
+        assert done.code == 3, done.err
+        assert "coverage  1.00 -> 1.00  goal 0.8: unsure, 67% of its items have a verdict\n" in done.err
+        assert "it stopped because too few items have a verdict to tell whether every goal is met\n" in done.err
+        run = command.run(*asked, "--json").json
+        assert (run["stop_reason"], run["goals"]["coverage"]["met"]) == ("unsure", None)
+        assert f"not sure of coverage: `redraft resume {run['run'][:4]}" in command.run("resume", run["run"]).err
+        lenient = command.run(*asked, "--judged-share", "0.6")
+        assert (lenient.code, "goal 0.8: met" in lenient.err) == (0, True)
+        refused = command.run(*asked, "--judged-share", "0.4")
+        assert (refused.code, "--judged-share" in refused.err) == (2, True)
 
 
 def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
