@@ -152,8 +152,8 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
     assert result["kind"] == "refine"
     assert result["stop_reason"] == "goals_met"
     assert result["goals"] == {
-        "coverage": {"at_least": 1.0, "met": True},
-        "consistency": {"at_least": 1.0, "met": True},
+        "coverage": {"at_least": 1.0, "met": True, "judged_share": 1.0},
+        "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
     }
     assert result["initial_scores"] == {"coverage": pytest.approx(2 / 3), "consistency": 0.75}
     assert result["scores"] == {"coverage": 1.0, "consistency": 1.0}
@@ -187,7 +187,7 @@ def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
 
     assert done.code == 0, done.err
     assert set(done.json["scores"]) == {"coverage"}
-    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True}}
+    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True, "judged_share": 1.0}}
     assert done.json["strategy"] == "hierarchical"
     assert count_words(done.json["summary"]) <= 60
     listed = command.run("runs", "--json").json["runs"][0]
