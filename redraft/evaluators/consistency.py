@@ -129,7 +129,8 @@ class Consistency(Evaluator):
             self.version,
             "scored",
             judged=len(items),
-            unjudged=len(claims) - len(items) + passed_over,
+            # A sentence that the judge passed over claims as much as the others do, as far as anybody knows.
+            unjudged=len(claims) - len(items) + passed_over * ceil(len(claims) / len(asked.verdicts)),
             findings=tuple(_findings(claims, panel, items)),
             details={
                 "sentences": len(case.statements),

@@ -161,7 +161,8 @@ async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Bo
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
-    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE)
+    open_goals = unsure(judged, goals, job.refinement.judged_share)
+    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:

@@ -148,3 +148,35 @@ async def test_an_evaluation_is_resumed_for_what_has_no_verdict(tmp_path: Path) 
     assert (done.evaluations["coverage"].judged, done.evaluations["coverage"].unjudged) == (6, 0)
     assert [list(map(asked_of, sheet.judged.values())) for sheet in court.sheets] == [[6]]
     court.store.close()
+
+
+class Hasty(Keepers):
+    """Asks two questions about some sentences of the summary, and passes over the others."""
+
+    def __init__(self, *examined: int) -> None:
+        self.examined = examined
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        said = super().ask_summary(sheet)
+        assert isinstance(said, dict)
+        known = [one for one in said["sentences"] if asked_of(sheet.judged[one["id"]]) in self.examined]
+        return {"sentences": [one | {"questions": one["questions"] * 2} for one in known]}
+
+
+async def test_a_sentence_that_is_passed_over_counts_as_much_as_the_others_claim(tmp_path: Path) -> None:
+    for examined, judged, unjudged, outcome in ((4, 8, 4, "scored"), (2, 4, 8, "failed")):
+        court = Court(tmp_path / str(examined), Hasty(*range(1, 1 + examined)))
+        result = await court.evaluate(SUMMARY, metrics=("consistency",))
+        consistency = result.evaluations["consistency"]
+        assert (consistency.judged, consistency.unjudged, consistency.outcome) == (judged, unjudged, outcome)
+        court.store.close()
+
+
+async def test_a_model_that_leads_is_told_what_is_unsure(tmp_path: Path) -> None:
+    court = Court(tmp_path, Silent(5, 6))
+    summary = told(*range(1, 7), wrong={2: "Bob"})
+    await court.refine(summary, goals={"coverage": 0.8, "consistency": 1.0}, policy="agent")
+
+    board = court.asked("decide")[0].items("scoreboard").values()
+    assert {row["metric"]: row["met"] for row in board} == {"coverage": "unsure", "consistency": "no"}
+    court.store.close()
