@@ -11,6 +11,7 @@ from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
+from redraft.agents.room import Wording, wording_of
 from redraft.agents.writer import Writer
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
@@ -124,6 +125,7 @@ class Foreman:
             sample=sample,
             temperature=settings.temperature,
             reply_tokens=reply_tokens(settings.context_tokens),
+            wording=wording(self.prepared),
             document=self.run.document,
         )
 
@@ -143,7 +145,13 @@ class Foreman:
 def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
     """Where things are looked up in a document."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
-    return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+    tokenizer, tokens = prepared.tokenizer, prepared.plan.document_tokens
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, wording(prepared))
+
+
+def wording(prepared: Prepared) -> Wording:
+    """How the language of a document comes out in tokens."""
+    return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 
 
 def fitting_document(prepared: Prepared) -> str | None:
