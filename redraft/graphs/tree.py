@@ -16,7 +16,15 @@ from typing import Any
 
 from redraft.agents.pen import MIN_WORDS
 from redraft.domain import Chunk, Piece, Usage
-from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
+from redraft.errors import (
+    CutThought,
+    EmptyReply,
+    IncompleteError,
+    NotShrinkingError,
+    RedraftError,
+    RejectedRequest,
+    ReplyError,
+)
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.job import Job
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -108,10 +116,14 @@ class SummaryTree:
 
     async def _require_some(self) -> None:
         if 0 not in self._totals:
-            reasons = {gap.reason for gap in await off_loop(self._job.store.runs.gaps, self._job.run.id)}
+            gaps = await off_loop(self._job.store.runs.gaps, self._job.run.id)
+            reasons = "; ".join(sorted({gap.reason for gap in gaps}))
+            thought = {gap.code for gap in gaps} == {CutThought.code}
             raise IncompleteError(
-                f"none of the {len(self._job.chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
-                hint="try another --model, or --prompts simple for a weak one",
+                f"none of the {len(self._job.chunks)} chunks could be summarized: {reasons}",
+                hint="give the model more room with --reasoning-tokens, or turn its thinking off"
+                if thought
+                else "try another --model, or --prompts simple for a weak one",
             )
 
     async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
