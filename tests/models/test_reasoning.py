@@ -8,11 +8,13 @@ from typing import Any, cast
 
 import pytest
 
-from redraft.errors import CutReply, CutThought, RejectedRequest
+from redraft.domain import Usage
+from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
 from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
 from redraft.models.late import LateModel
 from redraft.models.reasoning import MOST, START, refuses_temperature, usual_room
+from redraft.models.testing import FunctionModel
 from redraft.runs.opening import open_model, reasoning_reserve
 from redraft.settings import Settings
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
@@ -104,6 +106,13 @@ async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(de
             await model.ask(colour("a lily"))
     assert caught.value.code == "cut"
     assert limits(server) == [50, 50]
+
+
+async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
+    inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
+    with pytest.raises(UnreadableReply):
+        await desk.recorded(inner).ask(colour())
+    assert len(inner.asked) == 1
 
 
 async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
