@@ -461,9 +461,9 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
     with court.served():
         with pytest.raises(JudgingError, match="not one key fact") as caught:
             await court.keyfacts()
-        # The whole, its halves, and each quarter with once, twice and four times the room.
+        # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
         assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
-    assert "30 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
+    assert "14 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
     assert "simple" not in caught.value.hint
 
 
