@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import Evidence
@@ -21,11 +22,12 @@ from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statem
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
-# What one entry of a reply may need. A batch is as large as lets all of its entries fit into the room for a reply.
-QUESTION_TOKENS = 90
-ANSWER_TOKENS = 80
-COMPARISON_TOKENS = 60
-NUMBER_TOKENS = 8
+# What one entry of a reply may hold. A batch is as large as lets all of its entries fit into the room for a reply.
+QUESTION = Entry(frame=32, words=28, sentences=1)
+CLAIM = Entry(frame=40, words=32)
+ANSWER = Entry(frame=36, words=12, sentences=1)
+COMPARISON = Entry(frame=32, words=20)
+NUMBER = Entry(frame=8)
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
 QUESTIONS_NEAR = 20
 _LONGEST_ANSWER = 600
@@ -54,14 +56,16 @@ class Examiner:
         Who says which attempt it is asks about less where the reply is cut.
         """
         given = judging.AskDocumentGiven(excerpt=excerpt, count=count)
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * QUESTION_TOKENS, label, attempt)
+        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * self.judge.needs(QUESTION), label, attempt)
         return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:count]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
         given = judging.RankGiven(candidates=list(candidates))
         try:
-            reply = await self.judge.ask(judging.RANK_QUESTIONS, given, len(candidates) * NUMBER_TOKENS, label)
+            reply = await self.judge.ask(
+                judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label
+            )
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -76,7 +80,7 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
             given = judging.AskSummaryGiven(sentences=asked, at_most=at_most)
-            room = len(numbers) * at_most * QUESTION_TOKENS
+            room = len(numbers) * at_most * self.judge.needs(CLAIM)
             label = labelled("questions about", numbers)
             reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
@@ -85,7 +89,7 @@ class Examiner:
             judging.ASK_SUMMARY,
             judging.SentenceQuestions,
             [[document, at_most, one.before, one.sentence] for one in statements],
-            lambda numbers: account(self.judge.batches(numbers, at_most * QUESTION_TOKENS), ask),
+            lambda numbers: account(self.judge.batches(numbers, at_most * self.judge.needs(CLAIM)), ask),
         )
 
     async def answers_from_summary(
@@ -112,20 +116,20 @@ class Examiner:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
             given = judging.AnswerFromSummaryGiven(sentences=list(statements), questions=asked)
-            room = len(numbers) * ANSWER_TOKENS
+            room = len(numbers) * self.judge.needs(ANSWER)
             label = labelled("answers", numbers)
             reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
             answers = reply.value.answers
             return Entries([(one.id - 1, one if _is_given(one.answer) else None) for one in answers], reply.repaired)
 
-        return await account(self.judge.batches(range(len(questions)), ANSWER_TOKENS), ask)
+        return await account(self.judge.batches(range(len(questions)), self.judge.needs(ANSWER)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * COMPARISON_TOKENS
+            room = len(numbers) * self.judge.needs(COMPARISON)
             reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired)
 
@@ -133,7 +137,7 @@ class Examiner:
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(self.judge.batches(numbers, COMPARISON_TOKENS), ask),
+            lambda numbers: account(self.judge.batches(numbers, self.judge.needs(COMPARISON)), ask),
         )
 
     async def answers_from_document(self, questions: Sequence[str], desk: EvidenceDesk) -> Account[Remembered]:
@@ -144,11 +148,11 @@ class Examiner:
             asked = [Asked(id=n + 1, question=questions[n]) for n in some]
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
-            room = len(some) * ANSWER_TOKENS
+            room = len(some) * self.judge.needs(ANSWER)
             reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, reading.attempt)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
-        fitting = batch_size(self.judge.reply_tokens, ANSWER_TOKENS)
+        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(ANSWER))
         search = Search(desk, questions, ask, _is_silent, min(fitting, QUESTIONS_NEAR), fitting)
         return await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
+from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Perspective, Span
@@ -18,12 +19,13 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 
-# What a fact may need in a prompt, and what one entry of a reply may.
+# What a fact may need in a prompt, and what one entry of a reply may hold.
 FACT_TOKENS = 40
-OPINION_TOKENS = 45
-SUPPORT_TOKENS = 90
-ALIGNMENT_TOKENS = 40
-VERIFICATION_TOKENS = 130
+OPINION = Entry(frame=30, words=20)
+SUPPORT = Entry(frame=36, words=20, sentences=1)
+ALIGNMENT = Entry(frame=48)
+VERIFICATION = Entry(frame=38, words=36, sentences=1)
+# And what a whole reply may need that is one of a kind.
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
 # Whoever has more facts than this before them at once begins to pass some over.
@@ -91,7 +93,7 @@ class Factfinder:
     async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * SUPPORT_TOKENS
+            room = len(numbers) * self.judge.needs(SUPPORT)
             reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
@@ -99,14 +101,14 @@ class Factfinder:
             )
             return Entries(list(vetted), reply.repaired)
 
-        return await account(self._batches(len(facts), SUPPORT_TOKENS), ask)
+        return await account(self._batches(len(facts), SUPPORT), ask)
 
     async def _opinions(
         self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
     ) -> Account[Vetted]:
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
             given = _to_vet(excerpt, facts, numbers)
-            room = len(numbers) * OPINION_TOKENS
+            room = len(numbers) * self.judge.needs(OPINION)
             reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
@@ -114,7 +116,7 @@ class Factfinder:
             )
             return Entries(list(vetted), reply.repaired)
 
-        return await account(self._batches(len(facts), OPINION_TOKENS), ask)
+        return await account(self._batches(len(facts), OPINION), ask)
 
     async def query(self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
         """The question that these facts of an excerpt answer."""
@@ -147,11 +149,11 @@ class Factfinder:
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
-            room = len(numbers) * ALIGNMENT_TOKENS
+            room = len(numbers) * self.judge.needs(ALIGNMENT)
             reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
             return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired)
 
-        return await account(self._batches(len(facts), ALIGNMENT_TOKENS), ask)
+        return await account(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
         self, statements: Sequence[Statement], desk: EvidenceDesk, within: Span | None
@@ -163,11 +165,11 @@ class Factfinder:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
             given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
-            room = len(some) * VERIFICATION_TOKENS
+            room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
             return Entries([(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences], reply.repaired)
 
-        fitting = batch_size(self.judge.reply_tokens, VERIFICATION_TOKENS)
+        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [f"{one.before} “{one.sentence}”" for one in statements]
         search = Search(desk, sought, ask, _is_faulty, min(fitting, SENTENCES_NEAR), fitting, within)
         return await self.judge.remembered(
@@ -182,8 +184,8 @@ class Factfinder:
         given = factual.ChunkGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
-    def _batches(self, count: int, tokens: int) -> list[Sequence[int]]:
-        size = facts_at_once(self.judge.reply_tokens, tokens)
+    def _batches(self, count: int, entry: Entry) -> list[Sequence[int]]:
+        size = facts_at_once(self.judge.reply_tokens, self.judge.needs(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from redraft.agents.accounting import FIRST, Account, Attempt
+from redraft.agents.room import USUAL, Entry, Wording
 from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
@@ -40,6 +41,8 @@ class Judge:
     """The model's; it makes other verdicts of the same questions."""
     reply_tokens: int = _REPLY_TOKENS
     """The room for a reply, which decides how much is asked at once."""
+    wording: Wording = USUAL
+    """How the language of its replies comes out in tokens."""
     document: str = ""
     """The id of the document that the verdicts are about, so that they are forgotten with it."""
     visit: int = 0
@@ -111,6 +114,10 @@ class Judge:
         await off_loop(self.judgments.keep_verdicts, said, self.document)
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)
+
+    def needs(self, entry: Entry) -> int:
+        """The tokens that an entry of a reply may need."""
+        return entry.tokens(self.wording)
 
     def batches(self, numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
         """The numbers in batches whose entries, of so many tokens each, fit into a reply."""

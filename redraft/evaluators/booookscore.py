@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size
-from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
@@ -92,10 +92,10 @@ class Booookscore(Evaluator):
         """Every draft is another text, beside which each of its sentences is judged."""
         if not ahead.sentences:
             return
-        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, CONFUSION_TOKENS)))
+        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, ahead.needs(CONFUSION))))
         prompt = calls * (ahead.overhead(FIND_CONFUSION) + ahead.summary + A_NUMBER)
         prompt += ahead.summary + ahead.sentences * A_NUMBER
-        completion = ahead.sentences * CONFUSION_TOKENS
+        completion = ahead.sentences * ahead.needs(CONFUSION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 

@@ -9,7 +9,7 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounting import Account
-from redraft.agents.examiner import ANSWER_TOKENS, QUESTION_TOKENS, QUESTIONS_NEAR, Examiner, Remembered
+from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
@@ -97,12 +97,12 @@ class Consistency(Evaluator):
             return
         asked = asked_each(ahead.sentences)
         claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
-        asking = ahead.batches(ahead.sentences, asked * QUESTION_TOKENS)
-        reading, evidence = ahead.searching(claims, ANSWER_TOKENS, QUESTIONS_NEAR)
+        asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
+        reading, evidence = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
         prompt = asking * ahead.overhead(ASK_SUMMARY) + ahead.summary
         answered = min(claims, self.top_k or claims)
         prompt += ahead.seats * (evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION)
-        completion = ahead.sentences * asked * QUESTION_TOKENS + ahead.seats * 2 * answered * ANSWER_TOKENS
+        completion = ahead.sentences * asked * ahead.needs(CLAIM) + ahead.seats * 2 * answered * ahead.needs(ANSWER)
         drafts, calls = ahead.drafts, asking + ahead.seats * reading
         yield Stage(self.name, drafts * calls, drafts * prompt, drafts * completion)
 

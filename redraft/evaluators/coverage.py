@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from redraft.agents.examiner import ANSWER_TOKENS, COMPARISON_TOKENS, Examiner
+from redraft.agents.examiner import ANSWER, COMPARISON, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
@@ -62,11 +62,11 @@ class Coverage(Evaluator):
         """Every draft is asked all questions, and every answer may differ from the document's."""
         questions = min(ahead.questions, self.top_k or ahead.questions)
         parts, part = ahead.parts()
-        answering = parts * ahead.batches(questions, ANSWER_TOKENS)
-        comparing = ahead.batches(questions, COMPARISON_TOKENS)
+        answering = parts * ahead.batches(questions, ahead.needs(ANSWER))
+        comparing = ahead.batches(questions, ahead.needs(COMPARISON))
         prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION
         prompt += comparing * ahead.overhead(COMPARE_ANSWERS) + questions * 2 * A_QUESTION
-        completion = questions * (parts * ANSWER_TOKENS + COMPARISON_TOKENS)
+        completion = questions * (parts * ahead.needs(ANSWER) + ahead.needs(COMPARISON))
         times = ahead.judgings
         yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 

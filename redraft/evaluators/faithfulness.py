@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION_TOKENS, Factfinder, Verified
+from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
@@ -56,10 +56,10 @@ class Faithfulness(Evaluator):
         """Every draft may be new from end to end, and more have to be read for every sentence."""
         if not ahead.sentences:
             return
-        calls, evidence = ahead.searching(ahead.sentences, VERIFICATION_TOKENS, SENTENCES_NEAR, ahead.query)
+        calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
         sentences = 2 * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it, twice
         prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
-        completion = 2 * ahead.sentences * VERIFICATION_TOKENS
+        completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 

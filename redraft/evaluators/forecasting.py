@@ -12,6 +12,7 @@ from typing import Any, Literal
 from redraft.agents import factfinder
 from redraft.agents.evidence import FAR, NEAR, EvidenceDesk
 from redraft.agents.judge import batch_size, reply_tokens
+from redraft.agents.room import Entry
 from redraft.domain import Chunk
 from redraft.packs.growing import chunk_tokens
 from redraft.packs.questions import questions_wanted
@@ -81,6 +82,10 @@ class Ahead:
     def overhead(self, prompt: Prompt[Any, Any]) -> int:
         """The tokens of a prompt before anything is put into it."""
         return self.desk.tokenizer.count(self.book.template(prompt))
+
+    def needs(self, entry: Entry) -> int:
+        """The tokens that an entry of a reply may need."""
+        return entry.tokens(self.desk.wording)
 
     def batches(self, items: int, tokens: int) -> int:
         """How many calls so many items come to, when each takes so many tokens of a reply."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import ALIGNMENT_TOKENS
+from redraft.agents.factfinder import ALIGNMENT
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.alignment import STATED, Aligned, align
 from redraft.evaluators.base import Case, Evaluator, concluded
@@ -36,9 +36,9 @@ class KeyfactRecall(Evaluator):
         trees = 1 if ahead.query else len(ahead.chunks) * ahead.perspectives
         facts, times = trees * ahead.facts_a_tree, ahead.judgings
         parts, part = ahead.parts()
-        calls = parts * ahead.fact_batches(facts, ALIGNMENT_TOKENS)
+        calls = parts * ahead.fact_batches(facts, ahead.needs(ALIGNMENT))
         prompt = calls * (part + ahead.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
-        completion = parts * facts * ALIGNMENT_TOKENS
+        completion = parts * facts * ahead.needs(ALIGNMENT)
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:

@@ -10,7 +10,7 @@ from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
-from redraft.errors import IncompleteError, ModelError, RedraftError, RunError
+from redraft.errors import CutThought, IncompleteError, ModelError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import Plan
@@ -100,6 +100,8 @@ class Job:
         gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
         reasons = "; ".join(sorted({gap.reason for gap in gaps}))
         hint = "try another --model, or --prompts simple for a weak one"
+        if gaps and {gap.code for gap in gaps} == {CutThought.code}:
+            hint = "give the model more room with --reasoning-tokens, or turn its thinking off"
         if not gaps:
             hint = "ask it otherwise, or leave --query out; another --model may find more"
             return IncompleteError("the document says nothing that helps to answer the question", hint=hint)

@@ -112,5 +112,5 @@ def _require_verdict(evaluation: Evaluation) -> None:
     if evaluation.outcome == "failed" and not evaluation.judged:
         raise JudgingError(
             f"{evaluation.metric} could not be judged: {evaluation.reason}",
-            hint="try another --judge, or --prompts simple; what was done is kept",
+            hint="do what the reason names, or try another --judge; what was done is kept",
         )

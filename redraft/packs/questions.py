@@ -10,7 +10,7 @@ from math import ceil, sqrt
 
 from redraft.agents.accounting import FIRST, Attempt
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import QUESTION_TOKENS, Examiner
+from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
@@ -36,6 +36,8 @@ _LONGEST_TEXT = 500
 # Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
 _PLACES = 12
 _PROMPT_TOKENS = 600
+# How many questions are wanted follows the length of the document beside the window, and no language.
+_REPLY_AS_A_RULE = 1_080
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,13 +99,14 @@ def stretches_of(desk: EvidenceDesk) -> Sequence[Chunk]:
 
 def questions_wanted(desk: EvidenceDesk, limit: int) -> int:
     """6 to 12 for what fits into the window; beyond that as many more as the root of the length."""
+    usual = max(desk.room, desk.window - _REPLY_AS_A_RULE - _PROMPT_TOKENS)
     fitting = max(_FEWEST, min(_MOST_IN_WINDOW, count_words(desk.document.text) // _WORDS_A_QUESTION))
-    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / _room(desk))))))
+    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / usual)))))
 
 
 def _room(desk: EvidenceDesk) -> int:
     """The tokens of the document that a prompt has room for beside what it says and the questions that come back."""
-    return max(desk.room, desk.window - _MOST_IN_WINDOW * QUESTION_TOKENS - _PROMPT_TOKENS)
+    return max(desk.room, desk.window - _MOST_IN_WINDOW * QUESTION.tokens(desk.wording) - _PROMPT_TOKENS)
 
 
 def questions_each(wanted: int, stretches: int) -> int:

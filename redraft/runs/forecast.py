@@ -8,7 +8,7 @@ from math import ceil
 from typing import Any
 
 from redraft.agents import decider, factfinder
-from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
+from redraft.agents.examiner import NUMBER, QUESTION
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
 from redraft.agents.reviser import BESIDE
 from redraft.evaluators.base import PackPart, statements_of
@@ -103,11 +103,11 @@ def _questions(ahead: Ahead) -> Iterator[Stage]:
     stretches = len(packs.stretches_of(ahead.desk))
     asked = stretches * packs.questions_each(ahead.questions, stretches)
     prompt = ahead.desk.document_tokens + stretches * ahead.overhead(judging.ASK_DOCUMENT)
-    calls, completion = stretches, asked * QUESTION_TOKENS
+    calls, completion = stretches, asked * ahead.needs(QUESTION)
     if stretches > 1:
         calls += 1
         prompt += ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION
-        completion += asked * NUMBER_TOKENS
+        completion += asked * ahead.needs(NUMBER)
     yield Stage("asking about the document", calls, prompt, completion)
 
 
@@ -123,7 +123,7 @@ def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
     calls = sum(vetting.values())
     prompt = sum(number * (text + len(chunks) * ahead.overhead(kind)) for kind, number in vetting.items())
     prompt += 3 * len(chunks) * each * A_FACT
-    completion = len(chunks) * each * (factfinder.SUPPORT_TOKENS + 2 * factfinder.OPINION_TOKENS)
+    completion = len(chunks) * each * (ahead.needs(factfinder.SUPPORT) + 2 * ahead.needs(factfinder.OPINION))
     yield Stage("validating key facts", len(chunks) * calls, prompt, completion, "validator")
 
     querying = max(ahead.overhead(prompt) for prompt in factual.QUERYING.values())
@@ -133,9 +133,9 @@ def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
 
 def _vetting(ahead: Ahead, facts: int) -> dict[Prompt[Any, Any], int]:
     """How often a chunk is read to validate so many facts, by prompt."""
-    opinions = ahead.fact_batches(facts, factfinder.OPINION_TOKENS)
+    opinions = ahead.fact_batches(facts, ahead.needs(factfinder.OPINION))
     return {
-        factual.FACTS_FAITHFUL: ahead.fact_batches(facts, factfinder.SUPPORT_TOKENS),
+        factual.FACTS_FAITHFUL: ahead.fact_batches(facts, ahead.needs(factfinder.SUPPORT)),
         factual.FACTS_OBJECTIVE: opinions,
         factual.FACTS_SIGNIFICANT: opinions,
     }

@@ -14,6 +14,7 @@ from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
+from redraft.agents.room import Wording, wording_of
 from redraft.agents.writer import Writer
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
@@ -132,6 +133,7 @@ class Foreman:
             temperature=settings.temperature,
             top_p=settings.top_p,
             reply_tokens=min(room, settings.max_tokens or room),
+            wording=wording(self.prepared),
             document=self.run.document,
             visit=self.attempt,
         )
@@ -166,7 +168,13 @@ class Foreman:
 def desk_of(prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None) -> EvidenceDesk:
     """Where things are looked up in a document, for those who judge by it."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
-    return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+    tokenizer, tokens = prepared.tokenizer, prepared.plan.document_tokens
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, wording(prepared))
+
+
+def wording(prepared: Prepared) -> Wording:
+    """How the language of a document comes out in tokens."""
+    return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 
 
 def in_characters(language: str | None, text: str) -> bool:

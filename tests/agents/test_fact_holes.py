@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from redraft.agents.factfinder import ALIGNMENT_TOKENS, facts_at_once
+from redraft.agents.factfinder import ALIGNMENT, OPINION, SUPPORT, facts_at_once
+from redraft.agents.room import Wording
 from redraft.domain import Document, KeyFacts
 from redraft.errors import JudgingError
 from redraft.events import Event, Noted
@@ -409,10 +410,11 @@ async def test_hundreds_of_leaves_are_split_and_batched_and_none_gets_lost(tmp_p
     assert [fact.level for fact in tree.facts].count("leaf") == 296
     # The whole was cut off; then each half was asked for.
     assert len(court.asked("keyfacts_analytical")) == 3
-    for prompt, tokens in (("facts_faithful", 90), ("facts_objective", 45), ("align_facts", ALIGNMENT_TOKENS)):
+    for prompt, entry in (("facts_faithful", SUPPORT), ("facts_objective", OPINION), ("align_facts", ALIGNMENT)):
         sizes = [len(sheet.items("facts")) for sheet in court.asked(prompt)]
         assert sum(sizes) == 300
-        assert max(sizes) == facts_at_once(3000, tokens)
+        assert 1 < max(sizes) <= facts_at_once(3000, entry.frame)
+        assert max(sizes) >= facts_at_once(3000, entry.tokens(Wording(2.5, 40)))
     over = [seen for seen in server.seen if seen.completion_tokens >= seen.body["max_completion_tokens"]]
     assert len(over) == 1
     assert result.scores == {"keyfact_recall": 100 / 300, "faithfulness": 1.0}
@@ -464,9 +466,9 @@ async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_p
     with court.served():
         with pytest.raises(JudgingError, match="not one key fact") as caught:
             await court.keyfacts()
-        # The whole, its halves, and each quarter with once, twice and four times the room.
+        # The whole, its halves, and each quarter with once, twice and four times the room, which counts as one reply.
         assert len(court.asked("keyfacts_analytical")) == 1 + 2 + 4 * 3
-    assert "30 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
+    assert "14 replies were cut off: the reply was cut off at the token limit" in str(caught.value)
     assert "simple" not in caught.value.hint
 
 

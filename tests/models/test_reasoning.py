@@ -8,12 +8,14 @@ from typing import Any, cast
 
 import pytest
 
-from redraft.errors import CutReply, CutThought, RejectedRequest
+from redraft.domain import Usage
+from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableReply
 from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
 from redraft.models.late import LateModel
 from redraft.models.reasoning import MOST, START, refuses_temperature, usual_room
-from redraft.runs.opening import open_model
+from redraft.models.testing import FunctionModel
+from redraft.runs.opening import open_model, reasoning_reserve
 from redraft.settings import Settings
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.models.support import KEY, RED, Desk, colour, story
@@ -104,6 +106,13 @@ async def test_a_reply_without_thoughts_that_is_cut_off_gets_no_room_to_think(de
             await model.ask(colour("a lily"))
     assert caught.value.code == "cut"
     assert limits(server) == [50, 50]
+
+
+async def test_no_model_is_asked_to_repair_what_was_cut_off(desk: Desk) -> None:
+    inner = FunctionModel(lambda _: UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length"))
+    with pytest.raises(UnreadableReply):
+        await desk.recorded(inner).ask(colour())
+    assert len(inner.asked) == 1
 
 
 async def test_a_thought_without_an_end_is_given_up_and_named(desk: Desk) -> None:
@@ -205,3 +214,10 @@ def test_models_that_do_not_are_given_no_room(name: str) -> None:
 def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
     assert refuses_temperature("openai/gpt-5-mini")
     assert not any(map(refuses_temperature, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
+
+
+def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:
+    plain, told = Settings(model="openai:qwen3:8b"), Settings(model="openai:qwen3:8b", reasoning_tokens=500)
+    assert (reasoning_reserve(plain), reasoning_reserve(told)) == (START, 500)
+    assert reasoning_reserve(Settings(model="openai:m")) == reasoning_reserve(Settings()) == 0
+    assert plain.identity("document", "o200k_base", {}) == told.identity("document", "o200k_base", {})
