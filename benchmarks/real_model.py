@@ -50,6 +50,7 @@ SOURCES = {
 }
 # Tokens are counted with another vocabulary than the model's, which has a third of its words.
 _WINDOW = int(WINDOW * 0.75)
+_OFTEN = 15.0
 
 
 @dataclass(slots=True)
@@ -133,6 +134,7 @@ class Watch:
         self.what = ""
         self._began = time.monotonic()
         self._answered = self._failed = 0
+        self._told = 0.0
 
     @contextlib.contextmanager
     def at(self, what: str, found: Found) -> Iterator[None]:
@@ -151,14 +153,17 @@ class Watch:
         """Count replies, and say so now and then."""
         if isinstance(event, CallAnswered) and not event.cached:
             self._answered += 1
-            if self._answered % 10 == 0:
-                self.tell(f"{self._answered} replies, {self._failed} attempts in vain; now {event.label}")
+            self.tell(f"{self._answered} replies, {self._failed} attempts in vain; {event.label}", fleeting=True)
         elif isinstance(event, CallFailed):
             self._failed += 1
+            self.tell(f"{event.label}: {event.reason}", fleeting=True)
 
-    def tell(self, line: str) -> None:
-        """Say it, with the minutes since the text was begun."""
-        print(f"{(time.monotonic() - self._began) / 60:5.1f} min  {self.what}: {line}", file=sys.stderr, flush=True)
+    def tell(self, line: str, *, fleeting: bool = False) -> None:
+        """Say it, with the minutes since the text was begun; what is `fleeting` at most every quarter of a minute."""
+        now = time.monotonic()
+        if not fleeting or now - self._told > _OFTEN:
+            self._told = now
+            print(f"{(now - self._began) / 60:5.1f} min  {self.what}: {line}", file=sys.stderr, flush=True)
 
 
 def take(found: Found, watch: Watch, result: Result, database: Path) -> None:
