@@ -12,7 +12,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from redraft.domain import Usage
 from redraft.errors import (
@@ -155,6 +155,9 @@ class ChatModel:
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
+            if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+                # LangChain takes no call of a function for one whose arguments are a list.
+                failure = CapabilityError("tools: the arguments of the call are no object")
             if isinstance(failure, CapabilityError):
                 failure = self._learned(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:

@@ -233,6 +233,9 @@ async def test_of_sentences_that_are_there_and_others_the_first_count(tmp_path: 
         ("No errors.", "none"),
         ("None", "none"),
         ("faithful", "none"),
+        ("Supported", "none"),
+        ("Relation error (verb)", "relation"),
+        ("Entity Error: the wrong name", "entity"),
     ],
 )
 def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> None:
@@ -240,7 +243,10 @@ def test_a_category_is_known_however_it_is_spelt(spelt: str, category: str) -> N
     assert read_value(text, Verifications).sentences[0].category == category
 
 
-@pytest.mark.parametrize("spelt", ["", "errors", "wrong", 3, None, "entity and relation"])
+@pytest.mark.parametrize(
+    "spelt",
+    ["", "errors", "wrong", 3, None, "entity and relation", "no", "n/a", "entity error (or relation)", "not supported"],
+)
 def test_what_is_no_category_is_refused(spelt: object) -> None:
     with pytest.raises(ValidationError):
         Verifications.model_validate({"sentences": [{"id": 1, "reason": "", "quote": "", "category": spelt}]})
@@ -329,7 +335,9 @@ async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(tmp_path:
     assert len(found.missing) == 1
     assert found.missing[0].startswith("no analytical key facts of chunk 1/3: ")
     assert found.missing[0] in [event.message for event in events if isinstance(event, Noted)]
-    assert len(court.asked("keyfacts_analytical")) == len(before.asked("keyfacts_analytical")) + 1
+    # A reply that is in no form at all is asked for in each of the three ways.
+    more = len(court.asked("keyfacts_analytical")) - len(before.asked("keyfacts_analytical"))
+    assert more == (1 if name in ("empty branches", "no roots", "a fact without words") else 2)
 
 
 async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_twice(tmp_path: Path) -> None:

@@ -109,3 +109,15 @@ async def test_what_is_remembered_of_a_mode_changes_no_cached_reply(desk: Desk) 
         desk.store.manners.learn_mode(f"openai:m@{server.base_url}", "plain")
         await asked(desk, server)
         assert len(server.seen) == count
+
+
+async def test_a_call_whose_arguments_are_a_list_is_made_in_words(desk: Desk) -> None:
+    listed = [{"id": "1", "type": "function", "function": {"name": "Colour", "arguments": f"[{GOOD}]"}}]
+
+    def listing(seen: Seen) -> Answer | str:
+        return Answer(tool_calls=listed) if mode_of(seen.body) == "tools" else GOOD
+
+    with ChatServer(listing, refuses=["json_schema"]) as server:
+        await asked(desk, server)
+    assert [mode_of(seen.body) for seen in server.seen] == ["schema", "tools", *["plain"] * 4]
+    assert desk.pauses == []
