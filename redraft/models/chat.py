@@ -169,7 +169,12 @@ class ChatModel:
             self._modes.answered(*which)
             self._no_way = None
         self._thinking.accepted(request)
-        message = message_without(cast(AIMessage, message), self._traits.secrets)
+        return self._taken(request, message_without(cast(AIMessage, message), self._traits.secrets), mode, room)
+
+    def _taken(
+        self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
+    ) -> Reply[Value_]:
+        """The reply in a message, which shows whether the way of asking for it is the right one."""
         try:
             reply = self._heard(request, message, room)
         except UnreadableReply as error:
