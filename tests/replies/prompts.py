@@ -73,6 +73,7 @@ def _cases() -> dict[str, Case]:
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
+    query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
         deciding.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
         for n, one in enumerate(NAMES, 1)
@@ -167,8 +168,14 @@ def _cases() -> dict[str, Case]:
         ),
         "keyfacts_analytical": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
         "keyfacts_narrative": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
-        "query_analytical": (factual.QueryGiven(excerpt="They lit it.", facts=facts), {"query": "Why was the lamp lit?"}),
-        "query_narrative": (factual.QueryGiven(excerpt="They lit it.", facts=facts), {"query": "How was the lamp lit?"}),
+        "query_analytical": (
+            factual.QueryGiven(excerpt="They lit it.", facts=facts),
+            {"query": "Why was the lamp lit?"},
+        ),
+        "query_narrative": (
+            factual.QueryGiven(excerpt="They lit it.", facts=facts),
+            {"query": "How was the lamp lit?"},
+        ),
         "prefer_summary": (
             coherence.PreferGiven(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
