@@ -168,14 +168,8 @@ def _cases() -> dict[str, Case]:
         ),
         "keyfacts_analytical": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
         "keyfacts_narrative": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
-        "query_analytical": (
-            factual.QueryGiven(excerpt="They lit it.", facts=facts),
-            {"query": "Why was the lamp lit?"},
-        ),
-        "query_narrative": (
-            factual.QueryGiven(excerpt="They lit it.", facts=facts),
-            {"query": "How was the lamp lit?"},
-        ),
+        "query_analytical": (query, {"query": "Why was the lamp lit?"}),
+        "query_narrative": (query, {"query": "How was the lamp lit?"}),
         "prefer_summary": (
             coherence.PreferGiven(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
