@@ -154,10 +154,7 @@ class ChatModel:
             raise TransientError("the model did not answer in time") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
-            if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
-                # LangChain takes no call of a function for one whose arguments are a list.
-                failure = CapabilityError("tools: the arguments of the call are no object")
+            failure = self._translated(error, mode, used)
             if isinstance(failure, CapabilityError):
                 failure = self._learned(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
@@ -185,6 +182,13 @@ class ChatModel:
         if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
             self._modes.obeyed(mode)
         return replace(reply, mode=self._modes.begins)
+
+    def _translated(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+        """The failure that an exception of the provider's package is."""
+        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+            # LangChain takes no call of a function for one whose arguments are a list.
+            return CapabilityError("tools: the arguments of the call are no object")
+        return translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """A window may have room for the request and its reply, and none for so many thoughts beside them."""
