@@ -111,6 +111,9 @@ def _missing(result: Result) -> Iterator[str]:
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    if result.run.status == "done" and result.lost:
+        rounds = ", ".join(map(str, result.lost))
+        yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
     if result.run.status == "done" and result.unsure:
         again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
         yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
