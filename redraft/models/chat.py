@@ -24,12 +24,14 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ReplyError,
-    TransientError,
+    TimedOut,
     UnreadableReply,
     UsageError,
 )
+from redraft.models.addresses import is_openais
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
+from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value
 from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
@@ -105,6 +107,8 @@ class ChatModel:
             not refuses_temperature(traits.name) if takes_temperature is None else takes_temperature
         )
         self._old_limit_name = False
+        # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
+        self._limits_lists = traits.speaks_openai and not is_openais(traits.address or "")
         self._seconds = seconds
 
     @property
@@ -151,20 +155,14 @@ class ChatModel:
             async with asyncio.timeout(self._seconds):
                 message = await self._bound(request, mode, room).ainvoke(messages)
         except TimeoutError:
-            raise TransientError("the model did not answer in time") from None
+            raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
             if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
                 # LangChain takes no call of a function for one whose arguments are a list.
                 failure = CapabilityError("tools: the arguments of the call are no object")
-            if isinstance(failure, CapabilityError):
-                failure = self._learned(failure, mode)
-            elif isinstance(failure, RejectedRequest) and failure.too_long:
-                failure = self._too_long(failure, request, room)
-            elif mode:
-                failure = self._tried(failure, mode, which, status_of(error))
-            raise failure from None
+            raise self._taken_note_of(failure, request, mode, which, room, status_of(error)) from None
         if structured:
             self._modes.answered(*which)
             self._no_way = None
@@ -180,6 +178,22 @@ class ChatModel:
         if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
             self._modes.obeyed(mode)
         return replace(reply, mode=self._modes.begins)
+
+    def _taken_note_of(
+        self,
+        failure: ModelError,
+        request: Request[Any, Any],
+        mode: Mode | None,
+        which: tuple[str, Hashable],
+        room: int,
+        status: int | None,
+    ) -> ModelError:
+        """What a failure means, after what is learned from it."""
+        if isinstance(failure, CapabilityError):
+            return self._learned(failure, mode)
+        if isinstance(failure, RejectedRequest) and failure.too_long:
+            return self._too_long(failure, request, room)
+        return self._tried(failure, mode, which, status) if mode else failure
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """A window may have room for the request and its reply, and none for so many thoughts beside them."""
@@ -213,6 +227,8 @@ class ChatModel:
         used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
         if self._takes_temperature:
             used.add("temperature")
+        if mode in ("json_schema", "tools") and self._limits_lists:
+            used.add("maxItems")
         if self._traits.speaks_openai and not self._old_limit_name:
             used.add("max_completion_tokens")
         return frozenset(used)
@@ -222,6 +238,8 @@ class ChatModel:
         feature = error.message.partition(":")[0]
         if feature == "temperature":
             self._takes_temperature = False
+        elif feature == "maxItems":
+            self._limits_lists = False
         elif feature == "max_completion_tokens":
             self._old_limit_name = True
         elif mode and self._modes.is_last(mode):
@@ -278,9 +296,9 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, _shape(request))
+            runnable = _with_tool(chat, self._tool(request))
         elif mode == "json_schema":
-            tool = convert_to_openai_tool(_shape(request), strict=True)["function"]
+            tool = self._tool(request, strict=True)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:
@@ -288,9 +306,17 @@ class ChatModel:
             runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
         return runnable
 
+    def _tool(self, request: Request[Any, Any], *, strict: bool | None = None) -> dict[str, Any]:
+        """The reply that is asked for, as the call of a function. Its lists are limited where that costs nothing."""
+        shape = _shape(request)
+        tool = convert_to_openai_tool(shape, strict=strict)
+        if self._limits_lists:
+            called = tool["function"]
+            called["parameters"] = Form(shape).limited(called["parameters"], request.given)
+        return tool
 
-def _with_tool(chat: BaseChatModel, shape: type[BaseModel]) -> Runnable[Any, BaseMessage]:
-    tool = convert_to_openai_tool(shape)
+
+def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseMessage]:
     try:
         bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
     except NotImplementedError:
