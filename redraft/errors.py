@@ -130,6 +130,8 @@ class TransientError(ModelError):
 class TimedOut(TransientError):
     """The model did not answer within the time that a request may take."""
 
+    code = "timed_out"
+
 
 class Unreached(TransientError):
     """Nobody listens at the provider's address: nothing was sent."""

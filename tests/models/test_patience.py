@@ -24,7 +24,7 @@ async def test_the_second_time_out_of_a_request_is_its_last(desk: Desk, request_
     with pytest.raises(ModelError, match=SAID) as caught:
         await desk.recorded(ScriptedModel([LATE, LATE])).ask(request_)
     assert len(desk.pauses) == 1
-    assert desk.outcomes() == ["transient"] * 2
+    assert desk.outcomes() == ["timed_out"] * 2
     # Less can be asked for than all items; a text is asked for whole.
     assert isinstance(caught.value, LateReply if request_.prompt.returns is not str else TimedOut)
 
