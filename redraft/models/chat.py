@@ -24,12 +24,14 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ReplyError,
-    TransientError,
+    TimedOut,
     UnreadableReply,
     UsageError,
 )
+from redraft.models.addresses import is_openais
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
+from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value
 from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
@@ -105,6 +107,8 @@ class ChatModel:
             not refuses_temperature(traits.name) if takes_temperature is None else takes_temperature
         )
         self._old_limit_name = False
+        # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
+        self._limits_lists = traits.speaks_openai and not is_openais(traits.address or "")
         self._seconds = seconds
 
     @property
@@ -151,7 +155,7 @@ class ChatModel:
             async with asyncio.timeout(self._seconds):
                 message = await self._bound(request, mode, room).ainvoke(messages)
         except TimeoutError:
-            raise TransientError("the model did not answer in time") from None
+            raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = self._translated(error, mode, used)
@@ -222,6 +226,8 @@ class ChatModel:
         used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
         if self._takes_temperature:
             used.add("temperature")
+        if mode in ("json_schema", "tools") and self._limits_lists:
+            used.add("maxItems")
         if self._traits.speaks_openai and not self._old_limit_name:
             used.add("max_completion_tokens")
         return frozenset(used)
@@ -231,6 +237,8 @@ class ChatModel:
         feature = error.message.partition(":")[0]
         if feature == "temperature":
             self._takes_temperature = False
+        elif feature == "maxItems":
+            self._limits_lists = False
         elif feature == "max_completion_tokens":
             self._old_limit_name = True
         elif mode and self._modes.is_last(mode):
@@ -287,9 +295,9 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, _shape(request))
+            runnable = _with_tool(chat, self._tool(request))
         elif mode == "json_schema":
-            tool = convert_to_openai_tool(_shape(request), strict=True)["function"]
+            tool = self._tool(request, strict=True)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:
@@ -297,9 +305,17 @@ class ChatModel:
             runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
         return runnable
 
+    def _tool(self, request: Request[Any, Any], *, strict: bool | None = None) -> dict[str, Any]:
+        """The reply that is asked for, as the call of a function. Its lists are limited where that costs nothing."""
+        shape = _shape(request)
+        tool = convert_to_openai_tool(shape, strict=strict)
+        if self._limits_lists:
+            called = tool["function"]
+            called["parameters"] = Form(shape).limited(called["parameters"], request.given)
+        return tool
 
-def _with_tool(chat: BaseChatModel, shape: type[BaseModel]) -> Runnable[Any, BaseMessage]:
-    tool = convert_to_openai_tool(shape)
+
+def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseMessage]:
     try:
         bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
     except NotImplementedError:

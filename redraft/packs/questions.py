@@ -148,11 +148,12 @@ async def _ask(
         misses.note(error)
         if not (parts and roomier and isinstance(error, ReplyError) and error.wants_room):
             return [], [f"no questions on {stretch.name}: {error.message}"]
+        following = attempt if error.late else roomier
     else:
         return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked], []
     counts = (count + 1) // 2, count // 2
     replies = await together(
-        _ask(judge, desk, part, few, misses, roomier) for part, few in zip(parts, counts, strict=True)
+        _ask(judge, desk, part, few, misses, following) for part, few in zip(parts, counts, strict=True)
     )
     (first, here), (second, there) = replies
     mixed = [found for pair in zip_longest(first, second) for found in pair if found is not None]

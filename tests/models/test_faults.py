@@ -69,7 +69,7 @@ async def test_a_request_has_only_so_much_time(desk: Desk, fault: Fault) -> None
             began = time.monotonic()
             assert (await model.ask(story())).value == TEXT
     assert 0.4 <= time.monotonic() - began < 2
-    assert desk.outcomes() == ["transient", "ok"]
+    assert desk.outcomes() == ["timed_out", "ok"]
 
 
 async def test_nobody_at_the_address(desk: Desk) -> None:
