@@ -34,7 +34,7 @@ from redraft.models.failures import status_of, translate
 from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value
-from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
+from redraft.models.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
 from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
@@ -103,9 +103,9 @@ class ChatModel:
         """Why every way of asking for a structured reply was refused; those who come later may try again."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
-        self._takes_temperature = traits.temperature is not None and (
-            not refuses_temperature(traits.name) if takes_temperature is None else takes_temperature
-        )
+        draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
+        self._takes_temperature = traits.temperature is not None and draws
+        self._takes_top_p = traits.top_p is not None and draws
         self._old_limit_name = False
         # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
         self._limits_lists = traits.speaks_openai and not is_openais(traits.address or "")
@@ -149,7 +149,7 @@ class ChatModel:
         mode = self._modes.mode(*which) if structured else None
         room = self._thinking.within(request)
         # What is learned while this request is under way is not what it was made with.
-        used = self._used(mode)
+        used = self._used(mode, request.sampling)
         messages = self._messages(request, mode)
         try:
             async with asyncio.timeout(self._seconds):
@@ -222,12 +222,14 @@ class ChatModel:
             raise failure
         return reply
 
-    def _used(self, mode: Mode | None) -> frozenset[str]:
+    def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
         if self._takes_temperature:
             used.add("temperature")
         if mode in ("json_schema", "tools") and self._limits_lists:
             used.add("maxItems")
+        if self._takes_top_p and sampling.top_p is not None:
+            used.add("top_p")
         if self._traits.speaks_openai and not self._old_limit_name:
             used.add("max_completion_tokens")
         return frozenset(used)
@@ -239,6 +241,8 @@ class ChatModel:
             self._takes_temperature = False
         elif feature == "maxItems":
             self._limits_lists = False
+        elif feature == "top_p":
+            self._takes_top_p = False
         elif feature == "max_completion_tokens":
             self._old_limit_name = True
         elif mode and self._modes.is_last(mode):
@@ -286,7 +290,7 @@ class ChatModel:
         traits, sampling = self._traits, request.sampling
         if traits.temperature and self._takes_temperature:
             fields[traits.temperature] = sampling.temperature
-        if traits.top_p and sampling.top_p is not None:
+        if traits.top_p and self._takes_top_p and sampling.top_p is not None:
             fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + room

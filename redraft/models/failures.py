@@ -35,6 +35,8 @@ _FEATURES = {
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
     "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
+    # Some take only one of the two, and it is the temperature that prompts set.
+    "top_p": re.compile(r"\btop_?p\b", re.IGNORECASE),
     "temperature": re.compile(r"temperature", re.IGNORECASE),
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
 }
