@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounting import Account, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.looking import Looks
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import Evidence
@@ -44,11 +45,12 @@ class Examiner:
 
     judge: Judge
 
-    async def ask_document(self, excerpt: str, count: int, label: str) -> list[judging.DocumentQuestion]:
-        """At most `count` questions about a stretch of the document, the most important first; none on a bad reply."""
-        given = judging.AskDocumentGiven(excerpt=excerpt, count=count)
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * QUESTION_TOKENS, label)
-        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:count]
+    async def ask_document(self, excerpt: str, count: tuple[int, int], label: str) -> list[judging.DocumentQuestion]:
+        """Questions about a stretch of the document, from so many to so many, the most important first."""
+        least, most = count
+        given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
+        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * QUESTION_TOKENS, label)
+        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
@@ -62,22 +64,37 @@ class Examiner:
         return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
 
     async def questions_about(
-        self, statements: Sequence[Statement], at_most: int, document: str
+        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceDesk
     ) -> Account[judging.SentenceQuestions]:
-        """What each sentence of a summary claims, as questions with the answers that it gives."""
+        """What some sentences of a summary claim, as questions with the answers that they give.
+
+        The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
+        the questions by sentence, with what it points back to: another draft that says the same there is asked no more.
+        """
+        parts = desk.parts(among)
+        part_of = {one.id: number for number, part in enumerate(parts) for one in part}
+        texts = [" ".join(one.sentence for one in part) for part in parts]
 
         async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given = judging.AskSummaryGiven(sentences=asked, at_most=at_most)
+            summary = texts[part_of[statements[numbers[0]].id]]
+            given = judging.AskSummaryGiven(summary=summary, sentences=asked, at_most=at_most)
             room = len(numbers) * at_most * QUESTION_TOKENS
             reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, labelled("questions about", numbers), again)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
 
+        async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
+            groups = [[n for n in numbers if part_of[statements[n].id] == at] for at in range(len(parts))]
+            return await account(
+                [batch for group in groups for batch in self.judge.batches(group, at_most * QUESTION_TOKENS)], ask
+            )
+
+        meant = _pointed_back_to(among)
         return await self.judge.remembered(
             judging.ASK_SUMMARY,
             judging.SentenceQuestions,
-            [[document, at_most, one.before, one.sentence] for one in statements],
-            lambda numbers: account(self.judge.batches(numbers, at_most * QUESTION_TOKENS), ask),
+            [[desk.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
+            judged,
         )
 
     async def answers_from_summary(
@@ -127,8 +144,10 @@ class Examiner:
             lambda numbers: account(self.judge.batches(numbers, COMPARISON_TOKENS), ask),
         )
 
-    async def answers_from_document(self, questions: Sequence[str], desk: EvidenceDesk) -> Account[Remembered]:
-        """The document's own answers. Before it is believed to hold none, more of it is read."""
+    async def answers_from_document(
+        self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
+    ) -> Account[Remembered]:
+        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`."""
 
         async def ask(reading: Reading) -> Entries[Remembered]:
             some, spans = reading.numbers, reading.spans
@@ -136,17 +155,31 @@ class Examiner:
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
             room = len(some) * ANSWER_TOKENS
-            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, reading.again)
+            # A second look at the same pages is a further draw: the first reply would only be repeated.
+            draw = reading.again != reading.wide
+            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, draw)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
         fitting = batch_size(self.judge.reply_tokens, ANSWER_TOKENS)
-        search = Search(desk, questions, ask, _is_silent, min(fitting, QUESTIONS_NEAR), fitting)
+        looks = Looks(desk, questions, ANSWER_TOKENS, min(fitting, QUESTIONS_NEAR), fitting)
+        search = Search(looks, ask, _is_silent)
         return await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
-            [[desk.name, question] for question in questions],
-            search.verdicts,
+            [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
+            search.wider if wide else search.verdicts,
         )
+
+
+def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
+    """By the number of a sentence those right before it that tell whom it means: back to one that stands by itself."""
+    meant: dict[int, list[str]] = {}
+    chain: list[str] = []
+    for one in statements:
+        chain = chain if one.before else []
+        meant[one.id] = list(chain) or ([one.before] if one.before else [])
+        chain = [*chain, one.sentence]
+    return meant
 
 
 def is_answer(text: str) -> bool:

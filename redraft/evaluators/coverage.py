@@ -9,7 +9,8 @@ from statistics import fmean
 
 from typing_extensions import override
 
-from redraft.agents.examiner import ANSWER_TOKENS, COMPARISON_TOKENS, Examiner
+from redraft.agents.comparing import compared
+from redraft.agents.examiner import ANSWER_TOKENS, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
@@ -18,6 +19,7 @@ from redraft.evaluators.consensus import majority
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
+    ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
@@ -48,25 +50,27 @@ class Coverage(Evaluator):
     """Asks a summary the questions of the document's pack, the `top_k` most important ones where that is set."""
 
     top_k: int | None = None
+    second_look: bool = True
+    """Whether more of the document is read before an answer of the summary's is said to contradict it."""
     name = "coverage"
-    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS)
+    version = 2
+    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
 
     @override
     def configured(self, judging: Judging, encoder: Encoder | None) -> Coverage:
         """With as many questions as are wanted."""
-        return replace(self, top_k=judging.top_k)
+        return replace(self, top_k=judging.top_k, second_look=judging.second_look)
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
         """Every draft is asked all questions, and every answer may differ from the document's."""
         questions = min(ahead.questions, self.top_k or ahead.questions)
         parts, part = ahead.parts()
         answering = parts * ahead.batches(questions, ANSWER_TOKENS)
-        comparing = ahead.batches(questions, COMPARISON_TOKENS)
-        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION
-        prompt += comparing * ahead.overhead(COMPARE_ANSWERS) + questions * 2 * A_QUESTION
-        completion = questions * (parts * ANSWER_TOKENS + COMPARISON_TOKENS)
+        comparing, compared, replies = ahead.comparing(parts * questions, self.second_look)
+        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION + compared
+        completion = questions * parts * ANSWER_TOKENS + replies
         times = ahead.judgings
         yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 
@@ -75,7 +79,7 @@ class Coverage(Evaluator):
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
-        panel = await together(_sit(judge, case, questions) for judge in case.panel)
+        panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
         details = {
             "by_kind": _shares(panel, [question.kind for question in questions]),
@@ -97,14 +101,14 @@ class Coverage(Evaluator):
         )
 
 
-async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion]) -> _Answered:
+async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:
     if not case.statements:
         # Nobody need be asked what an empty summary says.
         return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.desk
     )
-    refuted, undecided, trouble = await _refuted(judge, questions, found.verdicts)
+    refuted, undecided, trouble = await _refuted(judge, case, questions, found.verdicts, confirm=confirm)
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
@@ -120,7 +124,12 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion]) -> _
 
 
 async def _refuted(
-    judge: Judge, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
+    judge: Judge,
+    case: Case,
+    questions: Sequence[PackQuestion],
+    given: Mapping[int, Sequence[SummaryAnswer]],
+    *,
+    confirm: bool,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]], str]:
     """Which answers to which questions contradict the document's, for which nobody can say, and what went wrong."""
     doubtful = [
@@ -134,10 +143,10 @@ async def _refuted(
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in doubtful
     ]
-    compared = await Examiner(judge).compare_answers(pairs)
-    refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
-    undecided = {doubtful[at] for at in compared.open(range(len(doubtful)))}
-    return refuted, undecided, compared.trouble
+    found = await compared(Examiner(judge), pairs, case.desk, confirm=confirm)
+    refuted = {doubtful[at] for at, one in found.verdicts.items() if one.contradicts}
+    undecided = {doubtful[at] for at in found.open(range(len(doubtful)))}
+    return refuted, undecided, found.trouble
 
 
 def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:

@@ -43,12 +43,14 @@ class Options(TypedDict, total=False):
     prompts: str
     sample: int
     repeat: int
-    questions: int
+    questions: int | tuple[int, int]
+    stretch_tokens: int
     claims: int
     batch: int
     top_k: int
     similarity: str
     threshold: float
+    second_look: bool
     embeddings: str
     pack: str
     keyfacts: str

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, Whole, lenient
+from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, SummaryText, Whole, lenient
 from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 UNANSWERABLE = "UNANSWERABLE"
@@ -47,10 +47,11 @@ class Candidate(Item):
 
 
 class AskDocumentGiven(GivenModel):
-    """A stretch of a document to ask about."""
+    """A stretch of a document to ask about, and how many questions: `count`, or from `at_least` up to that."""
 
     excerpt: Excerpt
     count: int
+    at_least: int | None = None
 
 
 class DocumentQuestion(ReplyModel):
@@ -122,8 +123,9 @@ class Comparisons(ReplyModel):
 
 
 class AskSummaryGiven(GivenModel):
-    """Sentences of a summary to ask about."""
+    """Sentences to ask about, and the summary that they are from: all of it, or as much as there is room for."""
 
+    summary: SummaryText
     sentences: Annotated[list[Statement], Fence("sentence")]
     at_most: int
 
