@@ -125,7 +125,7 @@ async def test_every_part_of_a_long_document_is_asked_about(tmp_path: Path) -> N
 
 
 async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its_end(tmp_path: Path) -> None:
-    pack = await built(Court(tmp_path, document=island(1200)), settings={"context_tokens": 256})
+    pack = await built(Court(tmp_path, document=island(1200)), stretch_tokens=256)
 
     positions = sorted(question.position for question in pack.questions)
     assert positions[-1] > 0.95
