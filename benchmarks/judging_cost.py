@@ -188,26 +188,30 @@ async def spent(document: Document, window: int, words: int, metrics: Sequence[s
 
 @dataclass(frozen=True)
 class Spent:
-    """The tokens of a run, by prompt."""
+    """The calls of a run, the tokens sent and those received, by prompt."""
 
-    by_prompt: Mapping[str, int]
+    by_prompt: Mapping[str, tuple[int, int, int]]
 
     @classmethod
     def on(cls, path: Path, run: str) -> Spent:
         """What the ledger has of a run."""
         with closing(sqlite3.connect(path)) as database:
             rows = database.execute(
-                "SELECT prompt, sum(prompt_tokens + completion_tokens) FROM calls WHERE run = ? GROUP BY prompt", (run,)
+                "SELECT prompt, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls WHERE run = ? "
+                "GROUP BY prompt",
+                (run,),
             )
-            return cls(dict(rows))
+            return cls({prompt: (calls, sent, received) for prompt, calls, sent, received in rows})
 
     @property
     def tokens(self) -> int:
         """Of all prompts."""
-        return sum(self.by_prompt.values())
+        return sum(sent + received for _, sent, received in self.by_prompt.values())
 
 
-async def report(sizes: Sequence[int], words: int, metrics: Sequence[str], prompts: str) -> None:
+async def report(
+    sizes: Sequence[int], windows: Sequence[int], words: int, metrics: Sequence[str], prompts: str
+) -> None:
     """Both tables: what it comes to, and by prompt."""
     tokenizer = tokenizer_named(VOCABULARY_NAME)
     text = prose().split(" ")
@@ -217,18 +221,21 @@ async def report(sizes: Sequence[int], words: int, metrics: Sequence[str], promp
     for size in sizes:
         document = parse(" ".join((text * (size // len(text) + 1))[:size]).encode(), name="book.txt")
         tokens = tokenizer.count(document.text)
-        for window in WINDOWS:
+        for window in windows:
             first, second = await spent(document, window, words, metrics, prompts)
             share = f"{100 * second.tokens / first.tokens:.1f} %"
             rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", first.tokens / tokens))
             rows[-1] = (*rows[-1], f"{second.tokens:,}", share)
             for name in sorted(first.by_prompt | second.by_prompt):
-                one, other = first.by_prompt.get(name, 0), second.by_prompt.get(name, 0)
-                details.append((f"{size:,}", f"{window:,}", name, f"{one:,}", one / tokens, f"{other:,}"))
+                one, other = (shown.by_prompt.get(name, (0, 0, 0)) for shown in (first, second))
+                share = f"{sum(one[1:]) / tokens:.2f}"
+                details.append((f"{size:,}", f"{window:,}", name, *(f"{cell:,}" for cell in one), share))
+                details[-1] += tuple(f"{cell:,}" for cell in other)
     print(f"a summary of {words} words, {', '.join(metrics)}: tokens sent and received\n")
     table(rows)
     print()
-    table([("words", "window", "prompt", "first draft", "of the document", "second draft"), *details])
+    counted = ("calls", "sent", "received")
+    table([("words", "window", "prompt", *counted, "of the document", *counted), *details])
 
 
 def main() -> None:
@@ -236,10 +243,11 @@ def main() -> None:
     parser.add_argument("--metric", action="append", default=[])
     parser.add_argument("--words", type=int, default=DEFAULT_WORDS)
     parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
     parser.add_argument("--prompts", default="standard")
     given = parser.parse_args()
     use_vocabulary()
-    asyncio.run(report(given.sizes, given.words, given.metric or USUAL_METRICS, given.prompts))
+    asyncio.run(report(given.sizes, given.windows, given.words, given.metric or USUAL_METRICS, given.prompts))
 
 
 if __name__ == "__main__":

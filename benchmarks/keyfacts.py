@@ -33,6 +33,7 @@ from redraft.prompts.factual import (
     GrowGiven,
     LevelledFact,
     QueryGiven,
+    TreeFact,
     VerifyGiven,
     VetGiven,
 )
@@ -141,7 +142,8 @@ def levelled(tree: FactTree) -> list[tuple[Level, str]]:
 
 def failed(excerpt: str, facts: Sequence[tuple[Level, str]]) -> list[bool]:
     """Which facts fail in one of the three dimensions."""
-    given = VetGiven(excerpt=excerpt, facts=[Fact(id=number, fact=fact) for number, (_, fact) in enumerate(facts)])
+    listed = [TreeFact(id=number, level=level, fact=fact) for number, (level, fact) in enumerate(facts)]
+    given = VetGiven(excerpt=excerpt, facts=listed)
     dimensions = (facts_faithful(given).facts, facts_objective(given).facts, facts_significant(given).facts)
     return [any(one.verdict == "fail" for one in verdicts) for verdicts in zip(*dimensions, strict=True)]
 
@@ -165,7 +167,7 @@ def print_sample() -> None:
             if piece.index == 0:
                 asked = [LevelledFact(id=n, level=level, fact=fact) for n, (level, fact) in enumerate(facts, 1)]
                 examples += [f"  {perspective} {level}: {fact}" for level, fact in facts[:5]]
-                examples.append(f"  {perspective} query: {query(QueryGiven(facts=asked)).query}")
+                examples.append(f"  {perspective} query: {query(QueryGiven(excerpt=excerpt, facts=asked)).query}")
     rows: list[list[object]] = [["facts", *LEVELS]]
     rows += [[perspective, *(sizes[perspective, level] for level in LEVELS)] for perspective in get_args(Perspective)]
     whole = {level: sum(sizes[perspective, level] for perspective in get_args(Perspective)) for level in LEVELS}

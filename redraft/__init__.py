@@ -59,15 +59,16 @@ if TYPE_CHECKING:
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
-    from redraft.models.prices import Price, PriceTable, price_table
+    from redraft.models.prices import PriceTable, price_table
     from redraft.models.testing import FunctionModel, ScriptedModel
+    from redraft.presets import Preset, preset
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Item, Names
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
-    from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Settings
     from redraft.store.runs import Run
     from redraft.store.store import Store
     from redraft.text.documents import load
@@ -102,6 +103,7 @@ _HOMES = {
     "Limits": "redraft.settings",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
+    "ModelSettings": "redraft.settings",
     "Names": "redraft.prompts.tags",
     "Noted": "redraft.events",
     "Observer": "redraft.events",
@@ -111,7 +113,8 @@ _HOMES = {
     "PartDone": "redraft.events",
     "Piece": "redraft.domain",
     "PieceDone": "redraft.events",
-    "Price": "redraft.models.prices",
+    "Preset": "redraft.presets",
+    "Price": "redraft.settings",
     "PriceTable": "redraft.models.prices",
     "Prompt": "redraft.prompts.contract",
     "RedraftError": "redraft.errors",
@@ -151,6 +154,7 @@ _HOMES = {
     "difference": "redraft.history.changes",
     "event_json": "redraft.events",
     "load": "redraft.text.documents",
+    "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
@@ -188,6 +192,7 @@ __all__ = [
     "Limits",
     "Model",
     "ModelError",
+    "ModelSettings",
     "Names",
     "Noted",
     "Observer",
@@ -196,6 +201,7 @@ __all__ = [
     "PartDone",
     "Piece",
     "PieceDone",
+    "Preset",
     "Price",
     "PriceTable",
     "Prompt",
@@ -237,6 +243,7 @@ __all__ = [
     "event_json",
     "graphs",
     "load",
+    "preset",
     "price_table",
     "read_result",
     "read_trace",

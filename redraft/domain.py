@@ -138,9 +138,10 @@ class Draft:
     notes: tuple[str, ...] = field(default=())
 
 
-Task = Literal["add", "correct", "change", "clarify", "connect", "drop"]
-"""What a finding asks for: `add` what is missing, `correct` what is wrong, `clarify` what a sentence leaves open,
-`connect` a sentence with those around it, `drop` what is of no use, `change` as its explanation says."""
+Task = Literal["add", "correct", "remove", "change", "clarify", "connect", "drop"]
+"""What a finding asks for: `add` what is missing, `correct` what the document has otherwise, `remove` from a sentence
+what nothing bears out, `clarify` what a sentence leaves open, `connect` a sentence with those around it, `drop` a
+sentence that is of no use, `change` as its explanation says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +172,8 @@ class Finding:
     expected: str = ""
     """What the document says, or in which way it says otherwise."""
     evidence: Evidence | None = None
+    said_by: tuple[int, int] | None = None
+    """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
 
     @property
     def id(self) -> str:
@@ -202,6 +205,12 @@ class Evaluation:
     details: Mapping[str, object] = field(default_factory=dict)
     reason: str = ""
     """Why there is no score."""
+
+    @property
+    def judged_share(self) -> float | None:
+        """The share of its items on which there is a verdict; None where it counts no items."""
+        items = self.judged + self.unjudged
+        return self.judged / items if items else None
 
     @property
     def missing(self) -> tuple[str, ...]:

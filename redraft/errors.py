@@ -161,17 +161,62 @@ class ReplyError(ModelError):
 
     code = "reply"
 
-    def __init__(self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "") -> None:
-        super().__init__(message, place=place)
+    def __init__(
+        self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", hint: str = ""
+    ) -> None:
+        super().__init__(message, place=place, hint=hint)
         self.text = text
         self.usage = usage
         self.finish_reason = finish_reason
+
+    @property
+    def cut(self) -> bool:
+        """Whether the reply did not end within its room."""
+        return self.finish_reason == "length"
+
+    @property
+    def wants_room(self) -> bool:
+        """Whether more room for the reply, or less to say in it, may help; the same room would cut it again."""
+        return self.cut
 
 
 class UnreadableReply(ReplyError):
     """The reply does not fit the schema it was asked for."""
 
     code = "unreadable"
+    formless = False
+    """Whether it is no reply of that form at all, as if the server had not been told of it."""
+    moved = False
+    """Whether the next request asks for the form in another way: what was wrong may have been the way."""
+
+
+class CutReply(ReplyError):
+    """The reply did not end within its room."""
+
+    code = "cut"
+
+    def __init__(self, message: str, *, text: str, usage: Usage, place: str = "", hint: str = "") -> None:
+        super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, hint=hint)
+
+
+class CutThought(CutReply):
+    """The model did not come to its reply: the room for that was used up by its thoughts.
+
+    `retryable` where the model has taken note: the next request has more room to think.
+    """
+
+    code = "cut_thought"
+
+    def __init__(
+        self, message: str, *, text: str, usage: Usage, place: str = "", hint: str = "", retryable: bool = False
+    ) -> None:
+        super().__init__(message, text=text, usage=usage, place=place, hint=hint)
+        self.retryable = retryable
+
+    @property
+    def wants_room(self) -> bool:
+        """It is not the reply that is too long."""
+        return False
 
 
 class EmptyReply(ReplyError):

@@ -117,6 +117,8 @@ class RoundSettled:
     reason: str
     aims: tuple[str, ...] = ()
     scores: Mapping[str, float | None] = field(default_factory=dict)
+    standings: Mapping[str, str] = field(default_factory=dict)
+    """How the draft stands to each goal: met, missed, or unsure where too few items have a verdict."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
+from redraft.domain import Usage
 from redraft.errors import UsageError
 
 GIVEN_STRATEGY = "given"
@@ -33,6 +34,68 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65
 EXTRACTIVE = "extractive"
+LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
+"""What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
+NO_KEY = ""
+"""In place of the variable with a key, for a model that is to get none."""
+ASSUMED_WINDOW = 8192
+"""The tokens that a model has room for where nobody knows better."""
+_MILLION = 1_000_000
+
+
+class Price(BaseModel):
+    """US dollars per million tokens."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    prompt: float = Field(ge=0)
+    completion: float = Field(ge=0)
+    cached_prompt: float | None = Field(default=None, ge=0)
+
+    def of(self, usage: Usage) -> float:
+        """The price of one call."""
+        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
+        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
+        fresh = usage.prompt_tokens - cached
+        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
+
+
+class ModelSettings(BaseModel):
+    """A model with all that belongs to it, for whichever role: a table `[models.NAME]` of `redraft.toml`.
+
+    What is left out is found out, or is as it is for every model.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    model: str = Field(min_length=1)
+    base_url: str | None = None
+    key_env: str | None = Field(default=None, min_length=1)
+    """The environment variable with the key for the model's address and for no other."""
+    context_tokens: int | None = Field(default=None, ge=64)
+    """Its window: the most tokens of a prompt with its reply."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """Overrides every prompt's own."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=16)
+    """The most tokens of a reply, however much room it would have."""
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    """The tokens that it may think in each call, besides its reply."""
+    prompts: str | None = None
+    """A set of prompts, or a directory; without one those of the run."""
+    replies: ReplyForm | None = None
+    price: Price | None = None
+
+    @field_validator("model")
+    @classmethod
+    def _has_settings(cls, model: str) -> str:
+        if model == EXTRACTIVE:
+            raise ValueError("the built-in model has no settings of its own; name it as it is")
+        return model
+
+
+# What makes no difference to what is asked, or shows in the prompts' hashes.
+_NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price"}
 
 
 class Settings(BaseModel):
@@ -44,14 +107,25 @@ class Settings(BaseModel):
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
     query: str | None = None
+    language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
+    """The language that is written in, by its English name; None is the document's own."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other; the result is the same."""
+    """The environment variable with the key for the model's address and for no other, or `NO_KEY`; the result is the
+    same. Without one it is OPENAI_API_KEY, at the one server that gets that."""
     chunk_tokens: int = Field(default=2048, ge=16)
-    context_tokens: int = Field(default=8192, ge=64)
+    context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
+    """The writer's window. Where it is not set a run has the model's own, if that is known."""
     temperature: float | None = Field(default=None, ge=0, le=2)
-    """Overrides every prompt's own; None leaves them as the paper has them."""
+    """The writer's: overrides every prompt's own. Without one each prompt has the paper's, as it has for judges."""
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    max_tokens: int | None = Field(default=None, ge=16)
+    """The most tokens of a reply, however much room it would have."""
+    reasoning_tokens: int | None = Field(default=None, ge=0)
+    """The tokens that the model may think in each call, besides its reply; without a number what is known of it."""
+    price: Price | None = None
+    """What the model costs, in place of what tables say."""
     prompts: str = "standard"
     sample: int = Field(default=0, ge=0)
     """A different number draws different replies to the same requests."""
@@ -65,7 +139,9 @@ class Settings(BaseModel):
 
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
-        kept = self.model_dump(mode="json", exclude={"prompts", "key_env", "replies"})
+        kept = self.model_dump(mode="json", exclude=_NO_MATTER)
+        # Runs of before there were these settings shall be found again.
+        kept = {name: value for name, value in kept.items() if value is not None or name not in ("top_p", "max_tokens")}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -100,6 +176,9 @@ class Judging(BaseModel):
     """None named is the usual ones, where a draft is judged."""
     judges: tuple[str, ...] = ()
     """The models that judge, the first of which asks the questions; without any, the writer's model judges."""
+    models: dict[str, ModelSettings] = {}
+    """What belongs to the judges, the validator and the decider that are named, by their names here. A name that has
+    nothing here is a model's own."""
     base_url: str | None = None
     """Where the judges are; without one, those of the writer's provider are where the writer is."""
     repeat: int = Field(default=1, ge=1, le=50)
@@ -130,6 +209,12 @@ class Judging(BaseModel):
     validator: str | None = None
     """The model that validates key facts; without one, the first judge validates what it has found itself."""
 
+    def asks(self) -> dict[str, object]:
+        """All of it that makes a difference to what is asked."""
+        kept = self.model_dump(mode="json", exclude={"models"})
+        models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
+        return {**kept, "models": models} if models else kept
+
     @property
     def reported(self) -> tuple[str, ...]:
         """What is said of each draft: the metrics, and the statistics after them."""
@@ -146,6 +231,8 @@ class Refinement(BaseModel):
     rounds: int = Field(default=4, ge=1, le=100)
     tolerance: float = Field(default=0.02, ge=0, le=1)
     """How much a goal's metric may fall while another gains."""
+    judged_share: float = Field(default=0.8, ge=0.5, le=1)
+    """On which share of a metric's items there must be a verdict for its goal to be met."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
     decider: str | None = None

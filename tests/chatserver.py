@@ -50,6 +50,7 @@ class Seen:
     status: int = 0  # until a response begins
     fault: str = ""
     reply: str = ""
+    finish_reason: str = ""
     answered: bool = False  # a readable reply went out, to its last byte
 
 
@@ -65,6 +66,8 @@ class Answer:
     tool_calls: list[Json] | None = None
     reasoning_tokens: int = 0
     cached_tokens: int = 0
+    reasoning_content: str | None = None
+    """The thoughts, apart from the reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,8 @@ def worded(seen: Seen, answer: Answer) -> tuple[Json, str]:
         reason = "tool_calls" if reason == "stop" else reason
     content = answer.text if answer.refusal is None and not calls else None
     message: Json = {"role": "assistant", "content": content, "refusal": answer.refusal}
+    if answer.reasoning_content is not None:
+        message["reasoning_content"] = answer.reasoning_content
     return (message | {"tool_calls": calls} if calls else message), reason
 
 
@@ -232,8 +237,10 @@ class ChatServer:
     minute: float = 60.0  # the window of limit_per_minute, in seconds
     retry_after: float | None = None  # goes with the 429s of both limits
     log: Path | None = None
+    pages: Mapping[str, Json] = field(default_factory=dict)  # what else it has to say, by path
     base_url: str = field(default="", init=False)
     seen: list[Seen] = field(default_factory=list, init=False)
+    looked: list[tuple[str, str]] = field(default_factory=list, init=False)  # for what else, and with which key
     in_flight: int = field(default=0, init=False)
     peak: int = field(default=0, init=False)
 
@@ -260,6 +267,7 @@ class ChatServer:
         for prefix in ("", "/v1"):
             app.router.add_post(f"{prefix}/chat/completions", self._chat)
             app.router.add_get(f"{prefix}/models", self._models)
+        app.router.add_route("*", "/{path:.*}", self._page)
         # Requests still waiting are cancelled: when their client leaves, and when the server stops.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await self._runner.setup()
@@ -267,7 +275,16 @@ class ChatServer:
         self.port = self._runner.addresses[0][1]
         self.base_url = f"http://127.0.0.1:{self.port}/v1"
 
-    async def _models(self, _: web.Request) -> web.Response:
+    async def _page(self, request: web.Request) -> web.Response:
+        self.looked.append((request.path, request.headers.get("Authorization", "")))
+        if request.path not in self.pages:
+            raise web.HTTPNotFound
+        return web.json_response(self.pages[request.path])
+
+    async def _models(self, request: web.Request) -> web.Response:
+        if request.path in self.pages:
+            return await self._page(request)
+        self.looked.append((request.path, request.headers.get("Authorization", "")))
         return web.json_response({"object": "list", "data": [{"id": "test-model", "object": "model"}]})
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
@@ -314,7 +331,7 @@ class ChatServer:
         kind, delay, readable = fault.kind, answer.latency or 0.0, fault.kind not in UNREADABLE
         calls = "".join(call["function"]["arguments"] for call in answer.tool_calls or ())
         said = f"{answer.text}{answer.refusal or ''}{calls}"
-        seen.fault, seen.reply = kind, said if readable else ""
+        seen.fault, seen.reply, seen.finish_reason = kind, said if readable else "", answer.finish_reason
         seen.completion_tokens = 0 if kind in EARLY else self.count(said) + answer.reasoning_tokens
         if answer.latency is None and self.latency and kind not in EARLY:
             delay = self.latency(seen.prompt_tokens, seen.completion_tokens, seen.index)

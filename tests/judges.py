@@ -158,8 +158,8 @@ def _fields(body: str) -> dict[str, str]:
 
 
 def sentence_of(item: Mapping[str, str]) -> str:
-    """The sentence of a summary in an item, which may hold what it points back to besides."""
-    return item.get("sentence", item["text"])
+    """The sentence of a summary, or the fact, in an item that may hold its context besides."""
+    return item.get("sentence", item.get("fact", item["text"]))
 
 
 Script = Callable[[Sheet], Said]
@@ -318,7 +318,7 @@ class Keepers:
         """The summary when one point is dealt with."""
         if point["task"] == "change":
             return f"{text} {point['instruction']}"
-        if point["task"] == "drop":
+        if point["task"] in {"drop", "remove"}:
             return "".join(text.rpartition(point["sentence"])[::2])
         if point["task"] == "connect":
             return text.replace(point["sentence"], f"After that it is told: {point['sentence']}", 1)

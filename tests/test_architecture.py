@@ -30,7 +30,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"builtin"}),
     frozenset({"models"}),
     frozenset({"prompts", "text", "store"}),
-    frozenset({"domain", "errors", "events", "plugins", "settings", "sources"}),
+    frozenset({"domain", "errors", "events", "plugins", "presets", "settings", "sources"}),
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {

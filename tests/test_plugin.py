@@ -62,7 +62,7 @@ def test_its_strategy_refuses_what_does_not_fit(command: Inside) -> None:
 
 def test_its_strategy_drafts_what_is_refined_by_its_metric(command: Inside) -> None:
     done = command.run("summarize", str(SAMPLE), *ENDS, "--refine", "-g", "dates=1", "--json").json
-    assert done["goals"] == {"dates": {"at_least": 1.0, "met": True}}
+    assert done["goals"] == {"dates": {"at_least": 1.0, "met": True, "judged_share": 1.0}}
 
 
 def test_its_metric_that_asks_nobody(command: Inside) -> None:

@@ -3,17 +3,19 @@
 A reply is a list of entries that name the items they speak of. Entries out of order are put in theirs; an entry for an
 item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
 neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
-counted.
+counted. A reply that is cut at the end of its room is asked for again in halves, and each half has as much room as the
+whole had; one item alone has twice the room, and twice that. What the provider rejects, or answers with nothing, is
+asked in halves as well, and about a single item once more.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 from redraft.agents.together import together
-from redraft.errors import RejectedRequest, ReplyError
+from redraft.errors import RejectedRequest, ReplyError, UnreadableReply
 
 Verdict_ = TypeVar("Verdict_")
 
@@ -39,36 +41,74 @@ class Account(Generic[Verdict_]):
         return [number for number in numbers if number not in self.verdicts]
 
 
-Ask = Callable[[Sequence[int], bool], Awaitable[Entries[Verdict_]]]
-"""Asks about some items; the flag says that it is for the second time."""
+MOST_TIMES = 4
+"""How many times the usual room an entry may have at most: whoever fills that writes without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How something is asked: whether for the second time, and with how many times the usual room for the reply."""
+
+    again: bool = False
+    times: int = 1
+
+    def roomier(self) -> Attempt | None:
+        """The same with twice the room; None where that is more than there can be any use for."""
+        return replace(self, times=2 * self.times) if 2 * self.times <= MOST_TIMES else None
+
+
+FIRST = Attempt()
+"""As something is asked first."""
+
+Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
+"""Asks about some items."""
 
 
 async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
     """Ask about all batches at once, and about what each of them leaves out once more."""
-    accounts = await together(_batch(batch, ask) for batch in batches)
+    return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
+
+
+def _joined(accounts: Sequence[Account[Verdict_]]) -> Account[Verdict_]:
     verdicts = {number: verdict for one in accounts for number, verdict in one.verdicts.items()}
     return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
 
-async def _batch(numbers: Sequence[int], ask: Ask[Verdict_]) -> Account[Verdict_]:
+async def _batch(
+    numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt, strangers_before: int = 0
+) -> Account[Verdict_]:
     try:
-        entries = await ask(numbers, False)
+        entries = await ask(numbers, attempt)
     except (ReplyError, RejectedRequest) as error:
-        if error.code == "unreadable" and len(numbers) > 1 and getattr(error, "finish_reason", "") == "length":
-            # The reply did not end within its room: two halves need half of it each.
-            middle = len(numbers) // 2
-            return await account([numbers[:middle], numbers[middle:]], ask)
-        return Account(trouble=str(error))
+        return await _after(error, numbers, ask, attempt)
     verdicts, strangers = _settled(entries.found, numbers)
+    strangers += strangers_before
     missing = [number for number in numbers if number not in verdicts]
-    if not missing or entries.repaired:
+    if not missing or entries.repaired or attempt.again:
         return Account(verdicts, _left_open(missing, strangers))
-    try:
-        more, others = _settled((await ask(missing, True)).found, missing)
-    except (ReplyError, RejectedRequest) as error:
-        return Account(verdicts, str(error))
-    verdicts |= more
-    return Account(verdicts, _left_open([number for number in missing if number not in verdicts], strangers + others))
+    more = await _batch(missing, ask, replace(attempt, again=True), strangers)
+    return Account(verdicts | more.verdicts, more.trouble)
+
+
+async def _after(
+    error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
+) -> Account[Verdict_]:
+    """What comes of asking for less, for more room or once more; nothing where the reply was of no use."""
+    middle, following = len(numbers) // 2, _following(error, attempt, single=len(numbers) == 1)
+    if following is None:
+        return Account(trouble=str(error))
+    parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
+    return _joined(await together(_batch(part, ask, following) for part in parts))
+
+
+def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
+    """How half of the items, or a `single` one, are asked about after this; None where that would be of no use."""
+    if isinstance(error, ReplyError) and error.wants_room:
+        return attempt.roomier() or (None if single else attempt)
+    if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
+        # Nobody has answered: it may have been too much, or an accident of the way.
+        return (None if attempt.again else replace(attempt, again=True)) if single else attempt
+    return None
 
 
 def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:

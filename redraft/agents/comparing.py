@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from redraft.agents.accounting import Account
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import Examiner, Remembered, is_answer
+from redraft.agents.examiner import Examiner, Remembered
 from redraft.prompts.judging import Comparison, Pair
+from redraft.prompts.silence import is_answer
 from redraft.text.words import same_words
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -44,6 +44,8 @@ class Board:
     rounds_left: int
     at_most: int
     """How many findings a revision is to mend at most."""
+    unsure: Collection[str] = ()
+    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +144,7 @@ def _standing(number: int, metric: str, board: Board) -> Standing:
     figure = "none" if score is None else f"{score:.4f}"
     if goal is None:
         return Standing(id=number, metric=metric, score=figure)
-    met = "yes" if score is not None and score >= goal else "no"
+    met = "no" if score is None or score < goal else "unsure" if metric in board.unsure else "yes"
     return Standing(id=number, metric=metric, score=figure, goal=f"{goal:g}", met=met)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redraft.agents.room import USUAL, Wording
 from redraft.domain import Document, Evidence, Span
 from redraft.prompts.judging import Statement
 from redraft.text.passages import Passages
@@ -33,6 +34,8 @@ class EvidenceDesk:
     tokenizer: Tokenizer
     window: int
     document_tokens: int
+    wording: Wording = USUAL
+    """How the document's language comes out in tokens."""
 
     @property
     def name(self) -> str:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled
 from redraft.agents.looking import Looks
+from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.models.thoughts import declines
 from redraft.prompts import judging
 from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement
+from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
-# What one entry of a reply may need. A batch is as large as lets all of its entries fit into the room for a reply.
-QUESTION_TOKENS = 90
-ANSWER_TOKENS = 80
-COMPARISON_TOKENS = 60
-NUMBER_TOKENS = 8
+# What one entry of a reply may hold. A batch is as large as lets all of its entries fit into the room for a reply.
+QUESTION = Entry(frame=32, words=28, sentences=1)
+CLAIM = Entry(frame=40, words=32)
+ANSWER = Entry(frame=36, words=12, sentences=1)
+COMPARISON = Entry(frame=32, words=20)
+NUMBER = Entry(frame=8)
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
 QUESTIONS_NEAR = 20
 _LONGEST_ANSWER = 600
@@ -45,18 +49,25 @@ class Examiner:
 
     judge: Judge
 
-    async def ask_document(self, excerpt: str, count: tuple[int, int], label: str) -> list[judging.DocumentQuestion]:
-        """Questions about a stretch of the document, from so many to so many, the most important first."""
+    async def ask_document(
+        self, excerpt: str, count: tuple[int, int], label: str, attempt: Attempt | None = None
+    ) -> list[judging.DocumentQuestion]:
+        """Questions about a stretch of the document, from so many to so many, the most important first.
+
+        Who says which attempt it is asks about less where the reply is cut.
+        """
         least, most = count
         given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * QUESTION_TOKENS, label)
+        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
         return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
         given = judging.RankGiven(candidates=list(candidates))
         try:
-            reply = await self.judge.ask(judging.RANK_QUESTIONS, given, len(candidates) * NUMBER_TOKENS, label)
+            reply = await self.judge.ask(
+                judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label
+            )
             order = reply.value.order
         except (ReplyError, RejectedRequest):
             order = []
@@ -74,20 +85,19 @@ class Examiner:
         parts = desk.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
         texts = [" ".join(one.sentence for one in part) for part in parts]
+        each = at_most * self.judge.needs(CLAIM)
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SentenceQuestions]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
             summary = texts[part_of[statements[numbers[0]].id]]
             given = judging.AskSummaryGiven(summary=summary, sentences=asked, at_most=at_most)
-            room = len(numbers) * at_most * QUESTION_TOKENS
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, labelled("questions about", numbers), again)
+            label = labelled("questions about", numbers)
+            reply = await self.judge.ask(judging.ASK_SUMMARY, given, len(numbers) * each, label, attempt)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
 
         async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
             groups = [[n for n in numbers if part_of[statements[n].id] == at] for at in range(len(parts))]
-            return await account(
-                [batch for group in groups for batch in self.judge.batches(group, at_most * QUESTION_TOKENS)], ask
-            )
+            return await account([batch for group in groups for batch in self.judge.batches(group, each)], ask)
 
         meant = _pointed_back_to(among)
         return await self.judge.remembered(
@@ -118,56 +128,58 @@ class Examiner:
     async def _answers_from(
         self, statements: Sequence[Statement], questions: Sequence[str]
     ) -> Account[judging.SummaryAnswer]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.SummaryAnswer]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
             given = judging.AnswerFromSummaryGiven(sentences=list(statements), questions=asked)
-            room = len(numbers) * ANSWER_TOKENS
-            reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, labelled("answers", numbers), again)
+            room = len(numbers) * self.judge.needs(ANSWER)
+            label = labelled("answers", numbers)
+            reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
             answers = reply.value.answers
-            return Entries([(one.id - 1, one if one.answer.strip() else None) for one in answers], reply.repaired)
+            return Entries([(one.id - 1, one if _is_given(one.answer) else None) for one in answers], reply.repaired)
 
-        return await account(self.judge.batches(range(len(questions)), ANSWER_TOKENS), ask)
+        return await account(self.judge.batches(range(len(questions)), self.judge.needs(ANSWER)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[judging.Comparison]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * COMPARISON_TOKENS
-            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), again)
+            room = len(numbers) * self.judge.needs(COMPARISON)
+            reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired)
 
         return await self.judge.remembered(
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(self.judge.batches(numbers, COMPARISON_TOKENS), ask),
+            lambda numbers: account(self.judge.batches(numbers, self.judge.needs(COMPARISON)), ask),
         )
 
     async def answers_from_document(
         self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
     ) -> Account[Remembered]:
         """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`."""
+        each = self.judge.needs(ANSWER)
 
         async def ask(reading: Reading) -> Entries[Remembered]:
             some, spans = reading.numbers, reading.spans
             asked = [Asked(id=n + 1, question=questions[n]) for n in some]
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
-            room = len(some) * ANSWER_TOKENS
             # A second look at the same pages is a further draw: the first reply would only be repeated.
-            draw = reading.again != reading.wide
-            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, draw)
+            attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
+            room = len(some) * each
+            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, attempt)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
-        fitting = batch_size(self.judge.reply_tokens, ANSWER_TOKENS)
-        looks = Looks(desk, questions, ANSWER_TOKENS, min(fitting, QUESTIONS_NEAR), fitting)
+        fitting = batch_size(self.judge.reply_tokens, each)
+        looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = Search(looks, ask, _is_silent)
         return await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
             [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
-            search.wider if wide else search.verdicts,
+            search.closer if wide else search.verdicts,
         )
 
 
@@ -182,23 +194,18 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
     return meant
 
 
-def is_answer(text: str) -> bool:
-    """Whether a reply's answer is one, and not the word that there is none."""
-    words = " ".join(text.casefold().split()).strip(_MARKS)
-    return words.partition(" ")[0].rstrip(_MARKS) != UNANSWERABLE.casefold() and words not in _NO_ANSWER
+def _is_given(answer: str) -> bool:
+    """Whether there is an answer, be it that there is none: to say nothing, or that one will not, is neither."""
+    return bool(answer.strip()) and not (is_answer(answer) and declines(answer))
 
 
 def _is_silent(answer: Remembered) -> bool:
     return not is_answer(answer.answer)
 
 
-_MARKS = " .,:;!\"'`*()[]"
-_NO_ANSWER = {"", "no answer", "not answerable", "n/a"}
-
-
 def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Any]) -> Remembered | None:
     words = one_line(answer.answer, _LONGEST_ANSWER)
-    if not words:
+    if not _is_given(words):
         return None
     if not is_answer(words):
         return Remembered(answer=UNANSWERABLE)

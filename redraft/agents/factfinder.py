@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.looking import Looks
+from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Perspective, Span
@@ -20,12 +20,13 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 
-# What a fact may need in a prompt, and what one entry of a reply may.
+# What a fact may need in a prompt, and what one entry of a reply may hold.
 FACT_TOKENS = 40
-OPINION_TOKENS = 45
-SUPPORT_TOKENS = 90
-ALIGNMENT_TOKENS = 40
-VERIFICATION_TOKENS = 130
+OPINION = Entry(frame=30, words=20)
+SUPPORT = Entry(frame=36, words=20, sentences=1)
+ALIGNMENT = Entry(frame=48)
+VERIFICATION = Entry(frame=38, words=36, sentences=1)
+# And what a whole reply may need that is one of a kind.
 QUERY_TOKENS = 150
 MARKS_TOKENS = 150
 # Whoever has more facts than this before them at once begins to pass some over.
@@ -59,17 +60,27 @@ class Verified(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """Whether a summary states a fact, and the numbers of those sentences that are said to."""
+
+    stated: bool
+    sentences: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class Factfinder:
     """Asks a judge about key facts."""
 
     judge: Judge
 
-    async def grow(self, excerpt: str, perspective: Perspective, label: str) -> factual.FactTree:
-        """The key facts of an excerpt as a tree."""
-        given = factual.GrowGiven(excerpt=excerpt)
-        return (await self.judge.ask(factual.GROWING[perspective], given, self.judge.reply_tokens, label)).value
+    async def grow(
+        self, excerpt: str, perspective: Perspective, label: str, attempt: Attempt | None = None
+    ) -> factual.FactTree:
+        """The key facts of an excerpt as a tree. Who says which attempt it is asks for less where the reply is cut."""
+        given, room = factual.GrowGiven(excerpt=excerpt), self.judge.reply_tokens
+        return (await self.judge.ask(factual.GROWING[perspective], given, room, label, attempt)).value
 
-    async def vet(self, excerpt: str, facts: Sequence[str], label: str) -> Mapping[str, Account[Vetted]]:
+    async def vet(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Mapping[str, Account[Vetted]]:
         """What is to be said for and against each fact, by dimension."""
         accounts = await together(
             [
@@ -80,72 +91,70 @@ class Factfinder:
         )
         return dict(zip(("faithfulness", "objectivity", "significance"), accounts, strict=True))
 
-    async def _supported(self, excerpt: str, facts: Sequence[str], label: str) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
-            room = len(numbers) * SUPPORT_TOKENS
-            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), again)
+    async def _supported(self, excerpt: str, facts: Sequence[KeyFact], label: str) -> Account[Vetted]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+            given = _to_vet(excerpt, facts, numbers)
+            room = len(numbers) * self.judge.needs(SUPPORT)
+            reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
                 for one in reply.value.facts
             )
             return Entries(list(vetted), reply.repaired)
 
-        return await account(self._batches(len(facts), SUPPORT_TOKENS), ask)
+        return await account(self._batches(len(facts), SUPPORT), ask)
 
     async def _opinions(
-        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[str], label: str
+        self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
     ) -> Account[Vetted]:
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Vetted]:
-            given = factual.VetGiven(excerpt=excerpt, facts=_numbered(facts, numbers))
-            room = len(numbers) * OPINION_TOKENS
-            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), again)
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Vetted]:
+            given = _to_vet(excerpt, facts, numbers)
+            room = len(numbers) * self.judge.needs(OPINION)
+            reply = await self.judge.ask(prompt, given, room, labelled(label, numbers), attempt)
             vetted = (
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
                 for one in reply.value.facts
             )
             return Entries(list(vetted), reply.repaired)
 
-        return await account(self._batches(len(facts), OPINION_TOKENS), ask)
+        return await account(self._batches(len(facts), OPINION), ask)
 
-    async def query(self, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
-        """The question that these facts answer."""
+    async def query(self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
+        """The question that these facts of an excerpt answer."""
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(facts, 1)]
-        given = factual.QueryGiven(facts=listed)
+        given = factual.QueryGiven(excerpt=excerpt, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 
-    async def align(
-        self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk
-    ) -> Account[frozenset[int]]:
-        """The numbers of the sentences that state each fact; none where the summary does not.
+    async def align(self, statements: Sequence[Statement], facts: Sequence[str], desk: EvidenceDesk) -> Account[Told]:
+        """Whether the summary states each fact, and by which sentences.
 
         A summary too long for one prompt is read in parts, and only all of them together can be silent.
         """
         parts = await together(self._align_with(part, facts) for part in desk.parts(statements))
-        verdicts: dict[int, frozenset[int]] = {}
+        verdicts: dict[int, Told] = {}
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
-            stating = reduce(frozenset.union, said, frozenset[int]())
-            if stating or len(said) == len(parts):
-                verdicts[n] = stating
+            stated = any(one.stated for one in said)
+            if stated or len(said) == len(parts):
+                verdicts[n] = Told(stated, frozenset().union(*(one.sentences for one in said)))
         return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
 
-    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[frozenset[int]]:
+    async def _align_with(self, statements: Sequence[Statement], facts: Sequence[str]) -> Account[Told]:
         known = {statement.id for statement in statements}
 
-        def stating(one: factual.Alignment) -> frozenset[int] | None:
-            """A fact that is said to be stated by no sentence there is has no verdict."""
-            there = known.intersection(one.sentences) if one.stated == "yes" else frozenset[int]()
-            return frozenset(there) if there or one.stated == "no" else None
+        def told(one: factual.Alignment) -> Told:
+            """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
+            stated = one.stated == "yes"
+            return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[frozenset[int]]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
-            room = len(numbers) * ALIGNMENT_TOKENS
-            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), again)
-            return Entries([(one.id - 1, stating(one)) for one in reply.value.facts], reply.repaired)
+            room = len(numbers) * self.judge.needs(ALIGNMENT)
+            reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
+            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired)
 
-        return await account(self._batches(len(facts), ALIGNMENT_TOKENS), ask)
+        return await account(self._batches(len(facts), ALIGNMENT), ask)
 
     async def verify(
         self, statements: Sequence[Statement], desk: EvidenceDesk, within: Span | None
@@ -157,13 +166,13 @@ class Factfinder:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
             given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
-            room = len(some) * VERIFICATION_TOKENS
-            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.again)
+            room = len(some) * self.judge.needs(VERIFICATION)
+            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
             return Entries([(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences], reply.repaired)
 
-        fitting = batch_size(self.judge.reply_tokens, VERIFICATION_TOKENS)
+        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [f"{one.before} “{one.sentence}”" for one in statements]
-        looks = Looks(desk, sought, VERIFICATION_TOKENS, min(fitting, SENTENCES_NEAR), fitting)
+        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting)
         search = Search(looks, ask, _is_faulty, within)
         return await self.judge.remembered(
             factual.VERIFY_SENTENCES,
@@ -177,8 +186,8 @@ class Factfinder:
         given = factual.ChunkGiven(excerpt=excerpt)
         return (await self.judge.ask(factual.JUDGE_CHUNK, given, MARKS_TOKENS, label)).value
 
-    def _batches(self, count: int, tokens: int) -> list[Sequence[int]]:
-        size = facts_at_once(self.judge.reply_tokens, tokens)
+    def _batches(self, count: int, entry: Entry) -> list[Sequence[int]]:
+        size = facts_at_once(self.judge.reply_tokens, self.judge.needs(entry))
         return [range(at, min(at + size, count)) for at in range(0, count, size)]
 
 
@@ -189,6 +198,11 @@ def facts_at_once(room: int, tokens: int) -> int:
     """
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+
+
+def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> factual.VetGiven:
+    listed = [factual.TreeFact(id=n + 1, level=facts[n].level, fact=facts[n].text) for n in numbers]
+    return factual.VetGiven(excerpt=excerpt, facts=listed)
 
 
 def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account
+from redraft.agents.accounting import FIRST, Account, Attempt
+from redraft.agents.room import USUAL, Entry, Wording
+from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -22,6 +24,8 @@ Verdict = TypeVar("Verdict", bound=BaseModel)
 _REPLY_TOKENS = 3000
 _SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
+# Draws of later attempts are as far apart from the first ones as there are samples and repeats.
+_APART = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,24 +37,61 @@ class Judge:
     judgments: Judgments
     sample: int = 0
     temperature: float | None = None
+    top_p: float | None = None
+    """The model's; it makes other verdicts of the same questions."""
     reply_tokens: int = _REPLY_TOKENS
     """The room for a reply, which decides how much is asked at once."""
+    wording: Wording = USUAL
+    """How the language of its replies comes out in tokens."""
     document: str = ""
     """The id of the document that the verdicts are about, so that they are forgotten with it."""
+    visit: int = 0
+    """Another number for whoever goes on with a run that is done: what was left open then is asked for once more."""
 
     @property
     def name(self) -> str:
         """Which judge this is, told from the others of a panel."""
         return f"{self.model.identity}#{self.sample}" if self.sample else self.model.identity
 
+    @property
+    def drawn(self) -> list[float | None]:
+        """How its replies are drawn, in what anything that it says is known by."""
+        return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
+
     async def ask(
-        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, again: bool = False
+        self,
+        prompt: Prompt[Given_, Value_],
+        given: Given_,
+        room: int,
+        label: str,
+        attempt: Attempt | None = None,
     ) -> Reply[Value_]:
-        """Ask for a reply of at most so many tokens; `again` for what was asked before and not answered."""
+        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room.
+
+        Who says which `attempt` it is has something better to do about a reply that is cut, and is told of it.
+        """
+        if attempt is not None:
+            return await self._asked(prompt, given, room, label, attempt)
+        attempt = FIRST
+        while True:
+            try:
+                return await self._asked(prompt, given, room, label, attempt)
+            except ReplyError as error:
+                roomier = attempt.roomier() if error.wants_room else None
+                if roomier is None:
+                    raise
+                attempt = roomier
+
+    async def _asked(
+        self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
+    ) -> Reply[Value_]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
         # Asking again for all that was asked would be the same request: it is a further draw of it.
-        sampling = Sampling(temperature, room + _REPLY_FRAME, 2 * self.sample + again)
-        return await self.model.ask(Request(prompt, given, sampling, label))
+        draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
+        sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)
+        reply = await self.model.ask(Request(prompt, given, sampling, label))
+        # That it took a second request then is no reason not to ask about the rest now.
+        return replace(reply, repaired=False) if self.visit and reply.cached else reply
 
     async def remembered(
         self,
@@ -63,7 +104,7 @@ class Judge:
 
         All at once, because the batches depend on what is known: after a crash they must be the same again.
         """
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, self.temperature]
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
         keys = [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
         known = await off_loop(self.judgments.verdicts, keys)
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
@@ -73,6 +114,10 @@ class Judge:
         await off_loop(self.judgments.keep_verdicts, said, self.document)
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)
+
+    def needs(self, entry: Entry) -> int:
+        """The tokens that an entry of a reply may need."""
+        return entry.tokens(self.wording)
 
     def batches(self, numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
         """The numbers in batches whose entries, of so many tokens each, fit into a reply."""

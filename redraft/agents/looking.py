@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import ceil
 
 from redraft.agents.evidence import EvidenceDesk
@@ -22,7 +23,7 @@ _SHARE_FAR = 0.25
 # A stretch of which so much is wanted is read whole.
 _WANTED = 0.5
 # What a prompt says besides, with the schema of its reply, and around an item and a passage to number them.
-_FRAME_TOKENS = 600
+_FRAME_TOKENS = 480
 _AROUND = 16
 
 
@@ -63,6 +64,10 @@ class Looks:
         """What is read for those that the first look did not settle: more of the document for each of them."""
         if self.desk.document_tokens <= SMALL and (size := self._at_once(numbers)):
             return self._whole(numbers, size)
+        return self.closer(numbers)
+
+    def closer(self, numbers: Sequence[int]) -> list[Look]:
+        """What is read for those whose answers are doubted: what has to do with each of them, and so never all."""
         count = far_passages(self.desk.document_tokens, len(numbers))
         found = {n: self.desk.evidence(self.items[n], count, wide=True) for n in numbers}
         return self._filled(self._completed(found), self.far)
@@ -98,23 +103,47 @@ class Looks:
             if sum(span.end - span.start for span in spans) >= _WANTED * (home.end - home.start)
             and self._tokens([home]) <= self.desk.room
         }
+        # The best place stays beside its stretch: it may end in the next one.
         return {
-            n: [homes[n], *spans[1:]] if n in homes and homes[n] in whole else list(spans) for n, spans in found.items()
+            n: [homes[n], *spans] if n in homes and homes[n] in whole else list(spans) for n, spans in found.items()
         }
 
     def _filled(self, found: Mapping[int, Sequence[Span]], most: int) -> list[Look]:
-        """The items in the order of their best places, as many at once as may be and as fit with what is read."""
-        end = len(self.desk.document.text)
+        """The items in the order of their best places, as many at once as may be and as fit with what is read.
+
+        Those of one place are asked about together where they can be, so that it is read once.
+        """
+        order = sorted(found, key=lambda n: (self._place(found[n]), n))
         looks: list[Look] = []
-        for n in sorted(found, key=lambda n: (found[n][0].start if found[n] else end, n)):
-            if looks and len(looks[-1].numbers) < most:
-                numbers = tuple(sorted((*looks[-1].numbers, n)))
-                spans = self.desk.joined([looks[-1].spans, found[n]])
-                if self._tokens(spans) <= self._room(numbers):
-                    looks[-1] = Look(numbers, tuple(spans))
-                    continue
-            looks.append(Look((n,), tuple(self.desk.joined([self._fitting(n, found[n])]))))
+        for _, group in groupby(order, key=lambda n: self._place(found[n])):
+            together = list(group)
+            if looks and (look := self._with(looks[-1], together, found, most)):
+                looks[-1] = look
+                continue
+            looks.append(self._alone(together[0], found))
+            for n in together[1:]:
+                if look := self._with(looks[-1], [n], found, most):
+                    looks[-1] = look
+                else:
+                    looks.append(self._alone(n, found))
         return looks
+
+    def _place(self, spans: Sequence[Span]) -> Span:
+        """The best place; whoever has none comes last."""
+        end = len(self.desk.document.text)
+        return spans[0] if spans else Span(end, end)
+
+    def _alone(self, n: int, found: Mapping[int, Sequence[Span]]) -> Look:
+        return Look((n,), tuple(self.desk.joined([self._fitting(n, found[n])])))
+
+    def _with(self, look: Look, more: Sequence[int], found: Mapping[int, Sequence[Span]], most: int) -> Look | None:
+        """A look with some items more, where there is room for them."""
+        numbers = tuple(sorted((*look.numbers, *more)))
+        spans = self.desk.joined([look.spans, *(found[n] for n in more)])
+        tokens = self._tokens(spans)
+        # Where there is no more to read than in a small document, there is no more to read past either.
+        at_once = self.far if tokens <= SMALL else most
+        return Look(numbers, tuple(spans)) if len(numbers) <= at_once and tokens <= self._room(numbers) else None
 
     def _fitting(self, n: int, spans: Sequence[Span]) -> list[Span]:
         """As many of the places, the best first, as there is room for; one in any case."""

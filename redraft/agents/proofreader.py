@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.room import USUAL, Entry
 from redraft.domain import content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, Confusion, ConfusionGiven, ErrorType, SummarySentence
@@ -17,8 +18,8 @@ from redraft.prompts.tags import NOBODY
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
 
-CONFUSION_TOKENS = 90
-"""What one entry of a reply may need."""
+CONFUSION = Entry(frame=50, words=26)
+"""What one entry of a reply may hold."""
 # What the schema of the reply and the numbering come to beside the template.
 _FRAME = 300
 # A summary that is read in stretches is of some use from this many tokens on.
@@ -51,16 +52,18 @@ class Proofreader:
         All requests begin with the same words, up to the end of the summary, and the first goes ahead of the others: a
         provider that remembers the beginnings of prompts has then to read them once.
         """
-        size = min(self.batch, batch_size(self.judge.reply_tokens, CONFUSION_TOKENS))
+        size = min(self.batch, batch_size(self.judge.reply_tokens, self.judge.needs(CONFUSION)))
         room = self.room(size, statements)
         whole = self.tokenizer.count(summary) <= room
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Confused]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Confused]:
             beside = summary if whole else self._stretch(statements, numbers, room)
             asked = [_asked(statements, n) for n in numbers]
             given = ConfusionGiven(summary=beside, sentences=asked)
             label = labelled("coherence", numbers)
-            reply = await self.judge.ask(FIND_CONFUSION, given, len(numbers) * CONFUSION_TOKENS, label, again)
+            reply = await self.judge.ask(
+                FIND_CONFUSION, given, len(numbers) * self.judge.needs(CONFUSION), label, attempt
+            )
             place = {statements[n].id: n for n in numbers}
             found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
             return Entries(list(found), reply.repaired)
@@ -79,7 +82,7 @@ class Proofreader:
         """The tokens of a summary that a prompt has room for beside so many of its longest sentences."""
         longest = sorted((self.tokenizer.count(one.sentence) for one in statements), reverse=True)[:size]
         frame = _frame(self.judge.book, self.tokenizer)
-        return self.window - frame - sum(longest) - size * CONFUSION_TOKENS
+        return self.window - frame - sum(longest) - size * self.judge.needs(CONFUSION)
 
     def _stretch(self, statements: Sequence[Statement], numbers: Sequence[int], left: int) -> str:
         """As much as there is room for of what a reader knows at these sentences: most of it stands before them."""
@@ -102,7 +105,7 @@ def _asked(statements: Sequence[Statement], n: int) -> SummarySentence:
 
 def least_window(book: PromptBook, tokenizer: Tokenizer) -> int:
     """The tokens of the least window in which a summary can be read, if need be in stretches and one by one."""
-    return _frame(book, tokenizer) + _LEAST_STRETCH + CONFUSION_TOKENS
+    return _frame(book, tokenizer) + _LEAST_STRETCH + CONFUSION.tokens(USUAL)
 
 
 def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.judge import Judge
 from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
@@ -48,12 +48,12 @@ class Referee:
         read = fits(needed + document_tokens, self.window)
         orders = [(a, b), (b, a)]
 
-        async def ask(numbers: Sequence[int], again: bool) -> Entries[Preferred]:
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Preferred]:
             (number,) = numbers
             first, second = orders[number]
             given = PreferGiven(document=document.text if read else None, first=first, second=second)
             label = f"preference, {'AB'[number]} first"
-            reply = await self.judge.ask(PREFER_SUMMARY, given, PREFERENCE_TOKENS, label, again)
+            reply = await self.judge.ask(PREFER_SUMMARY, given, PREFERENCE_TOKENS, label, attempt)
             said = reply.value.model_copy(update={"reason": one_line(reply.value.reason, _LONGEST_REASON)})
             return Entries([(number, said)], reply.repaired)
 

@@ -2,39 +2,115 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from redraft.agents.pen import Pen, Written
-from redraft.domain import Finding
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.looking import NEAR
+from redraft.agents.pen import Pen, Written, tolerated
+from redraft.domain import REVIEW, Finding, Span
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.text.units import ngrams, words
+
+BESIDE = 1
+"""How many passages are read before and after those that hold the evidence of a finding."""
+INSTRUCTION = "agent"
+"""In place of a metric: the words in which a model that leads the revision says what it wants."""
+# What is said around a reply that has a flaw when it is asked for again.
+_MARGIN = 180
+# Every round draws replies of its own. Another sample of a run begins where one of so many rounds ends.
+_ROUNDS = 1000
+# Who revises a summary keeps most of its words: a reply that shares fewer pairs of them is something else.
+_IN_COMMON = 0.1
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a round asks for: a summary without these findings, in which that which is to be kept is kept."""
+
+    summary: str
+    findings: tuple[Finding, ...]
+    keep: tuple[str, ...]
+    words: int
+    """How many the revision may have."""
+    number: int
+    """The number of the round."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
-    def __init__(self, pen: Pen, *, query: str | None = None) -> None:
-        self._pen = pen
-        self._query = query
+    pen: Pen
+    desk: EvidenceDesk
+    query: str | None = None
+    strict: bool = False
+    """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
-    async def revise(
-        self,
-        summary: str,
-        findings: Sequence[Finding],
-        keep: Sequence[str],
-        document: str | None,
-        words: int,
-        label: str,
-    ) -> Written:
-        """Mend what the findings say and keep what `keep` lists, in at most `words` words."""
-        points = [_point(number, finding) for number, finding in enumerate(findings, 1)]
-        return await self._pen.within(
-            REVISE,
-            lambda limit: ReviseGiven(
-                summary=summary, points=points, keep=list(keep), document=document, words=limit, query=self._query
-            ),
-            words,
-            label,
+    async def given(self, order: Order) -> ReviseGiven:
+        """What the reviser reads: the document where that fits, or else the passages around what was found."""
+        # The first search cuts the document into passages, and nothing else should have to wait for that.
+        return await asyncio.to_thread(self._given, order)
+
+    def _given(self, order: Order) -> ReviseGiven:
+        points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
+        bare = ReviseGiven(
+            summary=order.summary, points=points, keep=list(order.keep), words=order.words, query=self.query
         )
+        if self.pen.spare is None:
+            return bare.model_copy(update={"document": self.desk.document.text})
+        # A reply, and one that is sent back because of a flaw.
+        replies = 2 * self.pen.tokens(order.words) + _MARGIN
+        while (room := self.pen.spare(REVISE, bare) - replies) < 0 and len(bare.points) > 1:
+            bare = bare.model_copy(update={"points": bare.points[:-1]})
+        if self.desk.document_tokens <= room:
+            return bare.model_copy(update={"document": self.desk.document.text})
+        near = self._near(order.findings, room)
+        return bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
+
+    def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
+        """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""
+        places = [place for one in findings for place in self._places(one)]
+        found: list[Span] = []
+        for beside in range(BESIDE + 1):
+            for place in places:
+                around = [passage.span for passage in self.desk.passages.around(place, beside)]
+                wider = self.desk.joined([found, around])
+                if sum(self.desk.tokenizer.count(self.desk.text(span)) for span in wider) <= room:
+                    found = wider
+        return found
+
+    def _places(self, finding: Finding) -> list[Span]:
+        """Where its evidence stands; for what a person has asked for, the places that are nearest to that."""
+        if finding.metric == REVIEW:
+            return [passage.span for passage in self.desk.passages.nearest(finding.explanation, NEAR)]
+        span = finding.evidence.span if finding.evidence else None
+        return [span] if span else []
+
+    async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:
+        """Mend what the findings say and keep what is to be kept."""
+        pen = replace(self.pen, sample=self.pen.sample * _ROUNDS + order.number - 1)
+        most = order.words if self.strict else tolerated(order.words)
+        written = await pen.within(
+            REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most
+        )
+        if written.flaw or not _is_something_else(written.text, order):
+            return written
+        return replace(written, flaw="it has hardly a word in common with the summary")
+
+
+def _is_something_else(text: str, order: Order) -> bool:
+    """Whether a reply is no revision: an excuse, a question, an answer in another language.
+
+    What somebody has asked for in words of his own may be just that.
+    """
+    if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
+        return False
+    points = (f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings)
+    known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}
+    pairs = list(ngrams(words(text), 2))
+    return sum(pair in known for pair in pairs) < _IN_COMMON * len(pairs)
 
 
 def _point(number: int, finding: Finding) -> Point:
@@ -44,6 +120,7 @@ def _point(number: int, finding: Finding) -> Point:
         instruction=finding.explanation,
         sentence=finding.sentence,
         question=finding.question,
+        says=finding.found,
         answer=finding.expected,
         evidence=finding.evidence.text if finding.evidence else "",
     )

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.looking import Look, Looks
 from redraft.domain import Span
 
@@ -17,12 +17,12 @@ Verdict = TypeVar("Verdict")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is asked about at once: the items, the places to read, how far was looked, and whether it is asked again."""
+    """What is asked about at once: the items, the places to read, how far was looked, and how it is asked."""
 
     numbers: Sequence[int]
     spans: Sequence[Span]
     wide: bool
-    again: bool
+    attempt: Attempt
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +44,21 @@ class Search(Generic[Verdict]):
         silent = [n for n, verdict in near.verdicts.items() if self.silent(verdict)]
         if not silent:
             return near
-        far = await self.wider(silent)
+        far = await self._read(lambda: self.looks.second(silent), wide=True)
         spoken = {n: verdict for n, verdict in near.verdicts.items() if n not in silent}
         return Account(spoken | far.verdicts, near.trouble or far.trouble)
 
-    async def wider(self, numbers: Sequence[int]) -> Account[Verdict]:
+    async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
         """The verdicts when more is read for each item, whatever was found before."""
-        return await self._read(lambda: self.looks.second(numbers), wide=True)
+        return await self._read(lambda: self.looks.closer(numbers), wide=True)
 
     async def _read(self, choose: Callable[[], list[Look]], *, wide: bool) -> Account[Verdict]:
         # The first search indexes the document, and nothing else should have to wait for that.
         looks = await asyncio.to_thread(choose)
         read = {n: look.spans for look in looks for n in look.numbers}
 
-        async def ask(some: Sequence[int], again: bool) -> Entries[Verdict]:
-            return await self.ask(Reading(some, read[some[0]], wide, again))
+        async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
+            return await self.ask(Reading(some, read[some[0]], wide, attempt))
 
         first, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:

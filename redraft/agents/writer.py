@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
-from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Pen, Written, unfinished
-from redraft.models.base import Request
+from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
+from redraft.errors import RefusedReply
 from redraft.prompts import drafting
-from redraft.text.sentences import ends_sentence
+from redraft.prompts.silence import is_answer
+from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.
@@ -16,6 +18,12 @@ _SHRINK_COMPRESSION = 0.05
 COMPRESSION_TOLERANCE = 0.2
 # A tidied summary that lost more than this was rewritten, not tidied.
 _TIDY_KEEPS = 0.6
+_TIDY_TRIES = 2
+
+
+# The most characters, and the marks around it, of a reply that says that there is nothing to say.
+_LONGEST = 400
+_MARKS = " \t\n.!:*_`\"'“”«»()[]"
 
 
 class Writer:
@@ -23,84 +31,97 @@ class Writer:
 
     def __init__(self, pen: Pen, *, query: str | None = None) -> None:
         self._pen = pen
-        self._query = query
+        self._asked: dict[str, Any] = {"query": query, "language": pen.language, "characters": pen.characters}
+        # Without a question there is always something to say.
+        self._sign = is_nothing if query else None
 
-    async def summarize_chunk(self, excerpt: str, words: int, label: str) -> Written:
-        """Summarize one chunk within `words`."""
+    def says_nothing(self, text: str) -> bool:
+        """Whether what was written is the sign that there is nothing to say to the question."""
+        return self._sign is not None and self._sign(text)
+
+    async def summarize_chunk(self, excerpt: str, words: int, label: str, most: int = 0) -> Written:
+        """Summarize one chunk within `words`, or within `most` where that is more."""
         return await self._pen.within(
             drafting.SUMMARIZE_CHUNK,
-            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, query=self._query),
+            lambda limit: drafting.ChunkGiven(excerpt=excerpt, words=limit, **self._asked),
             words,
             label,
+            most,
+            self._sign,
         )
 
     async def summarize_whole(self, document: str, words: int, label: str) -> Written:
         """Summarize a whole document within `words`."""
         return await self._pen.within(
             drafting.SUMMARIZE_WHOLE,
-            lambda limit: drafting.WholeGiven(document=document, words=limit, query=self._query),
+            lambda limit: drafting.WholeGiven(document=document, words=limit, **self._asked),
             words,
             label,
+            sign=self._sign,
         )
 
-    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str) -> Written:
-        """Merge consecutive summaries within `words`, knowing the merged summary before them, if there is one."""
+    async def merge(self, summaries: Sequence[str], context: str, words: int, label: str, most: int = 0) -> Written:
+        """Merge consecutive summaries within `words`, or within `most` where that is more.
+
+        `context` is the merged summary before them, if there is one.
+        """
         texts = list(summaries)
         if not context:
             return await self._pen.within(
                 drafting.MERGE,
-                lambda limit: drafting.MergeGiven(summaries=texts, words=limit, query=self._query),
+                lambda limit: drafting.MergeGiven(summaries=texts, words=limit, **self._asked),
                 words,
                 label,
+                most,
             )
         return await self._pen.within(
             drafting.MERGE_ONWARD,
-            lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, query=self._query),
+            lambda limit: drafting.MergeOnwardGiven(context=context, summaries=texts, words=limit, **self._asked),
             words,
             label,
+            most,
         )
 
     async def begin(self, excerpt: str, words: int, room: int, label: str) -> Written:
         """Begin a running summary. `words` is what to aim at; up to `room` the reply is heard to its end."""
         return await self._pen.complete(
             drafting.BEGIN,
-            lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, query=self._query),
+            lambda target: drafting.ChunkGiven(excerpt=excerpt, words=target, **self._asked),
             words,
             room,
             label,
+            self._sign,
         )
 
     async def update(self, excerpt: str, summary: str, words: int, room: int, label: str) -> Written:
         """Work a chunk into a running summary."""
         return await self._pen.complete(
             drafting.UPDATE,
-            lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, query=self._query),
+            lambda target: drafting.UpdateGiven(excerpt=excerpt, summary=summary, words=target, **self._asked),
             words,
             room,
             label,
+            self._sign,
         )
 
     async def compress(self, summary: str, target: int, limit: int, label: str) -> Written:
         """Shorten a running summary to within a fifth of `target` words; the closest of six tries is kept."""
         current = count_words(summary)
 
-        def flaw(text: str) -> str:
-            words = count_words(text)
-            if problem := unfinished(text):
+        def examine(text: str) -> Flaw | None:
+            if problem := too_long(text, limit) or unfinished(text):
                 return problem
-            if words > limit:
-                return f"{words} words, over the limit of {limit}"
-            if abs(words - target) > COMPRESSION_TOLERANCE * target:
-                return f"{words} words, not within a fifth of the target of {target}"
-            return ""
+            words = count_words(text)
+            if abs(words - target) <= COMPRESSION_TOLERANCE * target:
+                return None
+            said = f"{words} words, not within a fifth of the target of {target}"
+            return Flaw("long" if words > target else "short", said)
 
         written = await self._pen.tries(
             drafting.COMPRESS,
-            lambda asked: drafting.CompressGiven(
-                summary=summary, current_words=current, words=asked, query=self._query
-            ),
+            lambda asked: drafting.CompressGiven(summary=summary, current_words=current, words=asked, **self._asked),
             [max(MIN_WORDS, int(target * (1 - _SHRINK_COMPRESSION * n))) for n in range(MAX_TRIES)],
-            flaw,
+            examine,
             target,
             self._pen.tokens(max(limit, current)),
             label,
@@ -113,11 +134,37 @@ class Writer:
     async def tidy(self, summary: str, label: str) -> Written:
         """Remove the traces of the process. A reply that changed more than that is not taken."""
         words = count_words(summary)
-        given = drafting.TidyGiven(summary=summary)
-        text = await self._pen.text(
-            Request(drafting.TIDY, given, self._pen.sampling(drafting.TIDY, self._pen.tokens(words)), label)
-        )
-        tidied = count_words(text)
-        if not ends_sentence(text) or not _TIDY_KEEPS * words <= tidied <= words:
-            return Written(summary, words, 1, "the tidied text was cut off or rewritten, so the untidied one is kept")
-        return Written(text, tidied, 1)
+
+        def examine(text: str) -> Flaw | None:
+            if problem := too_long(text, words) or unfinished(text):
+                return problem
+            cut = count_words(text) < _TIDY_KEEPS * words
+            return Flaw("short", "most of the summary is missing") if cut else None
+
+        try:
+            written = await self._pen.tries(
+                drafting.TIDY,
+                lambda _: drafting.TidyGiven(summary=summary),
+                [words] * _TIDY_TRIES,
+                examine,
+                words,
+                self._pen.tokens(words),
+                label,
+            )
+        except RefusedReply as error:
+            return Written(summary, words, 1, f"{error.message}, so the untidied text is kept")
+        if written.flaw:
+            told = "the tidied text was cut off or rewritten, so the untidied one is kept"
+            return Written(summary, words, written.attempts, told)
+        return written
+
+
+def is_nothing(text: str) -> bool:
+    """Whether a reply says that there is nothing to say: by the prompt's own sign, or in words.
+
+    Every sentence has to say so: one that is followed by what there is to say begins a summary.
+    """
+    if text.strip(_MARKS).casefold() == drafting.NOTHING.casefold():
+        return True
+    said = [text[span.start : span.end] for span in sentences(text)] if len(text) <= _LONGEST else []
+    return bool(said) and not any(is_answer(one) for one in said)

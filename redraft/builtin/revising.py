@@ -104,20 +104,16 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
     return _Draft(tuple(units), summary[end:])
 
 
-def _is_unsupported(point: Point) -> bool:
-    """Whether a sentence is called wrong and nothing is said of what the document has instead."""
-    return point.task == "correct" and bool(point.sentence) and not point.evidence and not point.answer
-
-
 def _applied(draft: _Draft, point: Point, source: Source | None, retelling: Retelling | None) -> _Draft:
     if point.task == "drop":
         return _dropped(draft, point)
     if point.task in ("clarify", "connect"):
         return _explained(draft, point, source)
-    if source and retelling and (_is_unsupported(point) or _is_unclear(point)):
+    unsupported = point.task == "remove" and not point.evidence
+    if source and retelling and (unsupported or _is_unclear(point)):
         # A judge without understanding calls much unsupported that the document says in words of its own.
         point = point.model_copy(update={"evidence": _nearest(point.sentence, source, retelling)})
-    if point.task == "correct" or (point.task == "change" and point.sentence and point.evidence):
+    if point.task in ("correct", "remove") or (point.task == "change" and point.sentence and point.evidence):
         return _corrected(draft, point)
     sentence = _needed(point)
     if not sentence or draft.holds(sentence):

@@ -13,6 +13,8 @@ from redraft.errors import UsageError
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
 FILE_NAME = "redraft.toml"
+MODELS = "models"
+"""The table whose tables are models, by name."""
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
@@ -21,10 +23,12 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     Keys are the long names of options. A key that no command knows is an error, for it is a typing mistake. A group's
     table is for all of its commands.
     """
-    path = Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
-    if not path.exists():
-        return {}
-    content = content_of(path)
+    path, content = settings_file(), content_found()
+    if (models := content.pop(MODELS, None)) is not None:
+        # What is wrong with them is told whatever the command, as it is of every other setting.
+        from redraft.cli.tables import checked_tables
+
+        checked_tables(models, str(path))
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
     known = {name: _keys(command) for name, command in commands.items()}
@@ -35,6 +39,17 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     return {
         name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
     }
+
+
+def settings_file() -> Path:
+    """Where settings are read from, if there is such a file."""
+    return Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
+
+
+def content_found() -> dict[str, Any]:
+    """All that the settings file says, if there is one."""
+    path = settings_file()
+    return content_of(path) if path.exists() else {}
 
 
 def is_found() -> bool:
@@ -98,7 +113,7 @@ def _keys(command: click.Command) -> set[str]:
 def _options(command: click.Command) -> dict[str, click.Option]:
     """The options that a file may set, which are those that the environment may set, by their long names."""
     found = [one for one in command.params if isinstance(one, click.Option) and one.envvar]
-    return {next(name[2:] for name in one.opts if name.startswith("--")): one for one in found}
+    return {name[2:]: one for one in found for name in one.opts if name.startswith("--")}
 
 
 def _refuse_unknown(given: set[str], known: set[str], place: str) -> None:

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.domain import Document
-    from redraft.settings import Judging, Limits, Refinement, Settings
+    from redraft.settings import Judging, Limits, ModelSettings, Refinement, Settings
     from redraft.store.store import Store
 
 M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
 
 DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
-_JUDGING = {
+JUDGING = {
     "metric": "metrics",
     "judge": "judges",
     "judge_base_url": "base_url",
@@ -43,14 +43,19 @@ _JUDGING = {
     "perspective": "perspective",
     "validator": "validator",
 }
-_REFINEMENT = {
+"""By option of judging the field that it sets."""
+_PLACES = ("base_url", "key_env")
+_DRAWING = ("context_tokens", "temperature", "prompts", "replies", "reasoning_tokens")
+REFINEMENT = {
     "goal": "goals",
     "rounds": "rounds",
     "policy": "policy",
     "decider": "decider",
     "tolerance": "tolerance",
+    "judged_share": "judged_share",
     "review": "review",
 }
+"""By option of refining the field that it sets."""
 
 
 def store_to_read(db: str | None) -> Store:
@@ -61,7 +66,7 @@ def store_to_read(db: str | None) -> Store:
     return Store(db, must_exist=here, to_read=True)
 
 
-def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> dict[str, Any]:
+def typed(given: Given, names: Collection[str] = (*JUDGING, *REFINEMENT)) -> dict[str, Any]:
     """Those of the options of judging and refining that stand on the command line itself."""
     context = click.get_current_context()
     here = ParameterSource.COMMANDLINE
@@ -69,10 +74,38 @@ def typed(given: Given, names: Collection[str] = (*_JUDGING, *_REFINEMENT)) -> d
 
 
 def settings(given: Given) -> Settings:
-    """What decides on the summary."""
+    """What decides on the summary. The model may be one that the settings file has under that name."""
+    from redraft.cli.tables import model_tables
     from redraft.settings import Settings
 
-    return _checked(Settings, {name: value for name, value in given.items() if name in Settings.model_fields})
+    values = {name: value for name, value in given.items() if name in Settings.model_fields and value is not None}
+    table = model_tables().get(values.get("model", ""))
+    if table is not None:
+        here = typed(given, _PLACES)
+        # An address and its key go together: neither is what a run has for other models.
+        own = {**dict.fromkeys(_PLACES), **{name: getattr(table, name) for name in table.model_fields_set}}
+        own |= {"key_env": None} if "base_url" in here else {}
+        values |= {name: value for name, value in own.items() if name not in here and not _is_said(name)}
+    return _checked(Settings, values)
+
+
+def _is_said(name: str) -> bool:
+    """Whether the user has said otherwise what a table of the settings file says of a model, in a wider sense."""
+    source = click.get_current_context().get_parameter_source(name)
+    return name in _DRAWING and source in (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+
+
+def models_named(given: Given) -> dict[str, ModelSettings]:
+    """What the settings file has under the names of those who judge and decide. The writer's prompts are not theirs."""
+    from redraft.cli.tables import model_tables
+
+    names = {*given.get("judge", ()), given.get("validator"), given.get("decider")}
+    prompts = given.get("prompts")
+    return {
+        name: table.model_copy(update={"prompts": table.prompts or prompts})
+        for name, table in model_tables().items()
+        if name in names
+    }
 
 
 def limits(given: Given, before: Limits | None = None) -> Limits:
@@ -89,9 +122,9 @@ def judging(given: Given, refinement: Refinement | None = None) -> Judging:
     from redraft.evaluators.similarity import similarity
     from redraft.settings import USUAL_METRICS, Judging
 
-    named = _named(given, _JUDGING)
+    named = {**_named(given, JUDGING), "models": models_named(given)}
     metrics = tuple(dict.fromkeys([*named.get("metrics", ()), *(refinement.goals if refinement else ())]))
-    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, _JUDGING)
+    made = _checked(Judging, {**named, "metrics": metrics or USUAL_METRICS}, JUDGING)
     with _said_of("--metric"):
         known(made.metrics)
     if made.embeddings is None:
@@ -165,7 +198,7 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
 
     known = before.model_dump() if before else {}
     goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
-    made = _checked(Refinement, {**known, **_named(given, _REFINEMENT), "goals": goals}, _REFINEMENT)
+    made = _checked(Refinement, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     with _said_of("--goal"):
         check_goals(made.goals, metrics(names()))
     return made

@@ -64,6 +64,12 @@ questions = grouped(
     ),
 )
 
+validator = option(
+    "--validator",
+    section="judging",
+    metavar="NAME",
+    help="Model that validates key facts, in place of the first judge, who finds them.",
+)
 keyfact_options = grouped(
     option(
         "--perspective",
@@ -72,12 +78,7 @@ keyfact_options = grouped(
         help="Key facts of what the document means and argues (analytical), of what happens in it (narrative), or both."
         "  [default: both]",
     ),
-    option(
-        "--validator",
-        section="judging",
-        metavar="NAME",
-        help="Model that validates key facts, in place of the first judge, who finds them.",
-    ),
+    validator,
 )
 
 repeat = option(
@@ -159,6 +160,13 @@ metric_option = option(
     " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
 )
 
+decider = option(
+    "--decider",
+    section="refining",
+    metavar="NAME",
+    help="Model that decides with --policy agent, in place of --model.",
+)
+
 refining_options = grouped(
     option(
         "--goal",
@@ -177,18 +185,20 @@ refining_options = grouped(
         type=click.Choice(["consistency-first", "paper", "weakest-first", "all", "agent"]),
         help="What is mended first; with agent a model decides.  [default: consistency-first]",
     ),
-    option(
-        "--decider",
-        section="refining",
-        metavar="NAME",
-        help="Model that decides with --policy agent, in place of --model.",
-    ),
+    decider,
     option(
         "--tolerance",
         section="refining",
         type=click.FloatRange(0, 1),
         metavar="X",
         help="How far another goal's metric may fall in a revision that is taken.  [default: 0.02]",
+    ),
+    option(
+        "--judged-share",
+        section="refining",
+        type=click.FloatRange(0.5, 1),
+        metavar="X",
+        help="On which share of a metric's items there must be a verdict for its goal to be met.  [default: 0.8]",
     ),
     option(
         "--review/--no-review",

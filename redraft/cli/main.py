@@ -17,6 +17,7 @@ from redraft.cli.commands.forget import forget
 from redraft.cli.commands.fork import fork
 from redraft.cli.commands.help import help_
 from redraft.cli.commands.keyfacts import keyfacts
+from redraft.cli.commands.models import models
 from redraft.cli.commands.pack import pack
 from redraft.cli.commands.prompts import prompts
 from redraft.cli.commands.refine import refine
@@ -64,7 +65,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
-_LOOK = (runs, show, trace, diff, prompts, forget, trust, help_)
+_LOOK = (runs, show, trace, diff, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

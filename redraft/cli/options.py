@@ -80,6 +80,12 @@ words = option(
 length_options = grouped(
     words,
     option("--query", section="summary", metavar="TEXT", help="Summarize what answers this question."),
+    option(
+        "--language",
+        section="summary",
+        metavar="NAME",
+        help="Language to write in, by its English name, such as German; without it, the document's own.",
+    ),
 )
 query = option(
     "--query",
@@ -112,7 +118,7 @@ temperature = option(
     section="model",
     type=click.FloatRange(0, 2),
     metavar="T",
-    help="For every prompt, in place of each one's own.",
+    help="For every prompt that the writer is asked, in place of each one's own.",
 )
 prompt_set = option(
     "--prompts",
@@ -140,6 +146,14 @@ replies = option(
     help="How structured replies are asked for: by a JSON schema, by function calling, or in words alone.  [default:"
     " the first of these that the server takes]",
 )
+reasoning_tokens = option(
+    "--reasoning-tokens",
+    section="model",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="Most tokens that a model may think for in each call, besides its reply.  [default: as its name and its"
+    " replies tell]",
+)
 setup_options = grouped(
     option(
         "--base-url",
@@ -158,20 +172,24 @@ setup_options = grouped(
         section="model",
         type=click.IntRange(min=64),
         metavar="N",
-        default=8192,
-        help="Most tokens of a prompt with its reply.",
+        help="The writer's window: most tokens of a prompt with its reply.  [default: the model's own where that is"
+        " known, else 8192]",
     ),
     replies,
+    reasoning_tokens,
     draw_options,
 )
 model_options = grouped(
     option(
         "--model",
+        "--writer",
         "-m",
+        "model",
         section="model",
         metavar="NAME",
         default="extractive",
-        help="extractive (built in), openai:NAME, or PROVIDER:NAME.",
+        help="Who writes, and judges unless --judge says who: extractive (built in), openai:NAME, PROVIDER:NAME, or the"
+        " NAME of a [models.NAME] in redraft.toml.",
     ),
     setup_options,
 )
@@ -187,6 +205,13 @@ max_source = option(
     help="Most bytes of a file or of stdin; what has more is refused.",
 )
 
+timeout = option(
+    "--timeout",
+    section="limits",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Most seconds a request may take.  [default: 300]",
+)
 limit_options = grouped(
     option(
         "--concurrency",
@@ -219,13 +244,7 @@ limit_options = grouped(
         metavar="N",
         help="Stop before there are more calls.",
     ),
-    option(
-        "--timeout",
-        section="limits",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="SECONDS",
-        help="Most seconds a request may take.  [default: 300]",
-    ),
+    timeout,
     option(
         "--trace-to-langsmith",
         section="model",

@@ -18,6 +18,7 @@ from redraft.events import Event, RunStarted
 from redraft.history.results import Result
 from redraft.models.prices import PriceTable
 from redraft.models.tracing import tracing
+from redraft.runs.people import ModelLike
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.store import Store
@@ -32,6 +33,7 @@ def work(
     limits: Limits,
     prices: PriceTable,
     quiet: bool,
+    decider: ModelLike | None = None,
 ) -> Result:
     """Run to the end, or to a stop that tells how to go on."""
     run = ""
@@ -47,7 +49,8 @@ def work(
 
         async def worked() -> Result:
             person = reviewer(store, Display(observe, progress.paused))
-            async with Workshop(store, limits=limits, prices=prices, reviewer=person, observer=observe) as shop:
+            shop = Workshop(store, decider=decider, limits=limits, prices=prices, reviewer=person, observer=observe)
+            async with shop:
                 return await task(shop)
 
         try:

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path
 
-from redraft.cli.config import FILE_NAME, content_of, is_found
+from redraft.cli.config import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.files import write
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
@@ -21,7 +21,7 @@ from redraft.errors import UsageError
 _PRIVATE = 0o600
 # Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.
 _OWN_KEY = "REDRAFT_KEY"
-_MODELS = frozenset({"model", "judge", "validator", "decider"})
+_ROLES = ("model", "models", "judge", "validator", "decider")
 Places = dict[str, str]
 
 
@@ -33,14 +33,15 @@ def remembered_in() -> Path:
 def places_in(content: Mapping[str, Any]) -> Places:
     """What a settings file says about where documents and keys go: `[table] key`, and the value."""
     tables = {f"[{name}] ": value for name, value in content.items() if isinstance(value, Mapping)}
+    tables |= {_label(name): value for name, value in _models_in(content).items()}
     said = [(f"{table}{key}", value) for table, rows in {"": content, **tables}.items() for key, value in rows.items()]
     return {key: _shown(value) for key, value in said if not isinstance(value, Mapping) and _is_place(key, value)}
 
 
 def _is_place(key: str, value: object) -> bool:
-    name = key.rpartition(" ")[2]
+    name = key.rpartition(" ")[2].replace("_", "-")
     named = name.endswith("base-url") or name in {"key-env", "trace-to-langsmith"}
-    return named or (name in _MODELS and "//" in _shown(value))
+    return named or (name in _ROLES and "//" in _shown(value))
 
 
 def _shown(value: object) -> str:
@@ -51,9 +52,14 @@ def check_trusted(context: click.Context) -> None:
     """Ask for the user's word, or refuse, where a command would go where only a found file has told it to."""
     if not is_found() or context.params.get("dry_run"):
         return
-    used = _places_used(context)
-    path, places = Path(FILE_NAME).resolve(), places_in(content_of(Path(FILE_NAME)))
-    if not used or _has_own_key(context, used) or _remembered().get(str(path)) == places:
+    content = content_of(Path(FILE_NAME))
+    used, tables = _places_used(context), _tables_used(context, content)
+    path, places = Path(FILE_NAME).resolve(), places_in(content)
+    if not used and not tables:
+        return
+    if (not used or _has_own_key(context, used)) and all(map(_is_keyed, tables.values())):
+        return
+    if _remembered().get(str(path)) == places:
         return
     if not (sys.stdin.isatty() and sys.stderr.isatty() and _agreed(path, places)):
         listed = ", ".join(f"{key} = {value}" for key, value in places.items())
@@ -85,6 +91,35 @@ def _places_used(context: click.Context) -> set[str]:
         and (value := context.params.get(name))
         and _is_place(key, value)
     }
+
+
+def _models_in(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The tables of models, by name."""
+    tables = content.get(MODELS)
+    named = tables.items() if isinstance(tables, Mapping) else ()
+    return {name: table for name, table in named if isinstance(table, Mapping)}
+
+
+def _label(name: str) -> str:
+    return f"[{MODELS}.{name}] "
+
+
+def _tables_used(context: click.Context, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The models of the file that say where they are, of those that the command asks, whoever has named them."""
+    names: set[str] = set()
+    for role in _ROLES:
+        value = context.params.get(role) or ()
+        names |= {value} if isinstance(value, str) else {*value}
+    tables = _models_in(content)
+    asked = tables if context.command.name == MODELS else {name: tables[name] for name in names & tables.keys()}
+    return {name: table for name, table in asked.items() if any(_is_place(key, value) for key, value in table.items())}
+
+
+def _is_keyed(table: Mapping[str, Any]) -> bool:
+    """Whether a model of the file gets a key which the user has set for just that."""
+    variable = str(table.get("key_env") or "")
+    at_openai = str(table.get("model") or "").startswith("openai:")
+    return at_openai and variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
 
 
 def _has_own_key(context: click.Context, used: set[str]) -> bool:

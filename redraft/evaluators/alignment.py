@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import Factfinder
+from redraft.agents.factfinder import Factfinder, Told
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.evaluators.base import Case, Sitting
-from redraft.evaluators.consensus import majority
-from redraft.packs.keyfacts import Item, share
+from redraft.evaluators.base import Case
+from redraft.evaluators.consensus import Polled, Sitting, polled
+from redraft.packs.keyfacts import Item
 
 STATED, MISSING = "stated", "missing"
 
@@ -19,9 +19,9 @@ STATED, MISSING = "stated", "missing"
 class Aligned:
     """What a panel says of each fact, by its place among the items: whether it is stated, and where."""
 
-    verdicts: dict[int, str]
+    items: dict[int, Polled]
     sentences: dict[int, frozenset[int]]
-    """The numbers of the sentences that state it, by those judges with whom the verdict lies."""
+    """The numbers of the sentences that state it, where most judges say so, as those of them have it."""
     sittings: tuple[Sitting, ...]
 
     def where(self, fact: int) -> list[int]:
@@ -33,24 +33,27 @@ async def align(case: Case, items: Sequence[Item]) -> Aligned:
     """Hold all facts against the summary, once for each judge."""
     texts = [item.fact.text for item in items]
     panel = await together(_sit(judge, case, texts) for judge in case.panel)
-    verdicts = majority([sitting.ballot for sitting, _ in panel], range(len(items)))
+    sittings = tuple(sitting for sitting, _ in panel)
+    found = polled(sittings, range(len(items)))
     sentences = {
-        n: frozenset().union(*(found.get(n, frozenset()) for _, found in panel))
-        for n, verdict in verdicts.items()
-        if verdict == STATED
+        n: frozenset().union(*(told[n].sentences for _, told in panel if n in told))
+        for n, item in found.items()
+        if item.verdict == STATED
     }
-    return Aligned(verdicts, sentences, tuple(sitting for sitting, _ in panel))
+    return Aligned(found, sentences, sittings)
 
 
-async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[Sitting, dict[int, frozenset[int]]]:
+async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[Sitting, dict[int, Told]]:
     if not case.statements:
         # Nobody need be asked what an empty summary states.
-        ballot = dict.fromkeys(range(len(texts)), MISSING)
-        return Sitting(judge.name, share(0, len(texts)), ballot), {}
+        return _sitting(judge, dict.fromkeys(range(len(texts)), MISSING), ""), {}
     # A fact that several trees have is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     found = await Factfinder(judge).align(case.statements, list(place), case.desk)
     known = {n: found.verdicts[place[text]] for n, text in enumerate(texts) if place[text] in found.verdicts}
-    ballot = {n: STATED if where else MISSING for n, where in known.items()}
-    stated = sum(verdict == STATED for verdict in ballot.values())
-    return Sitting(judge.name, share(stated, len(ballot)), ballot, found.trouble), known
+    ballot = {n: STATED if told.stated else MISSING for n, told in known.items()}
+    return _sitting(judge, ballot, found.trouble), known
+
+
+def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
+    return Sitting(judge.name, ballot, {n: float(verdict == STATED) for n, verdict in ballot.items()}, trouble)

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
-from redraft.evaluators.consensus import Ballot, agreement, spread
+from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
 from redraft.evaluators.forecasting import Ahead, Stage
 from redraft.packs.keyfacts import trees_for
 from redraft.prompts.book import PromptBook
@@ -214,21 +214,11 @@ def statements_of(summary: str) -> tuple[Statement, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Sitting:
-    """What came of one judge: a score, None where it gave no verdict; its verdicts by item; what went wrong."""
-
-    judge: str
-    score: float | None
-    ballot: Ballot
-    trouble: str = ""
-
-
-def concluded(evaluation: Evaluation, sittings: Sequence[Sitting]) -> Evaluation:
-    """The evaluation with the mean of the judges' scores; failed when none of them gave a verdict on anything."""
-    scores = [sitting.score for sitting in sittings if sitting.score is not None]
+def concluded(evaluation: Evaluation, sittings: Sequence[Sitting], items: Mapping[int, Polled]) -> Evaluation:
+    """The evaluation with the mean of what the items count; failed when there is no verdict on any of them."""
+    score = mean([item.value for item in items.values()])
     trouble = next((sitting.trouble for sitting in sittings if sitting.trouble), "")
-    if not scores:
+    if score is None:
         reason = trouble or "no judge gave a verdict on any item"
         return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
@@ -237,7 +227,7 @@ def concluded(evaluation: Evaluation, sittings: Sequence[Sitting]) -> Evaluation
             {"judge": sitting.judge, "score": sitting.score, "judged": len(sitting.ballot)} for sitting in sittings
         ]
         details["agreement"] = agreement([sitting.ballot for sitting in sittings])
-        details["spread"] = spread(scores)
+        details["spread"] = spread([one for sitting in sittings if (one := sitting.score) is not None])
     if trouble:
         details["trouble"] = trouble
-    return replace(evaluation, score=sum(scores) / len(scores), details=details)
+    return replace(evaluation, score=score, details=details)

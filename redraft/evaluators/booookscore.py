@@ -13,12 +13,12 @@ from typing_extensions import override
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size
-from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
-from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
-from redraft.evaluators.consensus import majority
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import ERROR_TYPES, FIND_CONFUSION, ErrorType
@@ -70,6 +70,7 @@ class Booookscore(Evaluator):
 
     batch: int = 10
     name = "booookscore"
+    version = 2
     prompts = (FIND_CONFUSION,)
     aim = "form"
 
@@ -91,10 +92,10 @@ class Booookscore(Evaluator):
         """Every draft is another text, beside which each of its sentences is judged."""
         if not ahead.sentences:
             return
-        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, CONFUSION_TOKENS)))
+        calls = ceil(ahead.sentences / min(self.batch, batch_size(ahead.reply_room, ahead.needs(CONFUSION))))
         prompt = calls * (ahead.overhead(FIND_CONFUSION) + ahead.summary + A_NUMBER)
         prompt += ahead.summary + ahead.sentences * A_NUMBER
-        completion = ahead.sentences * CONFUSION_TOKENS
+        completion = ahead.sentences * ahead.needs(CONFUSION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 
@@ -104,39 +105,36 @@ class Booookscore(Evaluator):
         if not statements:
             return self.not_applicable("the summary has no sentence")
         panel = await together(self._sit(judge, case, statements) for judge in case.panel)
-        verdicts = majority([seat.sitting.ballot for seat in panel], range(len(statements)))
-        said = {n: _said(n, verdict, panel) for n, verdict in verdicts.items()}
-        findings = await asyncio.to_thread(_findings, statements, said, case.desk)
+        sittings = [seat.sitting for seat in panel]
+        polls = polled(sittings, range(len(statements)))
+        said = {n: _said(n, panel) for n in polls}
+        findings = await asyncio.to_thread(_findings, statements, polls, said, case.desk)
         evaluation = Evaluation(
             self.name,
             self.version,
             "scored",
-            judged=len(verdicts),
-            unjudged=len(statements) - len(verdicts),
+            judged=len(polls),
+            unjudged=len(statements) - len(polls),
             findings=tuple(findings),
             details={
                 "types": by_type([one for one in said.values() if one.confusing]),
                 "headings": len(case.statements) - len(statements),
-                "sentences": [_shown(n, one, verdicts, said) for n, one in enumerate(statements)],
+                "sentences": [_shown(n, one, polls, said) for n, one in enumerate(statements)],
             },
         )
-        return concluded(evaluation, [seat.sitting for seat in panel])
+        return concluded(evaluation, sittings, polls)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
         reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
         found = await reader.read(case.text, statements)
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
-        return _Seat(found.verdicts, Sitting(judge.name, share_clear(found.verdicts), ballot, found.trouble))
+        points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
+        return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
     """The sentences that are judged, under the numbers that they have in the summary: all that are no headings."""
     return tuple(statement for statement in statements if not is_heading(statement.sentence))
-
-
-def share_clear(verdicts: Mapping[int, Confused]) -> float | None:
-    """Equation 1, over the sentences that have a verdict; None where there is none."""
-    return sum(not one.confusing for one in verdicts.values()) / len(verdicts) if verdicts else None
 
 
 def by_type(confusing: Sequence[Confused]) -> dict[str, int]:
@@ -145,19 +143,24 @@ def by_type(confusing: Sequence[Confused]) -> dict[str, int]:
     return {kind: found[kind] for kind in (*ERROR_TYPES, UNTYPED) if found[kind] or kind != UNTYPED}
 
 
-def _said(n: int, verdict: str, panel: Sequence[_Seat]) -> Confused:
-    """What those judges say of a sentence who agree with the verdict; nothing where they are divided."""
-    agreeing = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == verdict]
+def _said(n: int, panel: Sequence[_Seat]) -> Confused:
+    """What those judges say of a sentence whom it confuses."""
+    confused = [seat.verdicts[n] for seat in panel if seat.sitting.ballot.get(n) == CONFUSING]
     return Confused(
-        confusing=verdict == CONFUSING,
-        questions=tuple(dict.fromkeys(question for one in agreeing for question in one.questions)),
-        types=tuple(dict.fromkeys(kind for one in agreeing for kind in one.types)),
+        confusing=bool(confused),
+        questions=tuple(dict.fromkeys(question for one in confused for question in one.questions)),
+        types=tuple(dict.fromkeys(kind for one in confused for kind in one.types)),
     )
 
 
-def _findings(statements: Sequence[Statement], said: Mapping[int, Confused], desk: EvidenceDesk) -> list[Finding]:
-    """The confusing sentences, in their order."""
-    return [_finding(statements[n], one, desk) for n, one in said.items() if one.confusing]
+def _findings(
+    statements: Sequence[Statement], polls: Mapping[int, Polled], said: Mapping[int, Confused], desk: EvidenceDesk
+) -> list[Finding]:
+    """The confusing sentences, in their order: first those of which most judges say so."""
+    return [
+        replace(_finding(statements[n], said[n], desk), said_by=polls[n].said_against(CLEAR))
+        for n in objected(polls, CLEAR)
+    ]
 
 
 def _finding(statement: Statement, one: Confused, desk: EvidenceDesk) -> Finding:
@@ -208,12 +211,12 @@ def _first_named(question: str, desk: EvidenceDesk) -> Span | None:
 
 
 def _shown(
-    n: int, statement: Statement, verdicts: Mapping[int, str], said: Mapping[int, Confused]
+    n: int, statement: Statement, polls: Mapping[int, Polled], said: Mapping[int, Confused]
 ) -> dict[str, object]:
     one = said.get(n)
     return {
         "id": statement.id,
-        "verdict": verdicts.get(n, "unjudged"),
+        **(polls[n].shown() if n in polls else UNJUDGED),
         "types": list(one.types) if one else [],
         "questions": list(one.questions) if one else [],
     }

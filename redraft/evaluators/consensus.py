@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
+from math import fsum
 from statistics import fmean, stdev
 
 DISPUTED = "disputed"
@@ -14,7 +16,82 @@ Ballot = Mapping[int, str]
 """One judge's verdicts on items; an item that it left open is not in it."""
 
 
-def majority(ballots: Sequence[Ballot], items: Sequence[int]) -> dict[int, str]:
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """What came of one judge: its verdicts by item, what each counts, from 0 to 1, and what went wrong."""
+
+    judge: str
+    ballot: Ballot
+    points: Mapping[int, float]
+    trouble: str = ""
+
+    @property
+    def score(self) -> float | None:
+        """What its own verdicts come to; None where it gave none."""
+        return mean(self.points.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Polled:
+    """What those judges say of one item who gave a verdict on it."""
+
+    verdict: str
+    """What more than half of them say, or `DISPUTED`."""
+    value: float
+    """What it counts: the mean over these judges. Every figure of an evaluation is a mean of such values."""
+    votes: Counter[str]
+
+    def against(self, fine: str) -> tuple[int, int]:
+        """How many of them say something else than that it is fine, and of how many."""
+        return self.votes.total() - self.votes[fine], self.votes.total()
+
+    def said_against(self, fine: str) -> tuple[int, int] | None:
+        """The same for a finding, which is one judge's to say where no other gave a verdict."""
+        return self.against(fine) if self.votes.total() > 1 else None
+
+    def objection(self, fine: str) -> str:
+        """What most of those say who do not find it fine; of several that as many say, what the first of them does."""
+        return next(verdict for verdict, _ in self.votes.most_common() if verdict != fine)
+
+    def shown(self) -> dict[str, object]:
+        """The verdict, what it counts, and where several judges gave one, how they voted."""
+        votes = {"votes": dict(self.votes)} if self.votes.total() > 1 else {}
+        return {"verdict": self.verdict, "value": self.value, **votes}
+
+
+UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
+"""How an item is shown on which there is no verdict."""
+
+
+def polled(sittings: Sequence[Sitting], items: Iterable[int]) -> dict[int, Polled]:
+    """What the judges say of each item; items without any verdict are left out."""
+    verdicts = majority([sitting.ballot for sitting in sittings], items)
+    result: dict[int, Polled] = {}
+    for item, verdict in verdicts.items():
+        said = [sitting for sitting in sittings if item in sitting.ballot]
+        value = fmean(sitting.points[item] for sitting in said)
+        result[item] = Polled(verdict, value, Counter(sitting.ballot[item] for sitting in said))
+    return result
+
+
+def objected(items: Mapping[int, Polled], fine: str, order: Iterable[int] | None = None) -> list[int]:
+    """The items that not all find fine, in an order: first those of which most say so, then the others."""
+    found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
+    return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
+
+
+def mean(values: Collection[float]) -> float | None:
+    """The mean; None of nothing."""
+    return fmean(values) if values else None
+
+
+def total(values: Iterable[float]) -> float | int:
+    """How many items count: a whole number wherever no judges differ."""
+    found = fsum(values)
+    return int(found) if found.is_integer() else found
+
+
+def majority(ballots: Sequence[Ballot], items: Iterable[int]) -> dict[int, str]:
     """What more than half of those who gave a verdict say of each item; items without any verdict are left out."""
     result: dict[int, str] = {}
     for item in items:

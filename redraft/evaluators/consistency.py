@@ -10,19 +10,12 @@ from typing_extensions import override
 
 from redraft.agents.accounting import Account
 from redraft.agents.comparing import Compared, compared
-from redraft.agents.examiner import (
-    ANSWER_TOKENS,
-    QUESTION_TOKENS,
-    QUESTIONS_NEAR,
-    Examiner,
-    Remembered,
-    is_answer,
-)
+from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
-from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
-from redraft.evaluators.consensus import majority
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.evaluators.words import UNSUPPORTED
@@ -36,6 +29,7 @@ from redraft.prompts.judging import (
     Statement,
     SummaryQuestion,
 )
+from redraft.prompts.silence import is_answer
 from redraft.settings import Judging, SimilarityName
 from redraft.text.embeddings import Encoder
 from redraft.text.tokens import Tokenizer
@@ -84,7 +78,7 @@ class Consistency(Evaluator):
     """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 2
+    version = 3
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
 
@@ -112,8 +106,8 @@ class Consistency(Evaluator):
             return
         asked = asked_each(ahead.sentences)
         claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
-        asking = ahead.batches(ahead.sentences, asked * QUESTION_TOKENS)
-        reading, evidence = ahead.searching(claims, ANSWER_TOKENS, QUESTIONS_NEAR)
+        asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
+        reading, evidence = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
         answered = min(claims, self.top_k or claims)
         comparing = (0, 0, 0)
         if self.second_look or self.likeness == "judge":
@@ -122,13 +116,13 @@ class Consistency(Evaluator):
         parts, part = ahead.parts()
         asking += parts - 1
         asked_of = asking * (ahead.overhead(ASK_SUMMARY) + part) + 2 * ahead.summary
-        completion = 2 * answered * ANSWER_TOKENS + comparing[2]
+        completion = 2 * answered * ahead.needs(ANSWER) + comparing[2]
         drafts, seats = ahead.drafts, ahead.seats
         yield Stage(
             self.name,
             drafts * (asking + seats * (reading + comparing[0])),
             drafts * (asked_of + seats * prompt),
-            drafts * (ahead.sentences * asked * QUESTION_TOKENS + seats * completion),
+            drafts * (ahead.sentences * asked * ahead.needs(CLAIM) + seats * completion),
         )
 
     async def evaluate(self, case: Case) -> Evaluation:
@@ -147,21 +141,23 @@ class Consistency(Evaluator):
             return self.not_applicable("no sentence of the summary claims anything")
         alike = similarity(self.likeness, self.encoder)
         panel = await together(self._check(judge, claims, case, alike) for judge in case.panel)
-        verdicts = majority([one.sitting.ballot for one in panel], range(len(claims)))
+        sittings = [one.sitting for one in panel]
+        items = polled(sittings, range(len(claims)))
         evaluation = Evaluation(
             self.name,
             self.version,
             "scored",
-            judged=len(verdicts),
-            unjudged=len(claims) - len(verdicts) + passed_over,
-            findings=tuple(_findings(claims, panel, verdicts)),
+            judged=len(items),
+            # A sentence that the judge passed over claims as much as the others do, as far as anybody knows.
+            unjudged=len(claims) - len(items) + passed_over * ceil(len(claims) / len(asked.verdicts)),
+            findings=tuple(_findings(claims, panel, items)),
             details={
                 "sentences": len(case.statements),
                 "examined": len(examined) - passed_over,
-                "claims": [_shown(n, claim, panel, verdicts) for n, claim in enumerate(claims)],
+                "claims": [_shown(n, claim, panel, items.get(n)) for n, claim in enumerate(claims)],
             },
         )
-        return concluded(evaluation, [one.sitting for one in panel])
+        return concluded(evaluation, sittings, items)
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
@@ -180,9 +176,8 @@ class Consistency(Evaluator):
             answers[n] = one.read or answers[n]
         ballot = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
-        points = [like if like > self.threshold else 0.0 for like in likeness.values()]
-        score = sum(points) / len(points) if points else None
-        return _Checked(answers, likeness, Sitting(judge.name, score, ballot, found.trouble or settled.trouble))
+        points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        return _Checked(answers, likeness, Sitting(judge.name, ballot, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:
         """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""
@@ -254,28 +249,28 @@ def _most_important(questions: Sequence[SummaryQuestion], at_most: int) -> list[
     return [valid[n] for n in sorted(ranked[:at_most])]
 
 
-def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], verdicts: dict[int, str]) -> list[Finding]:
-    """What the document does not bear out, the most important first."""
-    wrong = [n for n, verdict in verdicts.items() if verdict in {INCONSISTENT, UNSUPPORTED}]
-    return [
-        _finding(n, claims[n], panel, verdicts[n])
-        for n in sorted(wrong, key=lambda n: (-claims[n].asked.importance, n))
-    ]
+def _findings(claims: Sequence[_Claim], panel: Sequence[_Checked], items: Mapping[int, Polled]) -> list[Finding]:
+    """What the document does not bear out: what most judges say first, and the most important of that."""
+    order = sorted(items, key=lambda n: (-claims[n].asked.importance, n))
+    return [_finding(n, claims[n], panel, items[n]) for n in objected(items, CONSISTENT, order)]
 
 
-def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], verdict: str) -> Finding:
+def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> Finding:
+    verdict = item.objection(CONSISTENT)
     answer = next(one.answers[n] for one in panel if one.verdict(n) == verdict)
     silent = verdict == UNSUPPORTED
     return Finding(
         Consistency.name,
         verdict,
-        "correct",
+        # There is nothing to put in the place of what the document is silent about.
+        "remove" if silent else "correct",
         "The document does not say this." if silent else "The document says something else.",
         sentence=claim.statement.sentence,
         question=claim.asked.question,
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
         evidence=None if silent else _evidence(answer),
+        said_by=item.said_against(CONSISTENT),
     )
 
 
@@ -286,8 +281,8 @@ def _evidence(answer: Remembered) -> Evidence | None:
     return Evidence(answer.evidence, span)
 
 
-def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], verdicts: dict[int, str]) -> dict[str, object]:
-    answers = [one for one in panel if n in one.answers and one.verdict(n) == verdicts.get(n)]
+def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None) -> dict[str, object]:
+    answers = [one for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "sentence": claim.statement.id,
         "question": claim.asked.question,
@@ -296,5 +291,5 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], verdicts: dict[int,
         "found": claim.asked.answer,
         "expected": answers[0].answers[n].answer if answers else "",
         "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
-        "verdict": verdicts.get(n, "unjudged"),
+        **(item.shown() if item else UNJUDGED),
     }

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 
 from typing_extensions import override
 
 from redraft.agents.comparing import compared
-from redraft.agents.examiner import ANSWER_TOKENS, Examiner
+from redraft.agents.examiner import ANSWER, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
-from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
-from redraft.evaluators.consensus import majority
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
@@ -53,7 +52,7 @@ class Coverage(Evaluator):
     second_look: bool = True
     """Whether more of the document is read before an answer of the summary's is said to contradict it."""
     name = "coverage"
-    version = 2
+    version = 3
     prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
@@ -67,10 +66,10 @@ class Coverage(Evaluator):
         """Every draft is asked all questions, and every answer may differ from the document's."""
         questions = min(ahead.questions, self.top_k or ahead.questions)
         parts, part = ahead.parts()
-        answering = parts * ahead.batches(questions, ANSWER_TOKENS)
+        answering = parts * ahead.batches(questions, ahead.needs(ANSWER))
         comparing, compared, replies = ahead.comparing(parts * questions, self.second_look)
         prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION + compared
-        completion = questions * parts * ANSWER_TOKENS + replies
+        completion = questions * parts * ahead.needs(ANSWER) + replies
         times = ahead.judgings
         yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 
@@ -80,24 +79,26 @@ class Coverage(Evaluator):
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
         panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
-        verdicts = majority([one.sitting.ballot for one in panel], range(len(questions)))
+        sittings = [one.sitting for one in panel]
+        items = polled(sittings, range(len(questions)))
         details = {
-            "by_kind": _shares(panel, [question.kind for question in questions]),
-            "by_position": _shares(panel, [bin_of(question.position) for question in questions]),
-            "questions": [_shown(n, question, panel, verdicts) for n, question in enumerate(questions)],
+            "by_kind": shares(items, [question.kind for question in questions]),
+            "by_position": shares(items, [bin_of(question.position) for question in questions]),
+            "questions": [_shown(n, question, panel, items.get(n)) for n, question in enumerate(questions)],
         }
         return concluded(
             Evaluation(
                 self.name,
                 self.version,
                 "scored",
-                judged=len(verdicts),
-                unjudged=len(questions) - len(verdicts),
-                findings=tuple(_findings(case, questions, panel, verdicts)),
-                held=_held(case, panel, verdicts),
+                judged=len(items),
+                unjudged=len(questions) - len(items),
+                findings=tuple(_findings(case, questions, panel, items)),
+                held=_held(case, panel, items),
                 details=details,
             ),
-            [one.sitting for one in panel],
+            sittings,
+            items,
         )
 
 
@@ -150,44 +151,39 @@ async def _refuted(
 
 
 def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:
-    """The share of the judged questions that are answered, rightly or not, as the paper has it."""
-    answered = sum(verdict != UNANSWERED for verdict in ballot.values())
-    return Sitting(judge.name, answered / len(ballot) if ballot else None, ballot, trouble)
+    """A question that is answered counts, rightly or not, as the paper has it."""
+    return Sitting(judge.name, ballot, {n: float(verdict != UNANSWERED) for n, verdict in ballot.items()}, trouble)
 
 
 def _findings(
-    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], verdicts: dict[int, str]
+    case: Case, questions: Sequence[PackQuestion], panel: Sequence[_Answered], items: Mapping[int, Polled]
 ) -> list[Finding]:
-    findings = []
-    for n, question in enumerate(questions):
-        if verdicts.get(n) == UNANSWERED:
-            findings.append(
-                Finding(
-                    Coverage.name,
-                    UNANSWERED,
-                    "add",
-                    "The summary does not answer this question, and the document does.",
-                    question=question.text,
-                    expected=question.answer,
-                    evidence=question.evidence,
-                )
-            )
-        elif verdicts.get(n) == CONTRADICTED:
-            answer = next(one.answers[n] for one in panel if one.verdict(n) == CONTRADICTED)
-            findings.append(
-                Finding(
-                    Coverage.name,
-                    CONTRADICTED,
-                    "correct",
-                    "The summary answers this question otherwise than the document does.",
-                    sentence=_sentence(case, answer),
-                    question=question.text,
-                    found=answer.answer,
-                    expected=question.answer,
-                    evidence=question.evidence,
-                )
-            )
-    return findings
+    """What is not answered, or not rightly, by any judge: the most important first of what most of them say."""
+    return [_finding(case, n, questions[n], panel, items[n]) for n in objected(items, ANSWERED)]
+
+
+def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answered], item: Polled) -> Finding:
+    said = Finding(
+        Coverage.name,
+        UNANSWERED,
+        "add",
+        "The summary does not answer this question, and the document does.",
+        question=question.text,
+        expected=question.answer,
+        evidence=question.evidence,
+        said_by=item.said_against(ANSWERED),
+    )
+    if item.objection(ANSWERED) == UNANSWERED:
+        return said
+    answer = next(one.answers[n] for one in panel if one.verdict(n) == CONTRADICTED)
+    return replace(
+        said,
+        kind=CONTRADICTED,
+        task="correct",
+        explanation="The summary answers this question otherwise than the document does.",
+        sentence=_sentence(case, answer),
+        found=answer.answer,
+    )
 
 
 def _sentence(case: Case, answer: SummaryAnswer) -> str:
@@ -196,36 +192,35 @@ def _sentence(case: Case, answer: SummaryAnswer) -> str:
     return next((known[number] for number in answer.sentences if number in known), "")
 
 
-def _held(case: Case, panel: Sequence[_Answered], verdicts: dict[int, str]) -> tuple[str, ...]:
+def _held(case: Case, panel: Sequence[_Answered], items: Mapping[int, Polled]) -> tuple[str, ...]:
     """The sentences that answer questions, in their order."""
     numbers = {
         number
         for one in panel
         for n, answer in one.answers.items()
-        if verdicts.get(n) == ANSWERED == one.verdict(n)
+        if n in items and items[n].verdict == ANSWERED == one.verdict(n)
         for number in answer.sentences
     }
     return tuple(statement.sentence for statement in case.statements if statement.id in numbers)
 
 
-def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], verdicts: dict[int, str]) -> dict[str, object]:
-    answers = [one.answers[n] for one in panel if n in one.answers and one.verdict(n) == verdicts.get(n)]
+def _shown(n: int, question: PackQuestion, panel: Sequence[_Answered], item: Polled | None) -> dict[str, object]:
+    answers = [one.answers[n] for one in panel if item and n in one.answers and one.verdict(n) == item.verdict]
     return {
         "id": question.id,
         "question": question.text,
         "kind": question.kind,
         "expected": question.answer,
-        "verdict": verdicts.get(n, "unjudged"),
+        **(item.shown() if item else UNJUDGED),
         "found": answers[0].answer if answers else "",
         "sentences": list(answers[0].sentences) if answers else [],
     }
 
 
-def _shares(panel: Sequence[_Answered], groups: Sequence[str]) -> dict[str, dict[str, float | int]]:
-    """Per group the share of the judges' verdicts that the question is answered, and how many questions were judged."""
-    shares: dict[str, list[float]] = defaultdict(list)
+def shares(items: Mapping[int, Polled], groups: Sequence[str]) -> dict[str, dict[str, float | int | None]]:
+    """Per group what its questions count on average, and how many of them were judged."""
+    values: dict[str, list[float]] = defaultdict(list)
     for n, group in sorted(enumerate(groups), key=lambda item: item[1]):
-        verdicts = [verdict for one in panel if (verdict := one.verdict(n)) is not None]
-        if verdicts:
-            shares[group].append(fmean(verdict != UNANSWERED for verdict in verdicts))
-    return {group: {"score": fmean(found), "judged": len(found)} for group, found in shares.items()}
+        if n in items:
+            values[group].append(items[n].value)
+    return {group: {"score": mean(found), "judged": len(found)} for group, found in values.items()}

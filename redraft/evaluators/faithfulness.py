@@ -6,26 +6,27 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION_TOKENS, Factfinder, Verified
+from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.alignment import align
-from redraft.evaluators.base import Case, Evaluator, Sitting, concluded
-from redraft.evaluators.consensus import majority
+from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import DISPUTED, UNJUDGED, Polled, Sitting, mean, objected, polled, total
 from redraft.evaluators.forecasting import A_NUMBER, Ahead, Stage
 from redraft.evaluators.words import NONE
-from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
+from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
 from redraft.prompts.factual import FACTUAL, VERIFY_SENTENCES
 from redraft.prompts.judging import Statement
 
-_WHAT_TO_DO = {
-    "out_of_article": "The document does not say this. Take it out, or say what the document says.",
-    "entity": "A name, number or pronoun is not the document's. Say what the document says.",
-    "relation": "The document says something else of how these relate. Say what the document says.",
-    "sentence": "The document contradicts all of this. Say what the document says, or take it out.",
+_NOT_SAID = "out_of_article"
+_WHAT_IS_WRONG = {
+    _NOT_SAID: "The document does not say this.",
+    "entity": "A name, number or pronoun is not the document's.",
+    "relation": "The document says something else of how these relate.",
+    "sentence": "The document contradicts all of this.",
 }
-_OTHERWISE = "The judges do not agree on what is wrong with this. Say what the document says."
+_OTHERWISE = "The judges do not agree on what is wrong with this."
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Faithfulness(Evaluator):
     """
 
     name = "faithfulness"
+    version = 2
     prompts = FACTUAL
     aim = "truth"
     uses = "keyfacts"
@@ -54,10 +56,10 @@ class Faithfulness(Evaluator):
         """Every draft may be new from end to end, and more have to be read for every sentence."""
         if not ahead.sentences:
             return
-        calls, evidence = ahead.searching(ahead.sentences, VERIFICATION_TOKENS, SENTENCES_NEAR, ahead.query)
+        calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
         sentences = 2 * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it, twice
         prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
-        completion = 2 * ahead.sentences * VERIFICATION_TOKENS
+        completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 
@@ -67,55 +69,55 @@ class Faithfulness(Evaluator):
             return self.not_applicable("the summary has no sentence")
         within = case.trees[0].span if case.query is not None and case.trees else None
         panel = await together(_sit(judge, case, within) for judge in case.panel)
-        verdicts = majority([seat.sitting.ballot for seat in panel], range(len(case.statements)))
-        items = items_of(case.trees)
-        levels = await _levels(case, items)
-        wrong = Counter(verdict for verdict in verdicts.values() if verdict != SUPPORTED)
+        sittings = [seat.sitting for seat in panel]
+        polls = polled(sittings, range(len(case.statements)))
+        levels = await _levels(case, items_of(case.trees))
+        wrong = Counter(poll.verdict for poll in polls.values() if poll.verdict != SUPPORTED)
+        values = {n: poll.value for n, poll in polls.items()}
         details: dict[str, object] = {
             "errors": dict(sorted(wrong.items())),
-            "by_level": by_level(verdicts, levels) if levels is not None else None,
-            "sentences": [_shown(n, one, panel, verdicts, levels) for n, one in enumerate(case.statements)],
+            "by_level": by_level(values, levels) if levels is not None else None,
+            "sentences": [_shown(n, one, panel, polls.get(n), levels) for n, one in enumerate(case.statements)],
         }
         evaluation = Evaluation(
             self.name,
             self.version,
             "scored",
-            judged=len(verdicts),
-            unjudged=len(case.statements) - len(verdicts),
-            findings=tuple(_findings(case.statements, panel, verdicts)),
+            judged=len(polls),
+            unjudged=len(case.statements) - len(polls),
+            findings=tuple(_findings(case.statements, panel, polls)),
             details=details,
         )
-        return concluded(evaluation, [seat.sitting for seat in panel])
+        return concluded(evaluation, sittings, polls)
 
 
-def by_level(verdicts: Mapping[int, str], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
+def by_level(values: Mapping[int, float], levels: Mapping[int, set[str]]) -> dict[str, dict[str, float | int | None]]:
     """Equation 2: of the sentences that carry facts of a level, or none at all, the share that is faithful.
 
     `levels` has an entry for every sentence; one that carries facts of several levels counts in each of them.
     """
     groups = {
-        level: [n for n in verdicts if level in (levels.get(n) or {NONE}) or level == ALL]
+        level: [n for n in values if level in (levels.get(n) or {NONE}) or level == ALL]
         for level in (ALL, *LEVELS, NONE)
     }
-    return {level: _share([verdicts[n] for n in group]) for level, group in groups.items()}
+    return {level: _share([values[n] for n in group]) for level, group in groups.items()}
 
 
-def _share(verdicts: Sequence[str]) -> dict[str, float | int | None]:
-    faithful = sum(verdict == SUPPORTED for verdict in verdicts)
-    return {"faithfulness": share(faithful, len(verdicts)), "faithful": faithful, "judged": len(verdicts)}
+def _share(values: Sequence[float]) -> dict[str, float | int | None]:
+    return {"faithfulness": mean(values), "faithful": total(values), "judged": len(values)}
 
 
 async def _sit(judge: Judge, case: Case, within: Span | None) -> _Seat:
     found = await Factfinder(judge).verify(case.statements, case.desk, within)
     ballot = {n: str(one.category) for n, one in sorted(found.verdicts.items())}
-    score = share(sum(verdict == SUPPORTED for verdict in ballot.values()), len(ballot))
-    return _Seat(found.verdicts, Sitting(judge.name, score, ballot, found.trouble))
+    points = {n: float(verdict == SUPPORTED) for n, verdict in ballot.items()}
+    return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
 
 
 async def _levels(case: Case, items: Sequence[Item]) -> dict[int, set[str]] | None:
     """By sentence the levels of the facts that it carries; None where nothing is known of any fact."""
     aligned = await align(case, items) if items else None
-    if aligned is None or not aligned.verdicts:
+    if aligned is None or not aligned.items:
         return None
     place = {statement.id: n for n, statement in enumerate(case.statements)}
     levels: dict[int, set[str]] = {n: set() for n in place.values()}
@@ -125,26 +127,31 @@ async def _levels(case: Case, items: Sequence[Item]) -> dict[int, set[str]] | No
     return levels
 
 
-def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], verdicts: Mapping[int, str]) -> list[Finding]:
-    """The sentences that are not borne out, in their order."""
+def _findings(statements: Sequence[Statement], panel: Sequence[_Seat], polls: Mapping[int, Polled]) -> list[Finding]:
+    """The sentences that are not borne out, in their order: first those of which most judges say so."""
     return [
-        _finding(statements[n], verdict, [seat.verdicts[n] for seat in panel if n in seat.verdicts])
-        for n, verdict in verdicts.items()
-        if verdict != SUPPORTED
+        _finding(statements[n], polls[n], [seat.verdicts[n] for seat in panel if n in seat.verdicts])
+        for n in objected(polls, SUPPORTED)
     ]
 
 
-def _finding(statement: Statement, verdict: str, said: Sequence[Verified]) -> Finding:
-    against = [one for one in said if one.category == verdict] or [one for one in said if one.category != SUPPORTED]
+def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Finding:
+    kind, objecting = poll.objection(SUPPORTED), poll.against(SUPPORTED)[0]
+    if 2 * poll.votes[kind] <= objecting:
+        kind = DISPUTED
+    against = [one for one in said if one.category == kind] or [one for one in said if one.category != SUPPORTED]
     one = max(against, key=lambda verified: bool(verified.evidence))
+    # Only with words of the document that say otherwise is there anything to put in its place.
+    otherwise = bool(one.evidence) and one.category != _NOT_SAID
     return Finding(
         Faithfulness.name,
-        verdict,
-        "correct",
-        _WHAT_TO_DO.get(verdict, _OTHERWISE),
+        kind,
+        "correct" if otherwise else "remove",
+        _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
         evidence=_evidence(one),
+        said_by=poll.said_against(SUPPORTED),
     )
 
 
@@ -159,13 +166,13 @@ def _shown(
     n: int,
     statement: Statement,
     panel: Sequence[_Seat],
-    verdicts: Mapping[int, str],
+    poll: Polled | None,
     levels: Mapping[int, set[str]] | None,
 ) -> dict[str, object]:
-    said = [seat.verdicts[n] for seat in panel if n in verdicts and seat.sitting.ballot.get(n) == verdicts[n]]
+    said = [seat.verdicts[n] for seat in panel if poll and seat.sitting.ballot.get(n) == poll.verdict]
     shown: dict[str, object] = {
         "id": statement.id,
-        "verdict": verdicts.get(n, "unjudged"),
+        **(poll.shown() if poll else UNJUDGED),
         "reason": said[0].reason if said else "",
     }
     if levels is not None:

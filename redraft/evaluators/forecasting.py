@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from redraft.agents import factfinder
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import ANSWER_TOKENS, COMPARISON_TOKENS, QUESTIONS_NEAR
+from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
 from redraft.agents.looking import most_looks, most_of_part
+from redraft.agents.room import Entry
 from redraft.domain import Chunk
 from redraft.packs.growing import chunk_tokens
 from redraft.packs.questions import Quantity, questions_wanted
@@ -83,6 +84,10 @@ class Ahead:
         """The tokens of a prompt before anything is put into it."""
         return self.desk.tokenizer.count(self.book.template(prompt))
 
+    def needs(self, entry: Entry) -> int:
+        """The tokens that an entry of a reply may need."""
+        return entry.tokens(self.desk.wording)
+
     def batches(self, items: int, tokens: int) -> int:
         """How many calls so many items come to, when each takes so many tokens of a reply."""
         return ceil(items / batch_size(self.reply_room, tokens))
@@ -112,14 +117,14 @@ class Ahead:
 
         With `confirm` each of them is taken for a contradiction at first, and answered from more of the document.
         """
-        calls = self.batches(items, COMPARISON_TOKENS)
+        calls = self.batches(items, self.needs(COMPARISON))
         prompt = calls * self.overhead(COMPARE_ANSWERS) + items * 2 * A_QUESTION
-        completion = items * COMPARISON_TOKENS
+        completion = items * self.needs(COMPARISON)
         if not confirm:
             return calls, prompt, completion
-        reading, evidence = self.searching(items, ANSWER_TOKENS, QUESTIONS_NEAR)
+        reading, evidence = self.searching(items, self.needs(ANSWER), QUESTIONS_NEAR)
         more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
-        return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * ANSWER_TOKENS
+        return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
 
     @property
     def quantity(self) -> Quantity:

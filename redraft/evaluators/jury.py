@@ -12,6 +12,7 @@ from redraft.agents.together import Once
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
+from redraft.evaluators.goals import founded
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
@@ -124,7 +125,8 @@ class Jury:
         try:
             yardstick = await self._yardstick(evaluator)
             case = Case(statements_of(text), self.panel, self.desk, yardstick, self.query, text)
-            evaluation = _resting_on(yardstick, evaluator, evaluator.checked(await evaluator.evaluate(case)))
+            evaluation = founded(evaluator.checked(await evaluator.evaluate(case)))
+            evaluation = _resting_on(yardstick, evaluator, evaluation)
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import ALIGNMENT_TOKENS
+from redraft.agents.factfinder import ALIGNMENT
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.alignment import MISSING, STATED, Aligned, align
+from redraft.evaluators.alignment import STATED, Aligned, align
 from redraft.evaluators.base import Case, Evaluator, concluded
+from redraft.evaluators.consensus import UNJUDGED, mean, objected, total
 from redraft.evaluators.forecasting import A_FACT, Ahead, Stage
-from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of, share
+from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
 from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
 from redraft.text.words import words_key
 
@@ -22,6 +23,7 @@ class KeyfactRecall(Evaluator):
     """Holds the key facts of the whole document against a summary, or those of the tree whose query it answers."""
 
     name = "keyfact_recall"
+    version = 2
     prompts = FACTUAL
     aim = "content"
     needs = uses = "keyfacts"
@@ -34,9 +36,9 @@ class KeyfactRecall(Evaluator):
         trees = 1 if ahead.query else len(ahead.chunks) * ahead.perspectives
         facts, times = trees * ahead.facts_a_tree, ahead.judgings
         parts, part = ahead.parts()
-        calls = parts * ahead.fact_batches(facts, ALIGNMENT_TOKENS)
+        calls = parts * ahead.fact_batches(facts, ahead.needs(ALIGNMENT))
         prompt = calls * (part + ahead.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
-        completion = parts * facts * ALIGNMENT_TOKENS
+        completion = parts * facts * ahead.needs(ALIGNMENT)
         yield Stage(self.name, times * calls, times * prompt, times * completion)
 
     async def evaluate(self, case: Case) -> Evaluation:
@@ -49,23 +51,26 @@ class KeyfactRecall(Evaluator):
             self.name,
             self.version,
             "scored",
-            judged=len(aligned.verdicts),
-            unjudged=len(items) - len(aligned.verdicts),
+            judged=len(aligned.items),
+            unjudged=len(items) - len(aligned.items),
             findings=tuple(_findings(items, aligned)),
             held=_held(case, aligned),
             details=_details(case, items, aligned),
         )
-        return concluded(evaluation, aligned.sittings)
+        return concluded(evaluation, aligned.sittings, aligned.items)
 
 
-def recalls(items: Sequence[Item], verdicts: Mapping[int, str], chosen: Iterable[int]) -> Shares:
-    """Equation 1 at every level and over all, for the chosen ones of the facts; what has no verdict does not count."""
-    judged = [n for n in chosen if n in verdicts]
+def recalls(items: Sequence[Item], values: Mapping[int, float], chosen: Iterable[int]) -> Shares:
+    """Equation 1 at every level and over all, for the chosen ones of the facts; what has no verdict does not count.
+
+    A fact counts 1 where it is stated, 0 where it is missing, and where judges differ the share that finds it stated.
+    """
+    judged = [n for n in chosen if n in values]
     levels = {ALL: judged} | {level: [n for n in judged if items[n].fact.level == level] for level in LEVELS}
     return {
         level: {
-            "recall": share(sum(verdicts[n] == STATED for n in of_level), len(of_level)),
-            "stated": sum(verdicts[n] == STATED for n in of_level),
+            "recall": mean([values[n] for n in of_level]),
+            "stated": total(values[n] for n in of_level),
             "judged": len(of_level),
         }
         for level, of_level in levels.items()
@@ -85,16 +90,18 @@ def gaps(by_position: Mapping[str, Shares]) -> dict[str, float | None]:
 
 
 def _details(case: Case, items: Sequence[Item], aligned: Aligned) -> dict[str, object]:
+    values = {n: item.value for n, item in aligned.items.items()}
+
     def by(groups: Sequence[str]) -> dict[str, Shares]:
         return {
-            group: recalls(items, aligned.verdicts, [n for n, own in enumerate(groups) if own == group])
+            group: recalls(items, values, [n for n, own in enumerate(groups) if own == group])
             for group in sorted(set(groups))
         }
 
     by_position = by([item.bin for item in items])
     return {
         "query": case.query,
-        "by_level": recalls(items, aligned.verdicts, range(len(items))),
+        "by_level": recalls(items, values, range(len(items))),
         "by_perspective": by([item.tree.perspective for item in items]),
         "by_position": by_position,
         "gap": gaps(by_position),
@@ -109,14 +116,14 @@ def _shown(n: int, item: Item, aligned: Aligned) -> dict[str, object]:
         "id": item.fact.id,
         "level": item.fact.level,
         "fact": item.fact.text,
-        "verdict": aligned.verdicts.get(n, "unjudged"),
+        **(aligned.items[n].shown() if n in aligned.items else UNJUDGED),
         "sentences": aligned.where(n),
     }
 
 
 def _findings(items: Sequence[Item], aligned: Aligned) -> list[Finding]:
-    missing = [n for n, verdict in aligned.verdicts.items() if verdict == MISSING]
-    missing.sort(key=lambda n: (LEVELS.index(items[n].fact.level), n))
+    order = sorted(aligned.items, key=lambda n: (LEVELS.index(items[n].fact.level), n))
+    missing = objected(aligned.items, STATED, order)
     # What several trees have is to be added once.
     once = set({words_key(items[n].fact.text): n for n in reversed(missing)}.values())
     return [
@@ -127,6 +134,7 @@ def _findings(items: Sequence[Item], aligned: Aligned) -> list[Finding]:
             "The summary does not state this key fact.",
             expected=items[n].fact.text,
             evidence=items[n].fact.evidence,
+            said_by=aligned.items[n].said_against(STATED),
         )
         for n in missing
         if n in once

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from redraft.agents.judge import Judge, reply_tokens
-from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.agents.together import together
 from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, StoreError, UsageError
@@ -22,9 +22,11 @@ from redraft.experiments.records import JUDGING, Failure, failure
 from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
+from redraft.runs.jobs import wording
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire, located
+from redraft.runs.roles import located
+from redraft.runs.staff import at_work, hire
 from redraft.settings import EXTRACTIVE, Judging, Part, ReplyForm, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
@@ -237,7 +239,7 @@ def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> _Seat:
     least = least_window(prepared.book, prepared.tokenizer)
     if design.context_tokens is None:
         longest = max(prepared.tokenizer.count(one.text) for one in summaries)
-        needed = least + 2 * longest + design.batch * CONFUSION_TOKENS
+        needed = least + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
         settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
         prepared = replace(prepared, settings=settings)
     elif judge != EXTRACTIVE and design.context_tokens < least:
@@ -280,7 +282,7 @@ async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[i
                 on_record(store, run.id),
                 at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
             ):
-                proofreader = _proofreader(seat, staff.judges[0], bench)
+                proofreader = _proofreader(seat, staff.judges[0].model, bench)
                 readings = await together(read(summary, proofreader) for summary in summaries)
                 if bench.stopped is not None and not all(reading.made for reading in readings):
                     raise bench.stopped
@@ -300,6 +302,7 @@ def _proofreader(seat: _Seat, model: Model, bench: Bench) -> Proofreader:
         bench.store.judgments,
         temperature=prepared.settings.temperature,
         reply_tokens=reply_tokens(window),
+        wording=wording(prepared),
         document=prepared.document.id,
     )
     return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)

@@ -21,7 +21,8 @@ from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
-from redraft.runs.staff import at_work, hire, located
+from redraft.runs.roles import located
+from redraft.runs.staff import at_work, hire
 from redraft.settings import Judging, Part, ReplyForm, Settings
 from redraft.text.words import count_words
 
@@ -184,7 +185,9 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
                 on_record(store, run.id),
                 at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
             ):
-                judges = list(zip(order.judging.judges if order.judging else (), staff.judges, strict=True))
+                judges = list(
+                    zip(order.judging.judges if order.judging else (), (one.model for one in staff.judges), strict=True)
+                )
                 done = await together(
                     _mark(batch, chunk, judge, run.id, bench) for chunk in batch.chunks for judge in judges
                 )

@@ -15,10 +15,12 @@ from redraft.events import PartDone, StageStarted
 from redraft.experiments.bench import Bench, Watch
 from redraft.experiments.queries import asked_trees
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
-from redraft.runs.opening import resolve, tokenizer_of
+from redraft.models.addresses import base_url, home_of_the_key, server_at
+from redraft.runs.opening import OPENAI, provider_of, resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire, located
-from redraft.settings import BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
+from redraft.runs.roles import located
+from redraft.runs.staff import hire
+from redraft.settings import NO_KEY, BuildKeyfacts, Evaluate, Judging, PerspectiveName, Settings
 
 HAMLET = "hamlet"
 """What its runs are for, and the command that repeats them."""
@@ -33,7 +35,7 @@ class Design:
     models: tuple[str, ...]
     judge: str
     settings: Settings = field(default_factory=Settings)
-    """How summaries are drafted. Judging shares the window, the temperature, the prompts and the draw."""
+    """How summaries are drafted. Judging shares the window, the prompts and the draw."""
     judge_base_url: str | None = None
     validator: str | None = None
     perspective: PerspectiveName = "both"
@@ -52,7 +54,7 @@ class Design:
 
     def drafting(self, model: str, query: str) -> Settings:
         """How a model answers a query."""
-        return self.settings.model_copy(update={"model": model, "query": query})
+        return self._keyed(self.settings.model_copy(update={"model": model, "query": query}))
 
     def judging(self, query: str | None = None) -> Settings:
         """Who judges, and by which query."""
@@ -60,7 +62,21 @@ class Design:
         key = self.settings.key_env if address == self.settings.base_url else None
         changes = {"strategy": "given", "model": self.judge, "base_url": address, "key_env": key}
         changes |= {"query": query, "words": None}
-        return self.settings.model_copy(update=changes)
+        return self._keyed(self.settings.model_copy(update=changes))
+
+    def _keyed(self, settings: Settings) -> Settings:
+        """The settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it.
+
+        Each summary is drafted in one run and judged in another, and neither knows of the other's address.
+        """
+        if settings.key_env is not None or provider_of(settings.model) != OPENAI:
+            return settings
+        drafting = [self.settings.base_url] if self.settings.key_env is None else []
+        writers = drafting if any(provider_of(model) == OPENAI for model in self.models) else []
+        judges = [self.judge_base_url or self.settings.base_url] if provider_of(self.judge) == OPENAI else []
+        home = home_of_the_key([base_url(one) for one in (*writers, *judges)])
+        there = server_at(base_url(settings.base_url)) == home
+        return settings if there else settings.model_copy(update={"key_env": NO_KEY})
 
     def building(self) -> Order:
         """The order to find a document's key facts."""

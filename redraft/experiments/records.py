@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
 from redraft.errors import RedraftError
+from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.packs.keyfacts import ALL, bin_of, share
@@ -19,9 +20,9 @@ _LONGEST_MESSAGE = 500
 
 
 class Share(NamedTuple):
-    """How many of how many."""
+    """How many of how many; where judges differ on an item, a part of it counts."""
 
-    part: int
+    part: float
     whole: int
 
     @property
@@ -151,9 +152,8 @@ def judged(item: Item, evaluations: Mapping[str, Evaluation]) -> Item:
     failed = next((one for one in (recall, faithfulness) if one.outcome == "failed"), None)
     # Where the facts could not be aligned, nobody knows which of them the sentences carry: only the whole is known.
     levels = _levels(faithfulness, "faithful")
-    if faithfulness.outcome == "scored":
-        wrong = sum(_errors(faithfulness).values())
-        levels[ALL] = Share(faithfulness.judged - wrong, faithfulness.judged)
+    if faithfulness.score is not None:
+        levels[ALL] = Share(total([round(faithfulness.score * faithfulness.judged, 9)]), faithfulness.judged)
     return replace(
         item,
         recall=_measured(recall, _levels(recall, "stated")),

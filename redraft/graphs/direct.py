@@ -17,6 +17,8 @@ async def summarize(state: State, job: Job) -> Update:
     written = await job.writer.summarize_whole(job.document.text, job.plan.words, "document")
     if not written.text:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
+    if job.writer.says_nothing(written.text):
+        raise await job.nothing_written()
     await job.piece(written, 0, 0, (0, len(job.chunks) - 1), job.plan.words)
     draft = await job.keep(written.text, "direct", (written.flaw,) if written.flaw else ())
     return {"draft": draft, "pieces": {"0": 1}}

@@ -1,4 +1,4 @@
-"""Hierarchical merging: chunks are summarized, and their summaries merged, until one is left."""
+"""Hierarchical merging: chunks are summarized, and their summaries merged, until one is left, which is tidied."""
 
 from __future__ import annotations
 
@@ -31,16 +31,17 @@ async def build_tree(state: TreeState, job: Job) -> Update:
     return {"text": await job.keep_text(top.text), "pieces": tree.pieces}
 
 
-async def keep_draft(state: TreeState, job: Job) -> Update:
-    """Make the top of the tree the run's draft."""
-    return {"draft": await job.keep(await job.text(state["text"]), "hierarchical")}
+async def tidy(state: TreeState, job: Job) -> Update:
+    """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
+    written = await job.writer.tidy(await job.text(state["text"]), "tidy")
+    return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else ())}
 
 
 def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, Tree]:
     """The uncompiled graph; its nodes work for a run that has begun."""
     graph = StateGraph(TreeState, output_schema=Tree)
     graph.add_node("build_tree", node(build_tree, shop))
-    graph.add_node("keep_draft", node(keep_draft, shop))
+    graph.add_node("tidy", node(tidy, shop))
     graph.add_edge(START, "build_tree")
-    graph.add_edge("build_tree", "keep_draft")
+    graph.add_edge("build_tree", "tidy")
     return graph

@@ -8,7 +8,7 @@ from langgraph.graph import START, StateGraph
 from langgraph.types import Command
 
 from redraft.domain import Usage
-from redraft.errors import EmptyReply, IncompleteError, RejectedRequest, ReplyError
+from redraft.errors import EmptyReply, RejectedRequest, ReplyError
 from redraft.graphs.job import Job
 from redraft.graphs.plan import OVERFLOW, running_target
 from redraft.graphs.state import Drafting, Update
@@ -57,6 +57,8 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
         await job.gap(index, error)
         return Command(update=passed, goto=_onward(index + 1, job))
     await job.close_gap(index)
+    if job.writer.says_nothing(written.text):
+        return Command(update=passed, goto=_onward(index + 1, job))
     piece = await job.piece(written, 0, index, (0, index), target)
     onward = "compress" if piece.words > job.plan.words else _onward(index + 1, job)
     update = {**passed, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
@@ -76,7 +78,7 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
 async def tidy(state: RunningState, job: Job) -> Update:
     """Remove the traces of the process, and keep the result as the run's draft."""
     if not state["text"]:
-        raise IncompleteError(f"none of the {len(job.chunks)} chunks could be summarized", hint="try another --model")
+        raise await job.nothing_written()
     written = await job.writer.tidy(await job.text(state["text"]), "tidy")
     return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else ())}
 

@@ -10,7 +10,7 @@ from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
-from redraft.errors import ModelError, RedraftError, RunError
+from redraft.errors import CutThought, IncompleteError, ModelError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.plan import Plan
@@ -20,6 +20,9 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
+
+REVISION_OF = "revision of "
+"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,6 @@ class Job:
     observe: Observer
     writer: Writer
     reviser: Reviser
-    reviser_reads: str | None
-    """The document's text where a prompt of the reviser has room for it beside a summary."""
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
@@ -94,6 +95,21 @@ class Job:
         if any(gap.chunk == chunk for gap in await off_loop(self.store.runs.gaps, self.run.id)):
             await off_loop(self.store.runs.close_gap, self.run.id, chunk)
 
+    async def nothing_written(self) -> IncompleteError:
+        """What there is to say of a run none of whose chunks came to a summary."""
+        gaps, count = await off_loop(self.store.runs.gaps, self.run.id), len(self.chunks)
+        reasons = "; ".join(sorted({gap.reason for gap in gaps}))
+        hint = "try another --model, or --prompts simple for a weak one"
+        if gaps and {gap.code for gap in gaps} == {CutThought.code}:
+            hint = "give the model more room with --reasoning-tokens, or turn its thinking off"
+        if not gaps:
+            hint = "ask it otherwise, or leave --query out; another --model may find more"
+            return IncompleteError("the document says nothing that helps to answer the question", hint=hint)
+        if self.run.settings.query is None or len(gaps) == count:
+            return IncompleteError(f"none of the {count} chunks could be summarized: {reasons}", hint=hint)
+        what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"
+        return IncompleteError(f"{what} the question: {reasons}", hint=hint)
+
     async def keep_text(self, text: str) -> str:
         """Store a text; returns its id, which is what belongs into a state."""
         return await off_loop(self.store.documents.add_text, text)
@@ -123,15 +139,26 @@ class Job:
         return await off_loop(self.store.runs.add_draft, self.run.id, text, count_words(text), node, number, notes)
 
     async def keep_round(self, made: Round) -> None:
-        """Store a round; a draft that was accepted is the run's result from here on."""
+        """Store a round; a draft that was accepted, and keeps to the limit, is the run's result from here on."""
         await off_loop(self.store.judgments.keep_round, self.run.id, made)
-        if made.accepted:
+        if made.accepted and self.keeps_to_the_limit(await self.draft(made.draft)):
             await off_loop(self.store.runs.choose_draft, self.run.id, made.draft)
 
     async def go_on_from(self, number: int, best: str) -> None:
         """Forget what came after a round, if somebody has gone back to it; the best draft is what it was then."""
         if await off_loop(self.store.judgments.forget_rounds, self.run.id, number):
-            await off_loop(self.store.runs.choose_draft, self.run.id, best)
+            await off_loop(self.store.runs.choose_draft, self.run.id, await self.latest_within_limit() or best)
+
+    def keeps_to_the_limit(self, draft: Draft) -> bool:
+        """Whether a draft may be handed out: only revisions are held to the limit, and no text that a person wrote."""
+        return draft.words <= self.plan.words or not draft.node.startswith(REVISION_OF)
+
+    async def latest_within_limit(self) -> str | None:
+        """The latest draft that was taken and may be handed out; None before there is one."""
+        rounds = await off_loop(self.store.judgments.rounds, self.run.id)
+        taken = [made.draft for made in reversed(rounds) if made.accepted]
+        drafts = [await self.draft(one) for one in taken]
+        return next((one.id for one in drafts if self.keeps_to_the_limit(one)), None)
 
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""

@@ -37,7 +37,7 @@ async def judge(state: State, job: Job) -> Update:
     if number == 0 and job.run.refinement is not None:
         await job.go_on_from(-1, draft)
         await job.keep_round(Round(0, draft, accepted=True, reason="the first draft"))
-        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False}
+        begun = {"first": draft, "tried": [], "dropped": [], "refused": 0, "by_hand": False, "shortening": False}
     elif number == 0:
         begun = {"best": draft}
     job.observe(StageStarted(f"judging draft {number}" if job.run.refinement else "judging", 0))
@@ -108,9 +108,9 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
 
 
 def _require_verdict(evaluation: Evaluation) -> None:
-    """A first draft that a goal cannot be judged by leaves nothing to compare revisions with."""
-    if evaluation.outcome == "failed":
+    """A first draft that a goal cannot be judged by at all leaves nothing to compare revisions with."""
+    if evaluation.outcome == "failed" and not evaluation.judged:
         raise JudgingError(
             f"{evaluation.metric} could not be judged: {evaluation.reason}",
-            hint="try another --judge, or --prompts simple; what was done is kept",
+            hint="do what the reason names, or try another --judge; what was done is kept",
         )

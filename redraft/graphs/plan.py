@@ -88,7 +88,7 @@ class Planner:
         # nothing about that, hence the median.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
-        self._overheads = _Overheads(book, tokenizer, settings.query)
+        self._overheads = _Overheads(book, tokenizer, settings.query, settings.language)
         self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
@@ -160,13 +160,16 @@ class Planner:
         largest = max(chunk.tokens for chunk in self.chunks)
         chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
         self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
-        calls = sum(level.pieces for level in levels)
-        prompt = self.tokens + len(self.chunks) * chunk_overhead
+        top = self.reply(self.words)
+        tidy = top + self.overhead(drafting.TIDY)
+        self.fits(tidy + top + MARGIN, "the summary with its tidied form")
+        calls = sum(level.pieces for level in levels) + 1
+        prompt = self.tokens + len(self.chunks) * chunk_overhead + tidy
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
-        completion = sum(level.pieces * level.reply_tokens for level in levels)
+        completion = sum(level.pieces * level.reply_tokens for level in levels) + top
         return self.made(levels, calls, prompt, completion)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
@@ -217,23 +220,24 @@ class Planner:
 class _Overheads:
     """What the prompts cost without the texts that go into them."""
 
-    def __init__(self, book: PromptBook, tokenizer: Tokenizer, query: str | None) -> None:
+    def __init__(self, book: PromptBook, tokenizer: Tokenizer, query: str | None, language: str | None) -> None:
+        asked = {"query": query, "language": language}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
-            (drafting.SUMMARIZE_CHUNK, drafting.ChunkGiven(excerpt=_TEXT, words=600, query=query)),
-            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, query=query)),
+            (drafting.SUMMARIZE_CHUNK, drafting.ChunkGiven(excerpt=_TEXT, words=600, **asked)),
+            (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked)),
             (
                 drafting.MERGE_ONWARD,
-                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, query=query),
+                drafting.MergeOnwardGiven(context=_TEXT, summaries=[_TEXT], words=600, **asked),
             ),
             (
                 drafting.UPDATE,
-                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, query=query),
+                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, **asked),
             ),
             (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),
-            (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, query=query)),
+            (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, **asked)),
         )
         self._counts = {prompt.name: tokenizer.count(book.render(prompt, given)) for prompt, given in samples}
-        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, query=query)
+        two = drafting.MergeGiven(summaries=[_TEXT, _TEXT], words=600, **asked)
         self.label = tokenizer.count(book.render(drafting.MERGE, two)) - self._counts[drafting.MERGE.name]
         self.merge = max(self._counts[drafting.MERGE.name], self._counts[drafting.MERGE_ONWARD.name])
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from redraft.domain import REVIEW, Evaluation, Finding
 from redraft.evaluators.base import MetricAim
+from redraft.evaluators.goals import standing
 from redraft.settings import PolicyName
 
 Scores = Mapping[str, float | None]
@@ -39,6 +40,11 @@ class Ruling:
 def unmet(scores: Scores, goals: Goals) -> list[str]:
     """The metrics that miss their goals, in the order of the goals. What has no score misses its goal."""
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
+
+
+def unsure(judged: Mapping[str, Evaluation], goals: Goals, share: float) -> list[str]:
+    """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+    return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
 
 
 def _consistency_first(missed: Sequence[str], scores: Scores, goals: Goals, aims: Aims) -> list[str]:
@@ -106,10 +112,16 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
     return None
 
 
-def held_by(judged: Mapping[str, Evaluation], aims: Aims) -> list[str]:
-    """The sentences that what matters rests on: what a revision had better keep."""
+def held_by(judged: Mapping[str, Evaluation], aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
+    """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep.
+
+    A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
+    a person has `dropped` are no faults.
+    """
+    faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
     about_content = sorted(metric for metric in judged if aims.get(metric) == "content")
-    return list(dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held))
+    held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
+    return [sentence for sentence in held if sentence not in faulty]
 
 
 def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
@@ -129,17 +141,18 @@ def rule(
     """Take a revision only if it gains on what it was made for, and no goal's metric falls by more than the tolerance.
 
     A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
-    up to a large one.
+    up to a large one. One that leaves the goal met by more than the tolerance costs nothing that anybody asked for.
     """
     if policy.follows:
         return Ruling(True, "the policy takes every revision")
     unscored = [metric for metric in goals if after.get(metric) is None and before.get(metric) is not None]
     if unscored:
         return Ruling(False, f"{unscored[0]} could not be judged")
-    for metric in goals:
+    for metric, least in goals.items():
         floor = max((score for one in (before, start) if (score := one.get(metric)) is not None), default=0.0)
-        fall = floor - (after.get(metric) or 0.0)
-        if fall > tolerance + 1e-9:
+        now = after.get(metric) or 0.0
+        fall = floor - now
+        if fall > tolerance + 1e-9 and now - least <= tolerance + 1e-9:
             return Ruling(False, f"{metric} fell by {fall:.3f}")
     if REVIEW in aims:
         return Ruling(True, "asked for by a person")
@@ -151,13 +164,23 @@ def rule(
 
 
 def reason_to_stop(
-    policy: Policy, scores: Scores, goals: Goals, *, rounds_left: int, refused_in_a_row: int, next_aim: Aim | None
+    policy: Policy,
+    scores: Scores,
+    goals: Goals,
+    *,
+    rounds_left: int,
+    refused_in_a_row: int,
+    next_aim: Aim | None,
+    unsure: Sequence[str] = (),
 ) -> str | None:
-    """Why the refinement ends here; None when it goes on."""
-    if not unmet(scores, goals):
-        return "goals_met"
+    """Why the refinement ends here; None when it goes on. No revision is of use to a goal that is unsure."""
+    missed = unmet(scores, goals)
+    if not missed:
+        return "unsure" if unsure else "goals_met"
     if rounds_left <= 0:
         return "rounds"
     if refused_in_a_row >= _STALLS and not policy.follows:
         return "no_progress"
-    return "nothing_to_fix" if next_aim is None else None
+    if next_aim is None:
+        return "unsure" if set(missed) <= set(unsure) else "nothing_to_fix"
+    return None

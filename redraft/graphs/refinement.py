@@ -3,64 +3,109 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypedDict
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.decider import Board, Decider
-from redraft.domain import REVIEW, Evaluation, Finding, Round
+from redraft.agents.reviser import INSTRUCTION
+from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round
 from redraft.errors import RejectedRequest, ReplyError
+from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
-from redraft.graphs.job import Job
+from redraft.graphs import shortening
+from redraft.graphs.job import REVISION_OF, Job
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
     Aim,
-    Aims,
+    Policy,
+    Ruling,
     aim,
-    held_by,
     in_turn,
     reason_to_stop,
     rule,
     scores_of,
     unmet,
+    unsure,
 )
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
+from redraft.settings import Refinement
 from redraft.store.threads import off_loop
+
+NO_DOCUMENT = (
+    "the document does not fit into the window of the model that revises: it reads the passages around what was found"
+    " (--context-tokens, if the model has a larger window)"
+)
+
+
+class _Stands(TypedDict):
+    """What is shown of a draft: its scores, and where its goals stand."""
+
+    scores: dict[str, float | None]
+    standings: dict[str, str]
 
 
 async def settle(state: State, job: Job) -> Update:
     """Take the latest draft as the best, or refuse it and stay with the best."""
-    number, draft = state["round"], state["draft"]
-    after = scores_of(await job.judged(draft))
+    number, draft, settings = state["round"], state["draft"], job.refinement
+    stands = _stands(await job.judged(draft), settings)
     if number == 0:
-        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", scores=_shown(after)))
-        return {"best": draft, "accepted": True, "reason": "the first draft", "scores": _shown(after)}
-    settings, best = job.refinement, state["best"]
-    before, start = scores_of(await job.judged(best)), scores_of(await job.judged(state["first"]))
-    policy = POLICIES[settings.policy]
-    ruling = rule(policy, state["aims"], settings.goals, before, start, after, settings.tolerance)
+        job.observe(RoundSettled(0, draft, accepted=True, reason="the first draft", **stands))
+        return {"best": draft, "accepted": True, "reason": "the first draft", **stands}
+    policy, best = POLICIES[settings.policy], state["best"]
+    if state.get("shortening"):
+        ruling, otherwise = await shortening.ruled(state, job, policy)
+    else:
+        ruling, otherwise = await _ruled(state, job, policy), best
     accepted, reason = ruling.accepted, ruling.reason
-    revised, base = await job.draft(draft), await job.draft(best)
-    if state["by_hand"]:
-        accepted, reason = True, "edited by hand"
-    elif revised.text == base.text:
-        accepted, reason = policy.follows, _unchanged(revised.notes)
     made = _round(state, number, draft, accepted=accepted, reason=reason)
     await job.keep_round(made)
-    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, _shown(after)))
+    job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **stands))
     settled: Update = {"accepted": accepted, "reason": reason}
     if accepted:
-        return {**settled, "best": draft, "scores": _shown(after), "tried": [], "refused": 0}
-    return {**settled, "tried": [*state["tried"], *state["findings"]], "refused": state["refused"] + 1}
+        return {**settled, **stands, "best": draft, "tried": [], "refused": 0}
+    settled["refused"] = state["refused"] + 1
+    if otherwise != best:
+        return {**settled, **_stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
+    # What a policy that follows has not been able to mend is drawn for again.
+    tried = [] if policy.follows else state["findings"]
+    return {**settled, "tried": [*state["tried"], *tried]}
+
+
+def _stands(judged: dict[str, Evaluation], settings: Refinement) -> _Stands:
+    """The scores of a draft, and where its goals stand."""
+    goals: dict[str, str] = {
+        name: standing(judged.get(name), least, settings.judged_share) for name, least in settings.goals.items()
+    }
+    return {"scores": _shown(scores_of(judged)), "standings": goals}
+
+
+async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
+    """What becomes of a revision, or of what a person has made of the best draft."""
+    settings = job.refinement
+    revised, base = await job.draft(state["draft"]), await job.draft(state["best"])
+    if state["by_hand"]:
+        return Ruling(True, "edited by hand")
+    if revised.text == base.text:
+        # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
+        failed = f"the revision was of no use: {revised.notes[0]}" if revised.notes else ""
+        return Ruling(policy.follows and not failed, failed or "nothing was changed")
+    before, start = scores_of(await job.judged(base.id)), scores_of(await job.judged(state["first"]))
+    after = scores_of(await job.judged(revised.id))
+    return rule(policy, state["aims"], settings.goals, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:
     """Choose what the next revision shall mend, or stop."""
     settings = job.refinement
+    if state["stop"]:
+        # Somebody has said so, and the draft has been shortened since.
+        return {"next": "finish"}
     judged = await job.judged(state["best"])
     policy = POLICIES[settings.policy]
     chosen = aim(policy, judged, settings.goals, [*state["tried"], *state["dropped"]], job.judges.aims)
@@ -71,11 +116,15 @@ async def decide(state: State, job: Job) -> Update:
         rounds_left=settings.rounds - state["round"],
         refused_in_a_row=state["refused"],
         next_aim=chosen,
+        unsure=unsure(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
-        return {"stop": stop or "nothing_to_fix", "why": "", "next": "finish"}
+        end = await shortening.ending(state, job)
+        # Once it has been shortened there may be something to mend again.
+        reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
+        return {"why": "", **reason, **end}
     following = "review" if settings.review else "revise"
-    new: Update = {"by_hand": False, "next": following, "why": "", "instruction": ""}
+    new: Update = {"by_hand": False, "shortening": False, "next": following, "why": "", "instruction": ""}
     if job.decider is not None:
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
@@ -86,7 +135,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
     if found.stop:
-        return {"stop": "decided", "why": found.why, "next": "finish"}
+        return {"stop": "decided", **await shortening.ending(state, job), "why": found.why}
     if not found.findings:
         why = f"{found.why}; so it is decided as weakest-first does"
         job.observe(Noted(f"revision {number + 1}: {why}"))
@@ -112,7 +161,8 @@ async def _board(state: State, job: Job, judged: Mapping[str, Evaluation]) -> Bo
     draft = await job.draft(state["best"])
     rounds = await off_loop(job.store.judgments.rounds, job.run.id)
     left = job.refinement.rounds - state["round"]
-    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE)
+    open_goals = unsure(judged, goals, job.refinement.judged_share)
+    return Board(draft.text, scores, goals, findings, rounds, left, FINDINGS_AT_ONCE, open_goals)
 
 
 def _aimed(metrics: Sequence[str], findings: Sequence[Finding]) -> Update:
@@ -130,7 +180,7 @@ async def review(state: State, job: Job) -> Update:
     )
     answer = _ask(asked)
     if answer.stop or not answer.go:
-        return {"stop": "cancelled", "findings": [], "why": "", "next": "finish"}
+        return {"stop": "cancelled", "findings": [], "why": "", **await shortening.ending(state, job)}
     if answer.edited is not None:
         await job.go_on_from(state["round"], best)
         edited = await job.add_draft(answer.edited, "edited by hand", number)
@@ -156,32 +206,44 @@ def _ask(asked: ReviewQuestion) -> ReviewAnswer:
 
 
 async def revise(state: State, job: Job) -> Update:
-    """Mend the chosen findings in the best draft."""
+    """Mend the chosen findings in the best draft, or do nothing but shorten it."""
     number = state["round"] + 1
     await job.go_on_from(state["round"], state["best"])
-    job.observe(StageStarted(f"revision {number}, for {' and '.join(state['aims'])}", 1))
-    base, judged = (await job.draft(state["best"])).text, await job.judged(state["best"])
-    findings = _findings(judged, state["findings"])
-    keep = _kept(judged, job.judges.aims, findings)
-    text, notes = base, ""
-    try:
-        label = f"revision {number}"
-        told = (
-            [Finding("agent", "instruction", "change", state.get("instruction", ""))]
-            if state.get("instruction", "")
-            else []
-        )
-        points = [*findings, *told]
-        written = await job.reviser.revise(base, points, keep, job.reviser_reads, job.plan.words, label)
-        # A text that is over the limit, or breaks off, is no revision.
-        text, notes = (base, written.flaw) if written.flaw else (written.text, "")
-    except (ReplyError, RejectedRequest) as error:
-        notes = error.message
-    if notes:
-        job.observe(Noted(f"revision {number} is of no use: {notes}"))
-    draft = await job.add_draft(text, f"revision of {state['best']}", number, (notes,) if notes else ())
+    purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
+    job.observe(StageStarted(f"revision {number}, {purpose}", 1))
+    base = await job.draft(state["best"])
+    text, note = await _revision(base, state, job, number)
+    if note:
+        job.observe(Noted(f"revision {number} is of no use: {note}"))
+        text = base.text
+        if state.get("shortening"):
+            text, note = shortening.by_sentences(base, job)
+            job.observe(Noted(note))
+    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (note,) if note else ())
     await job.keep_round(_round(state, number, draft))
     return {"draft": draft, "round": number}
+
+
+async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[str, str]:
+    """A revision of a draft, and what is wrong with it: one that is over the limit, or breaks off, is none."""
+    judged = await job.judged(base.id)
+    reviser, order = job.reviser, shortening.order(base, judged, state, job)
+    if state.get("shortening"):
+        reviser = replace(reviser, strict=True)
+    else:
+        told = state.get("instruction", "")
+        instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
+        order = replace(order, findings=(*_findings(judged, state["findings"]), *instruction))
+    given = await reviser.given(order)
+    if number == 1 and given.document is None:
+        job.observe(Noted(NO_DOCUMENT))
+    if left_out := len(order.findings) - len(given.points):
+        job.observe(Noted(f"revision {number} has no room for {left_out} of {len(order.findings)} findings"))
+    try:
+        written = await reviser.revise(order, given, f"revision {number}")
+    except (ReplyError, RejectedRequest) as error:
+        return "", error.message
+    return written.text, written.flaw
 
 
 def decided(state: State) -> str:
@@ -221,16 +283,6 @@ def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[F
     return [known[key] for key in wanted if key in known]
 
 
-def _kept(judged: Mapping[str, Evaluation], aims: Aims, findings: Sequence[Finding]) -> list[str]:
-    """The sentences that what is covered rests on, save those that are to be mended."""
-    mended = {finding.sentence for finding in findings}
-    return [sentence for sentence in held_by(judged, aims) if sentence not in mended]
-
-
 def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """The scores without those that are none: figures and a person's requests."""
     return {metric: score for metric, score in scores.items() if metric not in {REVIEW, "statistics"}}
-
-
-def _unchanged(notes: Sequence[str]) -> str:
-    return f"the revision was of no use: {notes[0]}" if notes else "nothing was changed"

@@ -36,6 +36,7 @@ class Options(TypedDict, total=False):
 
     words: int
     query: str
+    language: str
     strategy: str
     chunk_tokens: int
     context_tokens: int
@@ -97,6 +98,8 @@ class State(Task, Drafting, total=False):
     """What the metrics say of the latest draft."""
     scores: dict[str, float | None]
     """The scores of the best draft."""
+    standings: dict[str, str]
+    """How the best draft stands to each goal: met, missed, or unsure where too few items have a verdict."""
     aims: list[str]
     findings: list[str]
     """What the next revision is to mend, or the last one was."""
@@ -112,6 +115,8 @@ class State(Task, Drafting, total=False):
     """How many revisions in a row have been refused."""
     by_hand: bool
     """Whether a person has made the latest draft."""
+    shortening: bool
+    """Whether the round is for nothing but the limit of words."""
     accepted: bool
     reason: str
     """Whether the latest draft was taken, and why."""
@@ -133,6 +138,7 @@ class Outcome(Drafting, total=False):
     due: list[str]
     judged: dict[str, Verdict]
     scores: dict[str, float | None]
+    standings: dict[str, str]
     aims: list[str]
     findings: list[str]
     accepted: bool

@@ -45,7 +45,7 @@ _OWN = (
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD),
+        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, drafting.TIDY),
     ),
     Strategy(
         "incremental",
@@ -63,6 +63,11 @@ _KIND: plugins.Kind = "strategies"
 
 def strategy_named(name: str) -> Strategy:
     """The strategy of this name, of redraft or of an installed package."""
+    if not isinstance(name, str):
+        raise UsageError(
+            "a strategy is given by its name, under which another process finds it again",
+            hint="make yours an entry point of redraft.strategies, as docs/embedding.md has it",
+        )
     plugins.refuse_taken(_KIND, {*STRATEGIES, GIVEN_STRATEGY})
     if name in STRATEGIES:
         return STRATEGIES[name]

@@ -14,9 +14,10 @@ from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any
 
-from redraft.agents.pen import MIN_WORDS
+from redraft.agents.pen import MIN_WORDS, tolerated
 from redraft.domain import Chunk, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
+from redraft.events import Noted
 from redraft.graphs.gate import MergeGate
 from redraft.graphs.job import Job
 from redraft.graphs.plan import CONTEXT_SHARE, MAX_LEVELS, Level
@@ -48,6 +49,8 @@ class SummaryTree:
         self._tasks: list[asyncio.Task[None]] = []
         self._gate = MergeGate(job.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
+        self._silent = 0
+        """How many chunks have nothing to say to the question."""
         self.pieces: dict[str, int] = {}
         """How many summaries there are, by level."""
 
@@ -108,11 +111,9 @@ class SummaryTree:
 
     async def _require_some(self) -> None:
         if 0 not in self._totals:
-            reasons = {gap.reason for gap in await off_loop(self._job.store.runs.gaps, self._job.run.id)}
-            raise IncompleteError(
-                f"none of the {len(self._job.chunks)} chunks could be summarized: {'; '.join(sorted(reasons))}",
-                hint="try another --model, or --prompts simple for a weak one",
-            )
+            raise await self._job.nothing_written()
+        if self._silent:
+            self._job.observe(Noted(f"{self._silent} of {len(self._job.chunks)} chunks have nothing on the question"))
 
     async def _leaf_in_turn(self, chunk: Chunk) -> Piece | None:
         await self._gate.enter()
@@ -131,13 +132,16 @@ class SummaryTree:
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await job.writer.summarize_chunk(excerpt, limit, place)
+            written = await job.writer.summarize_chunk(excerpt, limit, place, self._most(limit))
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
             await job.gap(chunk.index, error)
             return None
         await job.close_gap(chunk.index)
+        if job.writer.says_nothing(written.text):
+            self._silent += 1
+            return None
         self._count(0)
         return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
 
@@ -200,7 +204,7 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():
-            written = await job.writer.merge([piece.text for piece in group], before, limit, place)
+            written = await job.writer.merge([piece.text for piece in group], before, limit, place, self._most(limit))
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
@@ -209,6 +213,11 @@ class SummaryTree:
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)
         return piece
+
+    def _most(self, limit: int) -> int:
+        """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more
+        than that may have."""
+        return min(tolerated(limit), self._job.plan.words)
 
     def _count(self, level: int) -> None:
         self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
 from redraft.errors import RunError
+from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
 from redraft.settings import STATISTICS, Settings
 from redraft.store.runs import Run
@@ -61,12 +62,25 @@ class Result:
 
     @property
     def goals(self) -> dict[str, dict[str, object]]:
-        """What was asked for of each metric, and whether the draft meets it."""
-        wanted = self.run.refinement.goals if self.run.refinement else {}
+        """What was asked for of each metric, and whether the draft meets it: None where too few items were judged."""
+        asked = self.run.refinement
+        if asked is None:
+            return {}
+        return {metric: self._goal(metric, least, asked.judged_share) for metric, least in asked.goals.items()}
+
+    def _goal(self, metric: str, least: float, share: float) -> dict[str, object]:
+        evaluation = self.evaluations.get(metric)
+        stands = standing(evaluation, least, share)
         return {
-            metric: {"at_least": least, "met": (score := self.scores.get(metric)) is not None and score >= least}
-            for metric, least in wanted.items()
+            "at_least": least,
+            "met": None if stands == "unsure" else stands == "met",
+            "judged_share": evaluation.judged_share if evaluation else None,
         }
+
+    @property
+    def unsure(self) -> list[str]:
+        """The metrics of whose items too few have a verdict to tell whether their goals are met."""
+        return [metric for metric, goal in self.goals.items() if goal["met"] is None]
 
     @property
     def missing(self) -> dict[str, list[str]]:
@@ -176,6 +190,7 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "evidence": None
         if evidence is None
         else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None},
+        "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
     }
 
 

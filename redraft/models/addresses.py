@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import unicodedata
+from collections.abc import Sequence
 from urllib.parse import urlsplit, urlunsplit
 
 from redraft.errors import UsageError
@@ -20,12 +21,43 @@ def base_url(given: str | None) -> str:
     return plain_address(given or os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)
 
 
-def openai_key(name: str, url: str, variable: str | None = None) -> str:
-    """The key for a model behind OpenAI's protocol, from a variable of its own where there is one.
+Server = tuple[str, str | None, int | None]
+"""What is behind an address: scheme, host and port. A key is for one of these."""
+
+
+def server_at(url: str) -> Server:
+    """The server behind an address."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port
+
+
+def is_here(url: str) -> bool:
+    """Whether an address is on this machine."""
+    host = urlsplit(url).hostname or ""
+    return host in {"localhost", "::1"} or host.startswith("127.")
+
+
+def has_usual_key() -> bool:
+    """Whether there is an OPENAI_API_KEY."""
+    return bool(os.environ.get(_KEY_VARIABLE, "").strip())
+
+
+def home_of_the_key(urls: Sequence[str]) -> Server | None:
+    """The one server of several that gets OPENAI_API_KEY from those who have no key of their own.
+
+    That is OpenAI, or else the one in OPENAI_BASE_URL, where somebody is there; otherwise that of whoever comes first.
+    """
+    wanting = [server_at(url) for url in urls]
+    usual = [server_at(DEFAULT_BASE_URL), server_at(os.environ.get("OPENAI_BASE_URL") or DEFAULT_BASE_URL)]
+    return next((one for one in (*usual, *wanting) if one in wanting), None)
+
+
+def openai_key(name: str, url: str, variable: str | None = None, *, usual: bool = True) -> str:
+    """The key for a model behind OpenAI's protocol, from a variable of its own where there is one, else the usual one.
 
     Without a key OpenAI itself is not asked.
     """
-    key = os.environ.get(variable or _KEY_VARIABLE, "").strip()
+    key = os.environ.get(variable or _KEY_VARIABLE, "").strip() if variable or usual else ""
     if not key and (variable or url == DEFAULT_BASE_URL):
         raise UsageError(
             f"openai:{name} needs an API key",

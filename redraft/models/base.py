@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Protocol
+from typing import Generic, Protocol, runtime_checkable
 
 from redraft.domain import Usage
 from redraft.prompts.contract import Given_, Prompt, Value_
@@ -21,6 +21,8 @@ class Sampling:
     """The most tokens of visible reply; room to reason is added by the model that needs it."""
     sample: int = 0
     """Draws with different numbers are different replies to the same question."""
+    top_p: float | None = None
+    """The share of the likeliest words that are drawn from; None leaves that to the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,10 @@ class Request(Generic[Given_, Value_]):
     complaint: Complaint | None = None
     text: str = ""
     """The prompt filled in. Whoever records the request renders it, once: what is sent is what was recorded."""
+    most_tokens: int | None = None
+    """The most completion tokens that are booked for the reply: no higher limit is sent, whatever is learned since."""
+    mode: str | None = None
+    """The way of asking for a structured reply that has worked with this model before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,8 @@ class Reply(Generic[Value_]):
     cached: bool = False
     repaired: bool = False
     """Whether it took a second request, because the first reply could not be read."""
+    mode: str | None = None
+    """The way of asking for a structured reply with which the next run is to begin."""
 
 
 class Model(Protocol):
@@ -78,3 +86,17 @@ class Model(Protocol):
         ...
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]: ...
+
+
+@runtime_checkable
+class Thinker(Protocol):
+    """A model of which it is learned how much it thinks."""
+
+    @property
+    def thought(self) -> int:
+        """The tokens of the longest thought that is known of."""
+        ...
+
+    def expect(self, thought: int) -> None:
+        """Take note of how long it has thought before."""
+        ...

@@ -5,22 +5,25 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
 from langchain_core.utils.function_calling import convert_to_openai_tool
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    CutReply,
     EmptyReply,
     ModelError,
     ProviderError,
     RefusedReply,
     RejectedRequest,
+    ReplyError,
     TransientError,
     UnreadableReply,
     UsageError,
@@ -28,7 +31,8 @@ from redraft.errors import (
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
 from redraft.models.modes import Mode, Modes, modes_for
-from redraft.models.reading import NoValueError, read_value
+from redraft.models.reading import NoValueError, is_exact, read_value
+from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
 from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
@@ -84,7 +88,9 @@ class ChatModel:
         """What is not given is worked out from what the class of `chat` declares.
 
         `identity` tells its replies from another's, in the cache too: two models that differ in anything but
-        provider, name and address need one each. `seconds` is how long one answer may take from start to end.
+        provider, name and address need one each. `reasoning_reserve` are the tokens that it may think for in each
+        call; without a number that is known by its name, and learned. `seconds` is how long one answer may take from
+        start to end.
         """
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
@@ -93,20 +99,36 @@ class ChatModel:
         self._probing = asyncio.Lock()
         self._no_way: str | None = None
         """Why every way of asking for a structured reply was refused; those who come later may try again."""
-        self._reasoning_reserve = traits.reserve if reasoning_reserve is None else reasoning_reserve
+        told = traits.thinking if reasoning_reserve is None else reasoning_reserve
+        self._thinking = ThinkingRoom(usual_room(traits.name), told)
         self._takes_temperature = traits.temperature is not None and (
-            not self._reasoning_reserve if takes_temperature is None else takes_temperature
+            not refuses_temperature(traits.name) if takes_temperature is None else takes_temperature
         )
         self._old_limit_name = False
         self._seconds = seconds
 
+    @property
+    def window(self) -> int | None:
+        """The tokens that it has room for, where that is known."""
+        return self._traits.window
+
+    @property
+    def thought(self) -> int:
+        """The tokens of the longest thought that is known of."""
+        return self._thinking.thought
+
+    def expect(self, thought: int) -> None:
+        """Leave room for a thought as long as one that it has had before."""
+        self._thinking.learn(thought)
+
     def most_tokens(self, sampling: Sampling) -> int:
-        """The limit that goes out with the request."""
+        """The limit that goes out with the request, or a higher one."""
         limit = sampling.max_tokens if self._traits.limit else None
-        return (limit or _UNLIMITED) + self._reasoning_reserve
+        return (limit or _UNLIMITED) + self._thinking.tokens
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
+        self._modes.begin_with(request.mode)
         if not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             known = self._no_way
@@ -121,26 +143,76 @@ class ChatModel:
         structured = request.prompt.returns is not str
         which = request.prompt.returns.__name__, (request.text, request.sampling)
         mode = self._modes.mode(*which) if structured else None
+        room = self._thinking.within(request)
         # What is learned while this request is under way is not what it was made with.
         used = self._used(mode)
         messages = self._messages(request, mode)
         try:
             async with asyncio.timeout(self._seconds):
-                message = await self._bound(request, mode).ainvoke(messages)
+                message = await self._bound(request, mode, room).ainvoke(messages)
         except TimeoutError:
             raise TransientError("the model did not answer in time") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
             failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
+            if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+                # LangChain takes no call of a function for one whose arguments are a list.
+                failure = CapabilityError("tools: the arguments of the call are no object")
             if isinstance(failure, CapabilityError):
                 failure = self._learned(failure, mode)
+            elif isinstance(failure, RejectedRequest) and failure.too_long:
+                failure = self._too_long(failure, request, room)
             elif mode:
                 failure = self._tried(failure, mode, which, status_of(error))
             raise failure from None
         if structured:
             self._modes.answered(*which)
             self._no_way = None
-        return _read(request, message_without(cast(AIMessage, message), self._traits.secrets))
+        self._thinking.accepted(request)
+        return self._taken(request, message_without(cast(AIMessage, message), self._traits.secrets), mode, room)
+
+    def _taken(
+        self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
+    ) -> Reply[Value_]:
+        """The reply in a message, which shows whether the way of asking for it is the right one."""
+        try:
+            reply = self._heard(request, message, room)
+        except UnreadableReply as error:
+            error.moved = mode is not None and error.formless and self._modes.broken(mode)
+            raise
+        if mode is None:
+            return reply
+        if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
+            self._modes.obeyed(mode)
+        return replace(reply, mode=self._modes.begins)
+
+    def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
+        """A window may have room for the request and its reply, and none for so many thoughts beside them."""
+        if self._thinking.refused(request, room):
+            return CapabilityError(f"room to think: {failure.message}")
+        return failure
+
+    def _heard(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
+        """The reply in a message; where its thoughts have left no room for it, the next one has more of that."""
+        text, usage, finish = clean(_text(message)), _usage(message), _finish(message)
+        thought = thought_tokens(message, text, usage)
+        used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
+        if not without_thoughts(text) and (finish == "length" or used_up):
+            # Not a word of it is the reply.
+            thought, finish = max(thought, room + 1, usage.completion_tokens), "length"
+        self._thinking.learn(thought)
+        failure = None
+        try:
+            reply = _read(request, message, text, usage, finish)
+            if finish != "length" or isinstance(reply.value, BaseModel):
+                return reply
+        except ReplyError as error:
+            failure = error
+        if finish == "length" and thought > room:
+            raise self._thinking.cut(request, room, text, usage) from None
+        if failure is not None:
+            raise failure
+        return reply
 
     def _used(self, mode: Mode | None) -> frozenset[str]:
         used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
@@ -185,7 +257,7 @@ class ChatModel:
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
         form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{_schema(request)}"
-        if mode == "plain":
+        if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]
         if request.complaint is not None:
@@ -195,15 +267,17 @@ class ChatModel:
             messages.append(HumanMessage(f"That reply cannot be used: {request.complaint.reason}. {again}"))
         return messages
 
-    def _bound(self, request: Request[Any, Any], mode: Mode | None) -> Runnable[Any, BaseMessage]:
+    def _bound(self, request: Request[Any, Any], mode: Mode | None, room: int) -> Runnable[Any, BaseMessage]:
         """The chat model with the parameters of a request, in its own fields: no call keyword is foreign to it."""
         fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         traits, sampling = self._traits, request.sampling
         if traits.temperature and self._takes_temperature:
             fields[traits.temperature] = sampling.temperature
+        if traits.top_p and sampling.top_p is not None:
+            fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
-            limit = sampling.max_tokens + self._reasoning_reserve
+            limit = sampling.max_tokens + room
             fields[traits.limit] = None if self._old_limit_name else limit
             extra |= {"max_tokens": limit} if self._old_limit_name else {}
         chat = self._chat.model_copy(update=fields) if fields else self._chat
@@ -240,12 +314,9 @@ def _schema(request: Request[Any, Any]) -> str:
     return json.dumps(shape.model_json_schema(), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
 
 
-def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]:
+def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
     """The typed reply in a message."""
-    usage = _usage(message)
-    finish = _finish(message)
     refusal = message.additional_kwargs.get("refusal")
-    text = clean(_text(message))
     if refusal or finish == "content_filter":
         raise RefusedReply(
             f"the model declined: {refusal}" if refusal else "the provider's content filter cut the reply",
@@ -268,14 +339,18 @@ def _read(request: Request[Given_, Value_], message: AIMessage) -> Reply[Value_]
     try:
         return Reply(cast(Value_, read_value(text, shape, request.given)), text, usage, finish)
     except NoValueError as error:
-        reason = "the reply was cut off at the token limit" if finish == "length" else str(error)
-    raise UnreadableReply(reason, text=text, usage=usage, finish_reason=finish, place=request.label)
+        unread = error
+    if finish == "length":
+        raise CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
+    failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
+    failure.formless = unread.formless
+    raise failure
 
 
 def _finish(message: AIMessage) -> str:
     """Why the reply ended, in OpenAI's words."""
-    metadata = message.response_metadata
-    reason = str(metadata.get("finish_reason") or metadata.get("stop_reason") or "").lower()
+    told = (message.response_metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
+    reason = str(next(filter(None, told), "")).lower()
     return _FINISHES.get(reason, reason)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from redraft.models.base import Model, Reply, Request, Sampling
+from redraft.models.base import Model, Reply, Request, Sampling, Thinker
 from redraft.prompts.contract import Given_, Value_
 
 
@@ -15,6 +15,16 @@ class LateModel:
         self.identity = identity
         self._opening = opening
         self._opened: Model | None = None
+        self._expected = 0
+
+    @property
+    def thought(self) -> int:
+        """As the model itself has it, once it is open."""
+        return self._opened.thought if isinstance(self._opened, Thinker) else self._expected
+
+    def expect(self, thought: int) -> None:
+        """Take note of it for when the model is opened."""
+        self._expected = thought
 
     def most_tokens(self, sampling: Sampling) -> int:
         """As the model itself has it."""
@@ -26,4 +36,6 @@ class LateModel:
     def _model(self) -> Model:
         if self._opened is None:
             self._opened = self._opening()
+            if isinstance(self._opened, Thinker):
+                self._opened.expect(self._expected)
         return self._opened

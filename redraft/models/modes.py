@@ -45,6 +45,9 @@ class Modes:
 
     A request that is refused is tried in the next mode. As long as none was answered, all others begin there too; later
     only those of its shape do, if it is answered there and none of that shape was where it was refused.
+
+    That a server answers is no proof that it does as it is asked: some take no notice of a schema. Until it has, the
+    schema is said in words as well; and a mode in which a reply breaks the form is left for good.
     """
 
     def __init__(self, modes: Sequence[Mode]) -> None:
@@ -54,6 +57,33 @@ class Modes:
         self._answered: set[tuple[str, int]] = set()
         self._trials: dict[Hashable, _Trial] = {}
         self._refusals = 0
+        self._obeyed: set[Mode] = set()
+
+    @property
+    def begins(self) -> Mode:
+        """The mode in which requests are made as a rule."""
+        return self._modes[self._begin]
+
+    def begin_with(self, mode: str | None) -> None:
+        """Begin with the mode that has worked before, if it is one of these and nothing else is known yet."""
+        if not self._answered and not self._begin and mode in self._modes:
+            self._begin = self._modes.index(mode)
+
+    def is_proven(self, mode: Mode) -> bool:
+        """Whether a reply has come in this mode that was in its form to the letter."""
+        return mode in self._obeyed
+
+    def obeyed(self, mode: Mode) -> None:
+        """Take note of such a reply. What is only said in words proves nothing of the server."""
+        if mode != "plain":
+            self._obeyed.add(mode)
+
+    def broken(self, mode: Mode) -> bool:
+        """Take note that a reply in this mode was not in the form; whether the next one is asked for in another."""
+        if self.is_last(mode):
+            return False
+        self._begin = max(self._begin, self._modes.index(mode) + 1)
+        return True
 
     @property
     def settled(self) -> bool:

@@ -4,19 +4,47 @@ from __future__ import annotations
 
 import warnings
 from contextlib import AsyncExitStack
+from typing import Any
 
 import openai
+from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
+from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
+from typing_extensions import override
 
 from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
 from redraft.models.modes import modes_for
+from redraft.models.reasoning import THOUGHTS
 from redraft.settings import ReplyForm
 
 
+class _ChatOpenAI(ChatOpenAI):
+    """LangChain's, which keeps the thoughts that a server hands over apart from the reply."""
+
+    @override
+    def _create_chat_result(
+        self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
+    ) -> ChatResult:
+        result = super()._create_chat_result(response, generation_info)
+        if isinstance(response, ChatCompletion):
+            for made, choice in zip(result.generations, response.choices, strict=True):
+                told = choice.message.model_extra or {}
+                kept = {name: told[name] for name in THOUGHTS if isinstance(told.get(name), str)}
+                made.message.additional_kwargs.update(kept)
+        return result
+
+
 def open_openai(
-    name: str, url: str, *, key: str, seconds: float, closing: AsyncExitStack, replies: ReplyForm | None = None
+    name: str,
+    url: str,
+    *,
+    key: str,
+    seconds: float,
+    closing: AsyncExitStack,
+    replies: ReplyForm | None = None,
+    reasoning: int | None = None,
 ) -> ChatModel:
     """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
@@ -24,7 +52,7 @@ def open_openai(
     client = openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False)
     bound(client)
     closing.push_async_callback(client.aclose)
-    chat = ChatOpenAI(
+    chat = _ChatOpenAI(
         model=name,
         base_url=url,
         api_key=SecretStr(key),
@@ -34,4 +62,4 @@ def open_openai(
         use_responses_api=False,
     )
     modes = modes_for(replies, speaks_openai=True)
-    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, seconds=seconds)
+    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, reasoning_reserve=reasoning, seconds=seconds)

@@ -9,31 +9,13 @@ from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
-from redraft.domain import Usage
 from redraft.errors import UsageError
+from redraft.settings import Price
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
-_MILLION = 1_000_000
 _DATE = re.compile(r"-\d{4}(\d{4}|-\d{2}-\d{2})?")
-
-
-class Price(BaseModel):
-    """US dollars per million tokens."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    prompt: float = Field(ge=0)
-    completion: float = Field(ge=0)
-    cached_prompt: float | None = Field(default=None, ge=0)
-
-    def of(self, usage: Usage) -> float:
-        """The price of one call."""
-        cached = min(usage.cached_prompt_tokens, usage.prompt_tokens)
-        rate = self.prompt if self.cached_prompt is None else self.cached_prompt
-        fresh = usage.prompt_tokens - cached
-        return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
 
 
 FREE = Price(prompt=0, completion=0)

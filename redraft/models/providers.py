@@ -70,7 +70,13 @@ def open_plugged(settings: Settings, *, seconds: float) -> Model:
 
 def _asked(chat: BaseChatModel, settings: Settings, seconds: float) -> ChatModel:
     modes = modes_for(settings.replies, speaks_openai=traits_of(chat).speaks_openai)
-    return ChatModel(chat, identity=_identity(settings.model, chat), modes=modes, seconds=seconds)
+    return ChatModel(
+        chat,
+        identity=_identity(settings.model, chat),
+        modes=modes,
+        reasoning_reserve=settings.reasoning_tokens,
+        seconds=seconds,
+    )
 
 
 def _identity(model: str, chat: BaseChatModel) -> str:

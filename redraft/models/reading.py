@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from redraft.models.forms import Form
+from redraft.models.loose import BrokenOffError, Loose, NoJsonError
 from redraft.models.thoughts import CLOSING, OPENING, final_channel
 from redraft.prompts.tags import Tags, Wire
 
@@ -18,7 +19,7 @@ T = TypeVar("T", bound=BaseModel)
 
 _START = re.compile(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
 # The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
-_OBJECT = re.compile(r"\{\s*(?:[\"}]|\Z)|\[\s*(?:\{|\Z)")
+_OBJECT = re.compile(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
 # By these words a model takes back what it has said before.
 _FINAL = re.compile(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
@@ -28,12 +29,24 @@ _FINAL = re.compile(
 )
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
-# A literal or an escape that is cut off is reported where it begins, which is at most so far from the end.
-_CUT_LITERAL = 6
+_STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
+# An entry that cannot be read.
+_LOST = re.compile(r"\{[^{}]*\}")
+# What may stand between entries of one reply: marks of a list, a fence, and words that say of which item the next is.
+_BETWEEN = re.compile(
+    rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
+    r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
+    re.IGNORECASE,
+)
 
 
 class NoValueError(ValueError):
     """The text holds no value of the wanted shape; the message is fit to send back to the model."""
+
+    def __init__(self, complaint: str, *, formless: bool = True) -> None:
+        super().__init__(complaint)
+        self.formless = formless
+        """Whether it is not even of that form, as it would be from a server that keeps a model to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,46 +60,92 @@ class _Found(Generic[T]):
 def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     """The JSON value in `text` that fits `shape`, and names items of what was `given`: bare, fenced or within prose.
 
-    Of several the last counts where the words before it say so, or where it leaves standing what the others say.
-    Where two are at odds, neither is believed.
+    It is brought into its form where it is certain what it means; an entry that cannot be read is left out, with all
+    that is said of the same item. Of several values the last counts where the words before it say so, or where it
+    leaves standing what the others say. Where two are at odds, neither is believed.
     """
     tags = Tags(given) if given is not None else None
-    complaint = "the reply holds no JSON object"
+    form = Form(shape, tags)
+    failure = NoValueError("the reply holds no JSON object")
     found = list[_Found[T]]()
-    for candidate, before in _candidates(final_channel(text), found):
+    for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
             wire = Wire(tags) if tags else None
-            value = shape.model_validate_json(json.dumps(candidate), context=wire)
+            folded, trouble = form.without_unreadable(form.folded(candidate))
+            value = shape.model_validate_json(json.dumps(folded), context=wire)
         except ValidationError as error:
-            complaint = _complaint(error)
+            failure = NoValueError(
+                _complaint(error), formless=any(one["type"] != "value_error" for one in error.errors())
+            )
             continue
         except (ValueError, RecursionError):
-            complaint = "the reply is nested too deeply"
+            failure = NoValueError("the reply is nested too deeply")
             continue
         if wire and wire.strangers and not wire.named:
-            complaint = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
+            failure = NoValueError(_complaint(trouble) if trouble else _STRANGERS, formless=False)
             continue
         found.append(_Found(value, before))
     if not found:
-        raise NoValueError(complaint)
+        raise failure
     settled = max((place for place, one in enumerate(found) if _FINAL.search(one.before)), default=0)
     if any(_at_odds(one.value, found[-1].value) for one in found[settled:]):
         raise NoValueError("the reply holds two answers that differ")
-    return found[-1].value
+    return _continued(found[settled:], form)
 
 
-def _candidates(text: str, found: list[_Found[T]]) -> Iterator[tuple[object, str]]:
-    """The whole JSON values outside of thoughts, each with the words before it.
+def is_exact(text: str, shape: object) -> bool:
+    """Whether a reply is in its form to the letter, and nothing else: as only a server that keeps to it makes sure."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(shape, type) and issubclass(shape, BaseModel) and Form(shape).is_exact(value)
 
-    What has been `found` is dropped where it turns out to have been thought.
-    """
+
+def _joined(candidates: Sequence[tuple[object, str]], form: Form) -> Iterator[tuple[object, str]]:
+    """The values with entries that follow one another as one list, as where each has a line of its own."""
+    entries: list[object] = []
+    words = ""
+    for value, before in candidates:
+        goes_on = bool(entries) and form.is_entry(value) and bool(_BETWEEN.fullmatch(before))
+        if entries and not goes_on:
+            yield entries, words
+            entries = []
+        if not form.is_entry(value):
+            yield value, before
+            continue
+        words = words if goes_on else before
+        # What cannot be read was said all the same, of whichever item it names.
+        entries += [form.unreadable(lost) for lost in _LOST.findall(before)]
+        entries.append(value)
+    if entries:
+        yield entries, words
+
+
+def _continued(found: Sequence[_Found[T]], form: Form) -> T:
+    """The last value, with the entries of those before it that it goes on from: no word stands between them."""
+    last, name = found[-1], form.entries
+    said: list[Any] = list(getattr(last.value, name)) if name else []
+    if not (said and isinstance(said[0], BaseModel)):
+        return last.value
+    for one, after in zip(reversed(found[:-1]), reversed(found[1:]), strict=True):
+        if not _BETWEEN.fullmatch(after.before):
+            break
+        said = [entry for entry in getattr(one.value, name) if entry not in said] + said
+    return last.value.model_copy(update={name: said})
+
+
+def _candidates(text: str, form: Form) -> list[tuple[object, str]]:
+    """The whole JSON values outside of thoughts, each with the words before it."""
+    found: list[tuple[object, str]] = []
     at = said_to = tries = 0
+    loose = Loose(text)
     while start := _START.search(text, at):
         if start["thought"]:
             closing = CLOSING.search(text, start.end())
             if closing is None:
                 # Whatever stands before is the beginning of an answer that was thought better of.
-                raise NoValueError("the reply ends within its thoughts")
+                raise NoValueError("the reply ends within its thoughts", formless=False)
             at = said_to = closing.end()
             continue
         if start["thought_ends"]:
@@ -96,20 +155,29 @@ def _candidates(text: str, found: list[_Found[T]]) -> Iterator[tuple[object, str
             continue
         tries += 1
         if tries > _MAX_STARTS:
-            return
-        try:
-            value, end = _DECODER.raw_decode(text, start.start())
-        except json.JSONDecodeError as error:
-            cut = error.msg.startswith("Unterminated") or error.pos >= len(text) - _CUT_LITERAL
-            if cut and (not found or _OBJECT.match(text, start.start())):
-                # What is whole inside a value that breaks off is a part of the answer, and not the answer.
-                raise NoValueError("the reply breaks off within its JSON") from None
+            break
+        read = _read_at(loose, start.start(), first=not found)
+        if read is None:
             at = start.end()
-        except (ValueError, RecursionError):
-            at = start.end()
-        else:
-            yield value, text[said_to : start.start()]
-            at = said_to = end
+            continue
+        value, at = read
+        if form.may_be(value):
+            found.append((value, text[said_to : start.start()]))
+            said_to = at
+    return found
+
+
+def _read_at(loose: Loose, start: int, *, first: bool) -> tuple[object, int] | None:
+    """The value that begins there, and where it ends; None where none does."""
+    try:
+        return loose.value(start)
+    except BrokenOffError:
+        if first or _OBJECT.match(loose.text, start):
+            # What is whole inside a value that breaks off is a part of the answer, and not the answer.
+            raise NoValueError("the reply breaks off within its JSON") from None
+    except NoJsonError:
+        pass
+    return None
 
 
 def _at_odds(one: BaseModel, other: BaseModel) -> bool:
@@ -132,21 +200,6 @@ def _entries(value: dict[str, Any]) -> dict[tuple[str, int], object]:
         for one in entries
         if isinstance(one, dict) and "id" in one
     }
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits} is too large")
-    return number
-
-
-def _no_number(name: str) -> float:
-    raise ValueError(f"{name} is no JSON")
-
-
-# Python reads NaN and Infinity, which would become scores, and refuses a line break in a string, which does no harm.
-_DECODER = json.JSONDecoder(strict=False, parse_float=_finite, parse_constant=_no_number)
 
 
 def _complaint(error: ValidationError) -> str:

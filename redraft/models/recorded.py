@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
+    CutThought,
     ModelError,
     ProviderError,
     RateLimited,
@@ -32,17 +33,19 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
-from redraft.models.base import Complaint, Model, Reply, Request, Sampling
+from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.prices import FREE, Price
+from redraft.models.prices import FREE
 from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
+from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
+from redraft.store.manners import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
@@ -50,6 +53,7 @@ from redraft.text.tokens import Tokenizer
 _TRANSIENT_TRIES = 6
 _RATE_LIMIT_TRIES = 30
 _CAPABILITY_TRIES = 6
+_THOUGHT_TRIES = 8
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
 _BYTES_A_TOKEN_AS_A_RULE = 4
@@ -70,12 +74,14 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Leave to make one attempt: when it was given, the bytes that go out, and the attempt as it is on record."""
+    """Leave to make one attempt: when it was given, the bytes that go out, the attempt as it is on record, and the most
+    completion tokens that it is booked at."""
 
     began: float
     size: int
     booking: Booking
     call: Call
+    most_out: int
 
 
 class RecordedModel:
@@ -92,10 +98,15 @@ class RecordedModel:
         budget: Budget | None = None,
         price: Price | None = FREE,
         tokenizer: Tokenizer | None = None,
+        top_p: float | None = None,
+        max_tokens: int | None = None,
         observer: Observer = unobserved,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most."""
+        """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
+
+        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request.
+        """
         self.identity = inner.identity
         self._inner = inner
         self._book = book
@@ -105,8 +116,11 @@ class RecordedModel:
         self._budget = budget or Budget(max_calls=None, max_cost=None)
         self._price = price
         self._tokenizer = tokenizer
+        self._top_p = top_p
+        self._max_tokens = max_tokens
         self._observer = observer
         self._pause = pause
+        self._manners: Manners | None = None
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -116,7 +130,7 @@ class RecordedModel:
 
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """The cached reply, or one from the model that is stored before it is returned."""
-        request = replace(request, text=self._book.render(request.prompt, request.given))
+        request = replace(request, text=self._book.render(request.prompt, request.given), sampling=self._drawn(request))
         key = self._key(request)
         # One task at a time asks the same, in whichever run; those behind it find the answer in the cache.
         flights = _flights.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
@@ -124,6 +138,18 @@ class RecordedModel:
         flights[key] = alone
         async with alone:
             return await self._cached(request, key) or await self._asked(request, key, _bytes(request.text))
+
+    def _drawn(self, request: Request[Any, Any]) -> Sampling:
+        """How the reply is drawn, within what holds for every request."""
+        sampling = request.sampling
+        limits = [most for most in (sampling.max_tokens, self._max_tokens) if most is not None]
+        return replace(sampling, top_p=sampling.top_p or self._top_p, max_tokens=min(limits, default=None))
+
+    async def _learn(self, mode: str | None) -> None:
+        """Remember a way of asking that works, for the next run."""
+        if mode is not None and self._manners is not None and mode != self._manners.mode:
+            self._manners = replace(self._manners, mode=mode)
+            await off_loop(self._store.manners.learn_mode, self.identity, mode)
 
     def _key(self, request: Request[Any, Any]) -> str:
         sampling = request.sampling
@@ -135,6 +161,8 @@ class RecordedModel:
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
+            # Without one a request is the same as it was before there were any.
+            *([] if sampling.top_p is None else [{"top_p": sampling.top_p}]),
         ]
         if request.complaint is not None:
             material += [request.complaint.reply, request.complaint.reason]
@@ -153,7 +181,9 @@ class RecordedModel:
         )
 
     async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once."""
+        """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
+        and once more where it was asked for in another way."""
+        request = replace(request, mode=(await self._met()).mode)
         tries: Counter[type[ModelError]] = Counter()
         attempt = 1
         while True:
@@ -179,6 +209,19 @@ class RecordedModel:
             if wait:
                 await self._pause(wait)
 
+    async def _met(self) -> Manners:
+        """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
+        if self._manners is None:
+            self._manners = await off_loop(self._store.manners.known, self.identity)
+            if isinstance(self._inner, Thinker):
+                self._inner.expect(self._manners.reasoning_tokens or 0)
+        return self._manners
+
+    async def _remember(self, thought_before: int) -> None:
+        """Keep what was learned of the model since."""
+        if isinstance(self._inner, Thinker) and self._inner.thought > thought_before:
+            await off_loop(self._store.manners.learn_reasoning, self.identity, self._inner.thought)
+
     async def _answered_elsewhere(self, request: Request[Given_, Value_], key: str) -> Reply[Value_] | None:
         """The answer to the same request of another process, which is paid for once; None where it brought none."""
         while await off_loop(self._store.bookings.is_sent_elsewhere, key, self._run):  # noqa: ASYNC110
@@ -190,29 +233,34 @@ class RecordedModel:
         """Wait until it is the request's turn and the budget has room for it."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
-        call = self._blank(request, key, attempt, Usage(most_in, self._inner.most_tokens(request.sampling)))
+        most_out = self._inner.most_tokens(request.sampling)
+        call = self._blank(request, key, attempt, Usage(most_in, most_out))
         async with (
             self._limiter.slot(tokens) as began,
             self._budget.booked(self._store.bookings, call) as booking,
         ):
             if self._hopeless is not None:
                 raise self._hopeless
-            yield _Turn(began, size, booking, call)
+            yield _Turn(began, size, booking, call, most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
         self._observer(CallStarted(request.label))
         turn.booking.sent = True
+        thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
         try:
-            reply = await self._inner.ask(request)
+            reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))
         except (Exception, asyncio.CancelledError) as error:
             await self._failed(error, turn)
+            await self._remember(thought)
             raise
+        await self._remember(thought)
         call = self._charged(turn, reply.usage, reply.text)
         value, text = reply.value, reply.text
         if isinstance(value, BaseModel):
             # With tags, as the request has them: the same words about items of other numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        await self._learn(reply.mode)
         self._limiter.answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return replace(reply, repaired=request.complaint is not None)
@@ -330,7 +378,10 @@ def _extra_bytes(request: Request[Any, Any]) -> int:
 def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
     """Seconds before the next try; None when there shall be none."""
     if isinstance(error, UnreadableReply):
-        return None if repaired else 0.0
+        # What was cut would be cut again: who asked for it can ask for less, or with more room.
+        return None if error.cut or (repaired and not error.moved) else 0.0
+    if isinstance(error, CutThought):
+        return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
     if not error.retryable:
         return None
     if isinstance(error, CapabilityError):

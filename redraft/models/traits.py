@@ -21,15 +21,6 @@ _ADDRESSES = re.compile(r"(?:base_url|api_base|api_url|endpoint|endpoint_url|hos
 _OPENAI_PACKAGE = "langchain_openai"
 _HEADERS = ("default_headers", "additional_headers", "headers")
 
-# Models that think before they answer: the thinking is billed as completion, and counts against its limit.
-_REASONING = ("o1", "o3", "o4", "gpt-5")
-_REASONING_RESERVE = 8_192
-
-
-def reasoning_reserve(name: str) -> int:
-    """The tokens to allow an OpenAI model for thinking in each call; 0 for one that does not think first."""
-    return _REASONING_RESERVE if name.startswith(_REASONING) and not name.startswith("gpt-5-chat") else 0
-
 
 @dataclass(frozen=True, slots=True)
 class Traits:
@@ -40,10 +31,16 @@ class Traits:
     address: str | None
     temperature: str | None
     """The field of the temperature."""
+    top_p: str | None
+    """The field of the share of likely words that are drawn from."""
     limit: str | None
     """The field of the most tokens of a reply."""
+    window: int | None
+    """The tokens of a prompt that LangChain knows it to have room for."""
     speaks_openai: bool
     """Whether requests and answers have OpenAI's form, and take whatever else is put into `extra_body`."""
+    thinking: int | None
+    """The tokens that the chat model has itself been told to think for."""
     secrets: tuple[str, ...]
     """What no message may show."""
 
@@ -52,11 +49,6 @@ class Traits:
         """What tells the model from others: `provider:name@address`, as far as these are known."""
         named = f"{self.provider}:{self.name}" if self.name else self.provider
         return f"{named}@{self.address}" if self.address else named
-
-    @property
-    def reserve(self) -> int:
-        """The tokens to allow for thinking in each call."""
-        return reasoning_reserve(self.name) if self.speaks_openai else 0
 
 
 def traits_of(chat: BaseChatModel) -> Traits:
@@ -73,10 +65,25 @@ def traits_of(chat: BaseChatModel) -> Traits:
         name=str(told.get("ls_model_name") or ""),
         address=_address(chat),
         temperature="temperature" if "temperature" in fields else None,
+        top_p="top_p" if "top_p" in fields else None,
         limit=next((field for field in _LIMITS if field in fields), None),
+        window=_window(chat),
         speaks_openai=any(kind.__module__.partition(".")[0] == _OPENAI_PACKAGE for kind in type(chat).__mro__),
+        thinking=_thinking(values),
         secrets=tuple(secret for secret in secrets if len(secret) >= LEAST_SECRET),
     )
+
+
+def _window(chat: BaseChatModel) -> int | None:
+    found = (getattr(chat, "profile", None) or {}).get("max_input_tokens")
+    return found if isinstance(found, int) and found > 0 else None
+
+
+def _thinking(values: dict[str, Any]) -> int | None:
+    """What a field says of thinking, as Anthropic's `thinking` and Google's `thinking_budget` do."""
+    told = values.get("thinking")
+    said = told.get("budget_tokens") if isinstance(told, dict) else values.get("thinking_budget")
+    return said if isinstance(said, int) and said >= 0 else None
 
 
 def _address(chat: Any) -> str | None:

@@ -8,19 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from redraft.agents.accounting import FIRST
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.factfinder import Factfinder, Vetted
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
-from redraft.errors import JudgingError, RejectedRequest, ReplyError
+from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.packs.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
+from redraft.packs.misses import Misses
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS, FACTUAL, VERIFY_SENTENCES, FactTree
 from redraft.text.chunks import MIN_BUDGET, chunk
-from redraft.text.sentences import sentences
+from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
 CHUNK_TOKENS = 4096
@@ -47,7 +49,7 @@ class Gardener:
     @property
     def key(self) -> str:
         """The same for the same judges, prompts and chunks: trees are grown once for each."""
-        material = [[judge.model.identity, judge.temperature, judge.sample] for judge in (self.builder, self.validator)]
+        material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
         chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, *self.perspectives]
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
@@ -56,15 +58,12 @@ class Gardener:
         document = self.desk.document
         chunks = chunk(document, self.desk.tokenizer, chunk_tokens(self.desk))
         worded = [one for one in chunks if count_words(self.desk.text(one.span))]
-        grown = await together(self._chunk(one, len(chunks)) for one in worded)
+        misses = Misses()
+        grown = await together(self._chunk(one, len(chunks), misses) for one in worded)
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
-            raise JudgingError(
-                f"not one key fact came of it{f': {missing[0]}' if missing else ''}",
-                place=document.title,
-                hint="try another --judge, or --prompts simple",
-            )
+            raise misses.nothing("not one key fact came of it", missing[0] if missing else "", document.title)
         for trouble in missing:
             self.observer(Noted(trouble))
         makers = (self.builder.model.identity, self.validator.model.identity)
@@ -77,10 +76,10 @@ class Gardener:
             missing,
         )
 
-    async def _chunk(self, one: Chunk, of: int) -> tuple[list[Tree], list[str]]:
+    async def _chunk(self, one: Chunk, of: int, misses: Misses) -> tuple[list[Tree], list[str]]:
         """The trees of one chunk. The facts of all its perspectives are validated together: it is read less often."""
         name = f"chunk {one.index + 1}/{of}"
-        grown = await together(self._tree(one.span, perspective, name) for perspective in self.perspectives)
+        grown = await together(self._tree(one.span, perspective, name, misses) for perspective in self.perspectives)
         troubles = [
             f"no {perspective} key facts of {name}: {found}"
             for perspective, found in zip(self.perspectives, grown, strict=True)
@@ -99,43 +98,44 @@ class Gardener:
         asked = await together(self._asked(tree, name) for tree in trees)
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
-    async def _tree(self, span: Span, perspective: Perspective, name: str, depth: int = 0) -> list[FactTree] | str:
+    async def _tree(
+        self, span: Span, perspective: Perspective, name: str, misses: Misses, depth: int = 0
+    ) -> list[FactTree] | str:
         """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
-        factfinder = Factfinder(self.builder)
+        halved = halves(self.desk.document.text, span) if depth < _HALVINGS else None
+        what = f"{perspective} facts of {name}"
         try:
-            return [await factfinder.grow(self.desk.text(span), perspective, f"{perspective} facts of {name}")]
+            attempt = FIRST if halved else None
+            return [await Factfinder(self.builder).grow(self.desk.text(span), perspective, what, attempt)]
         except (ReplyError, RejectedRequest) as error:
-            halves = self._halved(span) if getattr(error, "finish_reason", "") == "length" else []
-            if not halves or depth == _HALVINGS:
+            misses.note(error)
+            if not halved or not (isinstance(error, ReplyError) and error.wants_room):
                 return error.message
         grown = await together(
-            self._tree(half, perspective, f"{name}, part {at}", depth + 1) for at, half in enumerate(halves, 1)
+            self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)
         )
         failed = next((found for found in grown if isinstance(found, str)), None)
         return failed or [tree for found in grown if not isinstance(found, str) for tree in found]
-
-    def _halved(self, span: Span) -> list[Span]:
-        """Two halves of a stretch, with a whole number of sentences each; none where it is one sentence."""
-        found = sentences(self.desk.document.text, span)
-        if len(found) < 2:
-            return []
-        middle = min(found[1:], key=lambda one: abs(one.start - (span.start + span.end) // 2)).start
-        return [Span(span.start, middle), Span(middle, span.end)]
 
     async def _vetted(self, span: Span, facts: Sequence[KeyFact], name: str) -> tuple[list[KeyFact], str]:
         """The facts with their evidence and with what was said against them; and what went wrong."""
         if not facts:
             return [], ""
-        texts = list(dict.fromkeys(fact.text for fact in facts))
-        accounts = await Factfinder(self.validator).vet(self.desk.text(span), texts, name)
+        # One that stands in both trees, at the same level, is judged once.
+        once = list({(fact.level, fact.text): fact for fact in facts}.values())
+        accounts = await Factfinder(self.validator).vet(self.desk.text(span), once, name)
         opinions = {
-            text: {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
-            for n, text in enumerate(texts)
+            (fact.level, fact.text): {dimension: account.verdicts.get(n) for dimension, account in accounts.items()}
+            for n, fact in enumerate(once)
         }
         # The first search indexes the document, and nothing else should have to wait for that.
-        evidence = await asyncio.to_thread(lambda: {text: self._evidence(text, opinions[text], span) for text in texts})
+        evidence = await asyncio.to_thread(
+            lambda: {key: self._evidence(key[1], found, span) for key, found in opinions.items()}
+        )
         vetted = [
-            replace(fact, evidence=evidence[fact.text], objections=_objections(opinions[fact.text])) for fact in facts
+            replace(fact, evidence=evidence[key], objections=_objections(opinions[key]))
+            for fact in facts
+            for key in [(fact.level, fact.text)]
         ]
         return vetted, next((account.trouble for account in accounts.values() if account.trouble), "")
 
@@ -153,7 +153,8 @@ class Gardener:
             return tree, ""
         factfinder = Factfinder(self.builder)
         try:
-            query = await factfinder.query(tree.kept, tree.perspective, f"{tree.perspective} query of {name}")
+            excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""

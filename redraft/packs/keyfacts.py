@@ -81,7 +81,7 @@ def pruned(facts: Sequence[KeyFact]) -> tuple[KeyFact, ...]:
     return tuple(result)
 
 
-def share(part: int, whole: int) -> float | None:
+def share(part: float, whole: int) -> float | None:
     """Equations 1 and 2: how many of all; None where there are none."""
     return part / whole if whole else None
 

@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import ceil, sqrt
 
+from redraft.agents.accounting import FIRST, Attempt
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.examiner import QUESTION_TOKENS, Examiner
+from redraft.agents.examiner import QUESTION, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, Pack, PackQuestion, Span, content_id
-from redraft.errors import JudgingError, RejectedRequest, ReplyError
+from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
+from redraft.packs.misses import Misses
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
 from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
+from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
 # As many as in the paper, for a document of up to so many tokens.
@@ -62,17 +65,15 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, obser
     stretches = stretches_of(desk, quantity.stretch)
     wanted = questions_wanted(desk, quantity)
     least, most = questions_each(desk, quantity, len(stretches))
-    replies = await together(_ask(judge, desk, stretch, (least, most), len(stretches)) for stretch in stretches)
-    missing = tuple(trouble for _, trouble in replies if trouble)
+    misses, of = Misses(), len(stretches)
+    replies = await together(_ask(judge, desk, stretch, (least, most), of, misses) for stretch in stretches)
+    missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Noted(trouble))
     found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
-        raise JudgingError(
-            f"not one question about the document came back{f': {missing[0]}' if missing else ''}",
-            place=desk.document.title,
-            hint="try another --judge, or --prompts simple",
-        )
+        what = "not one question about the document came back"
+        raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
     order = await _ranked(judge, found, desk.window) if len(stretches) > 1 else range(len(found))
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
@@ -112,7 +113,7 @@ def pack_key(judge: Judge, desk: EvidenceDesk, quantity: Quantity) -> str:
     """
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
     asked = [quantity.questions, quantity.stretch]
-    material = [judge.model.identity, judge.temperature, *hashes, *asked, desk.tokenizer.name]
+    material = [judge.model.identity, *judge.drawn, *hashes, *asked, desk.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
@@ -147,7 +148,7 @@ def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tu
 
 def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int) -> list[Span]:
     """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
-    room = max(desk.room, desk.window - count * QUESTION_TOKENS - _PROMPT_TOKENS)
+    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - _PROMPT_TOKENS)
     if stretch.tokens <= room:
         return [stretch.span]
     start, end = stretch.span
@@ -157,41 +158,65 @@ def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int) -> list[Span]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A stretch, or a part of it, that is asked about at once, and what it is called."""
+
+    span: Span
+    stretch: int
+    name: str
+
+    def divided(self, spans: Sequence[Span]) -> list[_Part]:
+        """Its parts by their own names; itself where it is the only one."""
+        if len(spans) == 1:
+            return [self]
+        return [_Part(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
+
+
 async def _ask(
-    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: tuple[int, int], stretches: int
-) -> tuple[list[_Found], str]:
-    """The questions about one stretch; of one that the judge declines, what went wrong. It does not stop the others.
+    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: tuple[int, int], stretches: int, misses: Misses
+) -> tuple[list[_Found], list[str]]:
+    """The questions about one stretch, and what went wrong. A stretch that the judge declines does not stop the others.
 
     From a judge whose window has no room for it they are had part by part, and are no more for that.
     """
-    label = f"questions on stretch {stretch.index + 1}/{stretches}"
-    least, most = count
-    spans = [span for span in parts_of(desk, stretch, most) if count_words(desk.text(span))]
-    each = [ceil(one / max(1, len(spans))) for one in (least, most)]
-    asking = [
-        _asked(judge, desk, span, (each[0], each[1]), f"{label}, part {at}/{len(spans)}" if len(spans) > 1 else label)
-        for at, span in enumerate(spans, 1)
-    ]
-    replies = await together(asking)
-    had = [
-        [_Found(one, _evidence(one, desk, span), stretch.index) for one in asked]
-        for span, (asked, _) in zip(spans, replies, strict=True)
-    ]
+    whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
+    parts = whole.divided([span for span in parts_of(desk, stretch, count[1]) if count_words(desk.text(span))])
+    return await _asked_of(judge, desk, parts, count, misses, FIRST)
+
+
+async def _asked_of(
+    judge: Judge,
+    desk: EvidenceDesk,
+    parts: Sequence[_Part],
+    count: tuple[int, int],
+    misses: Misses,
+    attempt: Attempt,
+) -> tuple[list[_Found], list[str]]:
+    """So many questions about some parts together: the first of each, then the second, ..."""
+    least, most = (ceil(one / max(1, len(parts))) for one in count)
+    replies = await together(_asked(judge, desk, part, (least, most), misses, attempt) for part in parts)
     found: list[_Found] = []
-    for row in zip_longest(*had):
-        found += _spread([one for one in row if one is not None], most - len(found))
-    trouble = next((trouble for _, trouble in replies if trouble), "")
-    where = f"no questions on stretch {stretch.index + 1} of {stretches}"
-    return found, f"{where}: {trouble}" if trouble else ""
+    for row in zip_longest(*(asked for asked, _ in replies)):
+        found += _spread([one for one in row if one is not None], count[1] - len(found))
+    return found, [trouble for _, troubles in replies for trouble in troubles]
 
 
 async def _asked(
-    judge: Judge, desk: EvidenceDesk, span: Span, count: tuple[int, int], label: str
-) -> tuple[list[DocumentQuestion], str]:
+    judge: Judge, desk: EvidenceDesk, part: _Part, count: tuple[int, int], misses: Misses, attempt: Attempt
+) -> tuple[list[_Found], list[str]]:
+    """The questions about a part; where the reply is cut off, half as many about each half of it."""
+    roomier = attempt.roomier()
+    two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
+    label = f"questions on {part.name}"
     try:
-        return await Examiner(judge).ask_document(desk.text(span), count, label), ""
+        asked = await Examiner(judge).ask_document(desk.text(part.span), count, label, attempt if two else None)
     except (ReplyError, RejectedRequest) as error:
-        return [], error.message
+        misses.note(error)
+        if two and roomier and isinstance(error, ReplyError) and error.wants_room:
+            return await _asked_of(judge, desk, part.divided(two), count, misses, roomier)
+        return [], [f"no {label}: {error.message}"]
+    return [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked], []
 
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal, get_args
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator
 
-from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText, lenient
+from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent, SummaryText, Texts, lenient
+from redraft.prompts.judging import IDS, Reason
 from redraft.prompts.tags import Item, Names
 
 ErrorType = Literal[
@@ -45,20 +46,11 @@ def mark_of(word: str) -> Mark | None:
     return mark if mark and letters in (mark.split(), letters[:1]) else None
 
 
-def _texts(value: object) -> object:
-    """A list of texts, also from one text, or from nothing."""
-    if isinstance(value, list):
-        return [one for one in value if one is not None]
-    if value is None:
-        return []
-    return [value] if isinstance(value, str) else value
-
-
 def _marks(value: object) -> object:
     """The types that are known, each once; names in one text are taken apart."""
-    words = _texts(value)
-    if not isinstance(words, list):
-        return words
+    words = value if isinstance(value, list) else [value]
+    if any(isinstance(one, dict | bool) for one in words):
+        return value
     parts = [part for word in words if isinstance(word, str) for part in _BETWEEN_TYPES.split(word)]
     return list(dict.fromkeys(mark for part in parts if (mark := mark_of(part))))
 
@@ -80,15 +72,9 @@ class ConfusionGiven(GivenModel):
 class Confusion(ReplyModel):
     """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
 
-    id: Annotated[int, Names("sentences")]
-    questions: Annotated[list[str], BeforeValidator(_texts)]
-    types: Annotated[list[Mark], BeforeValidator(_marks)]
-
-    @model_validator(mode="before")
-    @classmethod
-    def _whole(cls, value: object) -> object:
-        """An entry that lacks a list says nothing by it, and does not cost the others of its batch their verdicts."""
-        return {"questions": None, "types": None} | value if isinstance(value, dict) else value
+    id: Annotated[int, Names("sentences"), IDS]
+    questions: Annotated[Texts, Also("question")]
+    types: Annotated[list[Mark], BeforeValidator(_marks), Silent(), Also("type", "error types", "categories")]
 
     @property
     def asked(self) -> list[str]:
@@ -130,7 +116,7 @@ class PreferGiven(GivenModel):
 class Preferred(ReplyModel):
     """Which summary is better in each respect, and why."""
 
-    reason: str
+    reason: Reason
     detail: _ChoiceRead
     structure: _ChoiceRead
     logic: _ChoiceRead

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetJsonSchemaHandler
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+
+from redraft.settings import LANGUAGE_NAME
 
 _DIGITS = re.compile(r"\s*-?[0-9]+\s*")
 
@@ -30,6 +33,8 @@ SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]
 WholeDocument = Annotated[str, Fence("document")]
 Question = Annotated[str | None, Fence("question")]
+Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
+"""The language that a user wants a text in, by its English name; without one it is that of what is read."""
 
 
 class GivenModel(BaseModel):
@@ -38,8 +43,39 @@ class GivenModel(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Marks a field of a reply that models call by other names too; what stands under two of them is believed of none.
+
+    A field with a label is not filled by "none" under another name: nobody has said what that is none of.
+    """
+
+    names: tuple[str, ...]
+
+    def __init__(self, *names: str) -> None:
+        object.__setattr__(self, "names", names)
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """Marks a field of a reply that may be left out: nothing is said by that."""
+
+
+@dataclass(frozen=True, slots=True)
+class EachAlone:
+    """Marks a list of a reply of which one entry that cannot be read is left out, and the others count."""
+
+
 class ReplyModel(BaseModel):
     """Base of structured replies. The schema goes out with every request, so it holds only what a reply depends on."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_nothing_said(cls, value: object) -> object:
+        """What may be left out is as if null stood there."""
+        if not isinstance(value, dict):
+            return value
+        return {name: None for name, field in cls.model_fields.items() if Silent() in field.metadata} | value
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
@@ -61,16 +97,54 @@ Whole = Annotated[int, BeforeValidator(_whole)]
 """A whole number in a reply."""
 
 
-def lenient(choices: Any, otherwise: str | None) -> Callable[[object], object]:
+def _text(value: object) -> object:
+    """A text, also from a number, from yes or no, or from several texts."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, list) and all(isinstance(one, str | int | float) for one in value):
+        return ", ".join(str(_text(one)) for one in value)
+    return value
+
+
+def _texts(value: object) -> object:
+    """A list of texts, also from one text, or from nothing."""
+    if value is None:
+        return []
+    if isinstance(value, list):
+        return [_text(one) for one in value if one is not None]
+    return [value] if isinstance(value, str) else value
+
+
+Text = Annotated[str, BeforeValidator(_text)]
+"""A text without which a reply says nothing."""
+Aside = Annotated[str, BeforeValidator(lambda value: "" if value is None else _text(value)), Silent()]
+"""A text that may be missing."""
+Texts = Annotated[list[str], BeforeValidator(_texts), Silent()]
+"""Texts, of which there may be none."""
+
+_AROUND_LABELS = " .:*_`\"'!()[]<>✅❌✓✔✗✘☑\ufe0f"
+_NONE: Mapping[str, str] = MappingProxyType({})
+
+
+def label(value: object) -> str:
+    """A label in small letters, without marks around it; nothing where there is none."""
+    if isinstance(value, bool):
+        return str(value).casefold()
+    return " ".join(value.strip(_AROUND_LABELS).casefold().split()) if isinstance(value, str) else ""
+
+
+def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE) -> Callable[[object], object]:
     """Read a choice in any capitals and with marks around it; what is none of them becomes `otherwise`, if that is one.
 
-    Without `otherwise` it is left as it is, and refused.
+    `also` are other words for the choices, those that can mean nothing else. Without `otherwise` any other is left as
+    it is, and refused.
     """
-    known = frozenset(get_args(choices))
+    known = {**also, **{choice: choice for choice in get_args(choices)}}
 
     def read(value: object) -> object:
-        word = value.strip(" .:*_`\"'").casefold() if isinstance(value, str) else ""
-        return word if word in known else (otherwise or value)
+        return known.get(label(value)) or otherwise or value
 
     return read
 

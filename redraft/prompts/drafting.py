@@ -6,6 +6,7 @@ from redraft.prompts.contract import (
     Context,
     Excerpt,
     GivenModel,
+    Language,
     Prompt,
     Question,
     SummaryText,
@@ -13,13 +14,21 @@ from redraft.prompts.contract import (
     WholeDocument,
 )
 
+NOTHING = "NOTHING"
+"""What a part of a document is answered with that has nothing to say to the question."""
+
 
 class ChunkGiven(GivenModel):
-    """One chunk to summarize, as a part or as the beginning."""
+    """One chunk to summarize, as a part or as the beginning.
+
+    Here and below `characters` is set where these are what lengths are counted in, for want of spaces between words.
+    """
 
     excerpt: Excerpt
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 class MergeGiven(GivenModel):
@@ -28,6 +37,8 @@ class MergeGiven(GivenModel):
     summaries: SummaryTexts
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 class MergeOnwardGiven(GivenModel):
@@ -37,6 +48,8 @@ class MergeOnwardGiven(GivenModel):
     summaries: SummaryTexts
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 class UpdateGiven(GivenModel):
@@ -46,6 +59,8 @@ class UpdateGiven(GivenModel):
     summary: SummaryText
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 class CompressGiven(GivenModel):
@@ -55,6 +70,8 @@ class CompressGiven(GivenModel):
     current_words: int
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 class TidyGiven(GivenModel):
@@ -69,6 +86,8 @@ class WholeGiven(GivenModel):
     document: WholeDocument
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 SUMMARIZE_CHUNK = Prompt("summarize_chunk", ChunkGiven, str, "hierarchical: summarize one chunk of the document")
@@ -79,5 +98,5 @@ MERGE_ONWARD = Prompt(
 BEGIN = Prompt("begin", ChunkGiven, str, "incremental: begin the summary from the first chunk")
 UPDATE = Prompt("update", UpdateGiven, str, "incremental: work the next chunk into the summary")
 COMPRESS = Prompt("compress", CompressGiven, str, "incremental: shorten a summary that has grown too long", 1.0)
-TIDY = Prompt("tidy", TidyGiven, str, "incremental: remove traces of the process and of non-narrative matter")
+TIDY = Prompt("tidy", TidyGiven, str, "remove traces of the process and of matter around the text")
 SUMMARIZE_WHOLE = Prompt("summarize_whole", WholeGiven, str, "direct: summarize the whole document at once")

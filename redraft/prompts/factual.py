@@ -8,15 +8,32 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, Whole, lenient
-from redraft.prompts.judging import Statement
-from redraft.prompts.tags import ONLY_KNOWN, Item, Names
+from redraft.prompts.contract import Also, Aside, Excerpt, Fence, GivenModel, Prompt, ReplyModel, Silent, Whole, lenient
+from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
 Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
 
+_PASSES = dict.fromkeys(("passed", "passes", "passing"), "pass") | dict.fromkeys(
+    ("failed", "fails", "failing", "failure"), "fail"
+)
+_SUPPORTED = _PASSES | {"supported": "pass", "unsupported": "fail", "not supported": "fail"}
+_STATED = dict.fromkeys(
+    ("y", "true", "stated", "ja", "oui", "sí", "si", "sì", "sim", "да", "是", "是的", "はい"), "yes"
+) | dict.fromkeys(("n", "false", "not stated", "nein", "non", "não", "нет", "否", "不是", "いいえ"), "no")
+_CATEGORIES = {
+    "no_error": "none", "error_free": "none", "no_issue": "none", "faithful": "none", "supported": "none",
+    "correct": "none", "consistent": "none", "outofarticle": "out_of_article", "extrinsic": "out_of_article",
+    "entities": "entity",
+}  # fmt: skip
+# A kind of error may be followed by what it is about, in brackets or after a colon.
+_KIND = re.compile(
+    r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
+)
+_OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b|/|\?")
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
 
@@ -24,6 +41,11 @@ def _some(found: list[Branch] | list[Root]) -> list[Branch] | list[Root]:
     if not found:
         raise ValueError("a level of the tree is missing")
     return found
+
+
+def _leaves(value: object) -> object:
+    """A list of details, also from nothing."""
+    return [one for one in value or () if one is not None] if value is None or isinstance(value, list) else value
 
 
 def _worded(text: str) -> str:
@@ -39,11 +61,14 @@ def _self_contained(query: str) -> str:
 
 
 def _category(value: object) -> object:
-    """A category however it is spelt, as "Out-of-article error" or "No error"."""
+    """A category however it is spelt, as "Out-of-article error", "Relation error (verb)" or "Supported"."""
     if not isinstance(value, str):
         return value
-    words = re.sub(r"[^a-z]+", "_", value.casefold()).strip("_").removesuffix("s").removesuffix("_error")
-    return {"no": "none", "faithful": "none"}.get(words, words)
+    said = value.strip().casefold()
+    if (kind := _KIND.fullmatch(said)) and not _OTHER_KIND.search(kind[2] or kind[3] or ""):
+        said = kind[1]
+    words = re.sub(r"[^a-z]+", "_", said).strip("_").removesuffix("s")
+    return _CATEGORIES.get(words, words.removesuffix("_error"))
 
 
 def _mark(value: int) -> int:
@@ -60,7 +85,7 @@ class Branch(ReplyModel):
     """A supporting fact, and the details that bear it out."""
 
     fact: Words
-    leaves: list[Words]
+    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent()]
 
 
 class Root(ReplyModel):
@@ -83,8 +108,15 @@ class GrowGiven(GivenModel):
 
 
 class Fact(Item):
-    """A key fact to be judged, or looked for."""
+    """A key fact to be looked for."""
 
+    fact: str
+
+
+class TreeFact(Item):
+    """A key fact to be judged, with its level in its tree."""
+
+    level: Level
     fact: str
 
 
@@ -100,15 +132,15 @@ class VetGiven(GivenModel):
     """Key facts, and the stretch that they are from."""
 
     excerpt: Excerpt
-    facts: Annotated[list[Fact], Fence("fact")]
+    facts: Annotated[list[TreeFact], Fence("fact")]
 
 
 class Opinion(ReplyModel):
     """Whether a fact passes, and why."""
 
-    id: Annotated[int, Names("facts")]
-    reason: str
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
+    id: Annotated[int, Names("facts"), IDS]
+    reason: Reason
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _PASSES)), Also(*LABELS)]
 
 
 class Opinions(ReplyModel):
@@ -120,10 +152,10 @@ class Opinions(ReplyModel):
 class Support(ReplyModel):
     """Whether the excerpt bears a fact out, why, and the words of the excerpt that do."""
 
-    id: Annotated[int, Names("facts")]
-    reason: str
-    quote: str
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None))]
+    id: Annotated[int, Names("facts"), IDS]
+    reason: Reason
+    quote: Quote
+    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _SUPPORTED)), Also(*LABELS)]
 
 
 class Supports(ReplyModel):
@@ -133,8 +165,9 @@ class Supports(ReplyModel):
 
 
 class QueryGiven(GivenModel):
-    """The key facts that a query shall lead to, depth first."""
+    """The key facts that a query shall lead to, depth first, and the stretch that they are from."""
 
+    excerpt: Excerpt
     facts: Annotated[list[LevelledFact], Fence("fact")]
 
 
@@ -154,9 +187,11 @@ class AlignGiven(GivenModel):
 class Alignment(ReplyModel):
     """Whether a summary states a fact, and the tags of the sentences that do."""
 
-    id: Annotated[int, Names("facts")]
-    stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None))]
-    sentences: Annotated[list[Annotated[int, Names("sentences")]], ONLY_KNOWN]
+    id: Annotated[int, Names("facts"), IDS]
+    stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None, _STATED)), Also("is stated", "verdict", *LABELS)]
+    sentences: Annotated[
+        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
+    ]
 
 
 class Alignments(ReplyModel):
@@ -175,10 +210,12 @@ class VerifyGiven(GivenModel):
 class Verification(ReplyModel):
     """What is wrong with a sentence, why, and the words of the passages that come closest to it."""
 
-    id: Annotated[int, Names("sentences")]
-    reason: str
-    quote: str
-    category: Annotated[Category, BeforeValidator(_category)]
+    id: Annotated[int, Names("sentences"), IDS]
+    reason: Reason
+    quote: Quote
+    category: Annotated[
+        Category, BeforeValidator(_category), Also("error", "error type", "error category", "type", "verdict", *LABELS)
+    ]
 
 
 class Verifications(ReplyModel):
@@ -198,7 +235,7 @@ class ChunkMarks(ReplyModel):
 
     major_facts: Whole
     connections: Whole
-    explanation: str
+    explanation: Aside
     validity: Mark
     coherence: Mark
     cross_content: Mark

@@ -6,8 +6,22 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator
 
-from redraft.prompts.contract import Excerpt, Fence, GivenModel, Prompt, ReplyModel, SummaryText, Whole, lenient
-from redraft.prompts.tags import ONLY_KNOWN, Item, Names
+from redraft.prompts.contract import (
+    Also,
+    Aside,
+    EachAlone,
+    Excerpt,
+    Fence,
+    GivenModel,
+    Prompt,
+    ReplyModel,
+    Silent,
+    SummaryText,
+    Text,
+    Whole,
+    lenient,
+)
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
 UNANSWERABLE = "UNANSWERABLE"
 """What a reply says where a text does not hold the answer. It is an answer; silence is none."""
@@ -15,6 +29,23 @@ UNANSWERABLE = "UNANSWERABLE"
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
 Verdict = Literal["agrees", "contradicts"]
+_VERDICTS = dict.fromkeys(
+    ("agree", "agreed", "agreement", "in agreement", "consistent", "no contradiction", "does not contradict",
+     "doesn't contradict", "not contradictory", "not contradicting", "compatible"),
+    "agrees",
+) | dict.fromkeys(
+    ("contradict", "contradicted", "contradicting", "contradiction", "contradictory", "disagrees", "disagree",
+     "inconsistent", "conflicts", "conflicting", "incompatible"),
+    "contradicts",
+)  # fmt: skip
+Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]
+"""The words of a text that something is seen from."""
+Reason = Annotated[Aside, Also("explanation", "rationale", "justification", "reasoning", "why", "comment", "thought")]
+"""Why something is said."""
+IDS = Also("tag", "question id", "pair id", "sentence id", "fact id", "item id", "identifier", "qid")
+"""What models call the name of an item."""
+LABELS = ("label", "judgement", "judgment", "decision", "conclusion", "result", "status", "assessment")
+"""And a verdict."""
 Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value)))]
 
 
@@ -57,16 +88,16 @@ class AskDocumentGiven(GivenModel):
 class DocumentQuestion(ReplyModel):
     """A question with its answer, and the words of the excerpt that hold it."""
 
-    question: str
-    kind: QuestionKind
-    answer: str
-    quote: str
+    question: Text
+    kind: Annotated[QuestionKind, Silent()]
+    answer: Aside
+    quote: Quote
 
 
 class DocumentQuestions(ReplyModel):
     """The most important question first."""
 
-    questions: list[DocumentQuestion]
+    questions: Annotated[list[DocumentQuestion], EachAlone()]
 
 
 class RankGiven(GivenModel):
@@ -78,7 +109,7 @@ class RankGiven(GivenModel):
 class Ranking(ReplyModel):
     """The tags of the questions, the most important first."""
 
-    order: Annotated[list[Annotated[int, Names("candidates")]], ONLY_KNOWN]
+    order: Annotated[list[Annotated[int, Names("candidates")]], LISTED, ONLY_KNOWN]
 
 
 class AnswerFromSummaryGiven(GivenModel):
@@ -91,9 +122,11 @@ class AnswerFromSummaryGiven(GivenModel):
 class SummaryAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the tags of the sentences that it rests on."""
 
-    id: Annotated[int, Names("questions")]
-    answer: str
-    sentences: Annotated[list[Annotated[int, Names("sentences")]], ONLY_KNOWN]
+    id: Annotated[int, Names("questions"), IDS]
+    answer: Aside
+    sentences: Annotated[
+        list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
+    ]
 
 
 class SummaryAnswers(ReplyModel):
@@ -111,9 +144,9 @@ class CompareGiven(GivenModel):
 class Comparison(ReplyModel):
     """Whether the summary's answer contradicts the document's, and why."""
 
-    id: Annotated[int, Names("pairs")]
-    reason: str
-    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None))]
+    id: Annotated[int, Names("pairs"), IDS]
+    reason: Reason
+    verdict: Annotated[Verdict, BeforeValidator(lenient(Verdict, None, _VERDICTS)), Also(*LABELS)]
 
 
 class Comparisons(ReplyModel):
@@ -133,17 +166,17 @@ class AskSummaryGiven(GivenModel):
 class SummaryQuestion(ReplyModel):
     """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
 
-    question: str
-    kind: QuestionKind
-    answer: str
+    question: Text
+    kind: Annotated[QuestionKind, Silent()]
+    answer: Aside
     importance: Importance
 
 
 class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
-    id: Annotated[int, Names("sentences")]
-    questions: list[SummaryQuestion]
+    id: Annotated[int, Names("sentences"), IDS]
+    questions: Annotated[list[SummaryQuestion], BeforeValidator(lambda value: [] if value is None else value)]
 
 
 class SummaryQuestions(ReplyModel):
@@ -162,9 +195,9 @@ class AnswerFromDocumentGiven(GivenModel):
 class DocumentAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
 
-    id: Annotated[int, Names("questions")]
-    answer: str
-    quote: str
+    id: Annotated[int, Names("questions"), IDS]
+    answer: Aside
+    quote: Quote
 
 
 class DocumentAnswers(ReplyModel):

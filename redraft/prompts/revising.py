@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import Field
+
 from redraft.domain import Task
 from redraft.prompts.contract import Fence, GivenModel, Prompt, Question, SummaryText
 
 
 class Point(GivenModel):
-    """One thing to do: the sentence that it is about, a question to it, the document's answer, and its words.
+    """One thing to do: the sentence that it is about, a question to it, what the sentence says, the document's answer,
+    and its words.
 
     Only the task and the instruction are words of ours or of the user's; the others come from texts and models.
     """
@@ -19,17 +22,19 @@ class Point(GivenModel):
     instruction: str
     sentence: str = ""
     question: str = ""
+    says: str = ""
     answer: str = ""
     evidence: str = ""
 
 
 class ReviseGiven(GivenModel):
-    """A summary, what to do about it, and what must stay. The document is there where it fits."""
+    """A summary, what to do about it, and what must stay; the document where it fits, or else passages of it."""
 
     summary: SummaryText
     points: Annotated[list[Point], Fence("point")]
     keep: Annotated[list[str], Fence("keep")]
     document: Annotated[str | None, Fence("document")] = None
+    passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
     words: int
     query: Question = None
 

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     SerializationInfo,
@@ -120,6 +121,15 @@ def _there(numbers: list[int]) -> list[int]:
     return [number for number in numbers if number != NOBODY]
 
 
+def _each(value: object) -> object:
+    """A list of names, also from one text that names several, or from nothing."""
+    if value is None:
+        return []
+    return _WORD.findall(value.casefold()) if isinstance(value, str) else value
+
+
+LISTED = BeforeValidator(_each)
+"""For a list of such numbers: one text may name them all."""
 ONLY_KNOWN = AfterValidator(_there)
 """For a list of such numbers: what names nobody is left out."""
 

@@ -42,7 +42,7 @@ class Asked:
             refinement = _made(Refinement, (refinement.model_dump() if refinement else goals) | refining)
         return replace(
             self,
-            settings=_made(Settings, self.settings.model_dump() | _those(Settings, options)),
+            settings=_made(Settings, self.settings.model_dump(exclude_unset=True) | _those(Settings, options)),
             judging=_made(Judging, self.judging.model_dump() | _those(Judging, options)),
             refinement=refinement,
         )

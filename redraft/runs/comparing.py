@@ -56,7 +56,7 @@ async def _of_one_text(floor: Floor, run: Run, first: Draft, second: Draft) -> N
             prepared = floor.prepared.pop(run.id, None)
             if prepared is None:
                 prepared = await off_loop(recall, store, run)
-            await _measured(store, desk_of(prepared), first, second)
+            await _measured(store, desk_of(prepared, [prepared.settings]), first, second)
             await off_loop(store.judgments.keep, first.id, same())
             await off_loop(store.runs.choose_draft, run.id, first.id)
     floor.observe(RunDone(run.id, "complete"))

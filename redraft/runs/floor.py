@@ -190,7 +190,9 @@ class Floor:
         staff = await stack.enter_async_context(
             staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
         )
-        foreman = Foreman(self.store, run, prepared, staff, self.observe, own)
+        # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
+        attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
+        foreman = Foreman(self.store, run, prepared, staff, self.observe, own, attempt)
         return _Open(foreman, await foreman.job(), stack.pop_all())
 
     async def _drive(self, opened: _Open) -> None:

@@ -8,8 +8,9 @@ from math import ceil
 from typing import Any
 
 from redraft.agents import decider, factfinder
-from redraft.agents.examiner import NUMBER_TOKENS, QUESTION_TOKENS
+from redraft.agents.examiner import NUMBER, QUESTION
 from redraft.agents.referee import PREFERENCE_TOKENS, fits, prompt_tokens
+from redraft.agents.reviser import BESIDE
 from redraft.evaluators.base import PackPart, statements_of
 from redraft.evaluators.catalog import names
 from redraft.evaluators.forecasting import A_FACT, A_QUESTION, Ahead, Stage
@@ -19,9 +20,11 @@ from redraft.prompts import factual, judging
 from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.revising import REVISE
-from redraft.runs.jobs import desk_of, fitting_document
-from redraft.runs.preparing import Order, Prepared
+from redraft.runs.jobs import desk_of
+from redraft.runs.preparing import Order, Prepared, book_for
+from redraft.runs.roles import judging_under
 from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
+from redraft.text.passages import WINDOW
 
 # As a rule: a point with its evidence, and a sentence of a summary.
 _POINT = 200
@@ -83,9 +86,10 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
     sentences = ceil(words / _WORDS_A_SENTENCE)
     if order.given is not None and not order.refinement:
         sentences = len(statements_of(order.given))
+    judges = judging_under(settings, how)
     return Ahead(
-        desk_of(prepared),
-        prepared.book,
+        desk_of(prepared, judges),
+        book_for(judges[0], prepared),
         how,
         words=words,
         summary=ceil(words * plan.tokens_per_word),
@@ -100,13 +104,13 @@ def _questions(ahead: Ahead) -> Iterator[Stage]:
     _, each = packs.questions_each(ahead.desk, ahead.quantity, len(stretches))
     parts = [len(packs.parts_of(ahead.desk, one, each)) for one in stretches]
     asked = sum(number * ceil(each / number) for number in parts)
-    calls, completion = sum(parts), asked * QUESTION_TOKENS
+    calls, completion = sum(parts), asked * ahead.needs(QUESTION)
     prompt = ahead.desk.document_tokens + calls * ahead.overhead(judging.ASK_DOCUMENT)
     if len(stretches) > 1:
         ranking = ceil(asked / packs.ranked_at_once(ahead.desk.window))
         calls += ranking
         prompt += ranking * ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION
-        completion += asked * NUMBER_TOKENS
+        completion += asked * ahead.needs(NUMBER)
     yield Stage("asking about the document", calls, prompt, completion)
 
 
@@ -122,19 +126,19 @@ def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
     calls = sum(vetting.values())
     prompt = sum(number * (text + len(chunks) * ahead.overhead(kind)) for kind, number in vetting.items())
     prompt += 3 * len(chunks) * each * A_FACT
-    completion = len(chunks) * each * (factfinder.SUPPORT_TOKENS + 2 * factfinder.OPINION_TOKENS)
+    completion = len(chunks) * each * (ahead.needs(factfinder.SUPPORT) + 2 * ahead.needs(factfinder.OPINION))
     yield Stage("validating key facts", len(chunks) * calls, prompt, completion, "validator")
 
     querying = max(ahead.overhead(prompt) for prompt in factual.QUERYING.values())
-    prompt = trees * (querying + facts * A_FACT)
+    prompt = perspectives * text + trees * (querying + facts * A_FACT)
     yield Stage("asking what the trees answer", trees, prompt, trees * factfinder.QUERY_TOKENS)
 
 
 def _vetting(ahead: Ahead, facts: int) -> dict[Prompt[Any, Any], int]:
     """How often a chunk is read to validate so many facts, by prompt."""
-    opinions = ahead.fact_batches(facts, factfinder.OPINION_TOKENS)
+    opinions = ahead.fact_batches(facts, ahead.needs(factfinder.OPINION))
     return {
-        factual.FACTS_FAITHFUL: ahead.fact_batches(facts, factfinder.SUPPORT_TOKENS),
+        factual.FACTS_FAITHFUL: ahead.fact_batches(facts, ahead.needs(factfinder.SUPPORT)),
         factual.FACTS_OBJECTIVE: opinions,
         factual.FACTS_SIGNIFICANT: opinions,
     }
@@ -149,7 +153,8 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
         return Stage("preference", 0, 0, 0)
     settings, document = prepared.settings, prepared.plan.document_tokens
     needed = prompt_tokens(prepared.book, prepared.tokenizer, first, second)
-    windows = [None if name == EXTRACTIVE else settings.context_tokens for name in how.judges or (settings.model,)]
+    judges = judging_under(settings, how)
+    windows = [None if judge.model == EXTRACTIVE else judge.context_tokens for judge in judges]
     asked = [
         needed + document if fits(needed + document, window) else needed for window in windows if fits(needed, window)
     ]
@@ -167,6 +172,11 @@ def _decisions(ahead: Ahead) -> Stage:
 
 
 def _revisions(prepared: Prepared, ahead: Ahead) -> Stage:
-    document = prepared.plan.document_tokens if fitting_document(prepared) else 0
-    prompt = document + 2 * ahead.summary + FINDINGS_AT_ONCE * _POINT + ahead.overhead(REVISE)
+    """With the document where it fits, or else the passages around what was found."""
+    document, window = prepared.plan.document_tokens, prepared.settings.context_tokens
+    prompt = 2 * ahead.summary + FINDINGS_AT_ONCE * _POINT + ahead.overhead(REVISE)
+    if prepared.settings.model != EXTRACTIVE and prompt + ahead.summary + document > window:
+        # A place may lie on the seam of two passages.
+        document = min(document, max(0, window - prompt), FINDINGS_AT_ONCE * 2 * (1 + BESIDE) * WINDOW)
+    prompt += document
     return Stage("revising", ahead.rounds, ahead.rounds * prompt, ahead.rounds * ahead.summary, "writer")

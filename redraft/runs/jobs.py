@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import BaseModel
 
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
@@ -11,24 +14,28 @@ from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
+from redraft.agents.room import Wording, wording_of
 from redraft.agents.writer import Writer
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.jury import Jury
 from redraft.events import Observer
 from redraft.graphs.job import Job
-from redraft.models.base import Model
+from redraft.graphs.plan import MARGIN
+from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
-from redraft.runs.staff import Staff
-from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging
+from redraft.runs.roles import least_window
+from redraft.runs.staff import Staff, Worker
+from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
+from redraft.text.words import is_unspaced
 
-# What a prompt that revises says beside the document, the summary and the points, in tokens.
-_REVISION_TOKENS = 2000
+# The languages that put no spaces between words.
+_UNSPACED = ("japanese", "chinese", "mandarin", "cantonese", "thai")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,8 @@ class Foreman:
     observe: Observer
     own: Sequence[Evaluator] = ()
     """The evaluators that were handed over."""
+    attempt: int = 0
+    """Another number each time that somebody goes on with the run after it was done."""
 
     async def job(self) -> Job:
         """The run at work, as the nodes of a graph have it."""
@@ -57,8 +66,7 @@ class Foreman:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=Writer(pen, query=query),
-            reviser=Reviser(pen, query=query),
-            reviser_reads=fitting_document(prepared),
+            reviser=Reviser(pen, jury.desk if jury else self.desk(), query),
             jury=jury,
             decider=self._decider(jury),
         )
@@ -68,7 +76,7 @@ class Foreman:
         encoder = load_encoder(judging.embeddings) if judging.embeddings else None
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
-        panel = tuple(self._judge(model, turn) for model in self.staff.judges for turn in self._turns(judging))
+        panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
         return Jury(
             self.store,
             self.desk(encoder),
@@ -97,16 +105,15 @@ class Foreman:
         }
 
     def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
-        """Where the run's judges look things up."""
-        return desk_of(self.prepared, encoder)
+        """Where the run's judges look things up: as much at once as the least of their windows has room for."""
+        judging = (*self.staff.judges, self.staff.validator)
+        return desk_of(self.prepared, [worker.settings for worker in judging], encoder)
 
     def referees(self, judging: Judging) -> list[Referee]:
-        """One for every judging. The extractive model has no window."""
-        settings, tokenizer = self.run.settings, self.prepared.tokenizer
-        names = judging.judges or (settings.model,)
+        """One for every judging."""
         return [
-            Referee(self._judge(model, turn), tokenizer, None if name == EXTRACTIVE else settings.context_tokens)
-            for name, model in zip(names, self.staff.judges, strict=True)
+            Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
+            for worker in self.staff.judges
             for turn in self._turns(judging)
         ]
 
@@ -115,43 +122,61 @@ class Foreman:
         first = self.run.settings.sample * judging.repeat
         return range(first, first + judging.repeat)
 
-    def _judge(self, model: Model, sample: int) -> Judge:
-        settings = self.run.settings
+    def _judge(self, worker: Worker, sample: int) -> Judge:
+        settings = worker.settings
+        room = reply_tokens(settings.context_tokens)
         return Judge(
-            model,
-            self.prepared.book,
+            worker.model,
+            worker.book,
             self.store.judgments,
             sample=sample,
             temperature=settings.temperature,
-            reply_tokens=reply_tokens(settings.context_tokens),
+            top_p=settings.top_p,
+            reply_tokens=min(room, settings.max_tokens or room),
+            wording=wording(self.prepared),
             document=self.run.document,
+            visit=self.attempt,
         )
 
     def _decider(self, jury: Jury | None) -> Decider | None:
-        """Who decides what is mended, where the policy leaves that to a model. The extractive one has no window."""
+        """Who decides what is mended, where the policy leaves that to a model."""
         refinement, settings = self.run.refinement, self.run.settings
         if jury is None or refinement is None or refinement.policy != "agent":
             return None
-        bounded = (refinement.decider or settings.model) != EXTRACTIVE
-        return Decider(self._judge(self.staff.decider, settings.sample), jury.desk, bounded)
+        decider = self.staff.decider
+        desk = replace(jury.desk, window=decider.settings.context_tokens)
+        return Decider(self._judge(decider, settings.sample), desk, decider.window is not None)
 
     def _pen(self) -> Pen:
-        settings = self.run.settings
-        return Pen(self.staff.writer, self.prepared.plan.tokens_per_word, settings.temperature, settings.sample)
+        """Who writes. The extractive model has no window."""
+        settings, prepared = self.run.settings, self.prepared
+
+        def spare(prompt: Prompt[Any, str], given: BaseModel) -> int:
+            return settings.context_tokens - prepared.tokenizer.count(prepared.book.render(prompt, given)) - MARGIN
+
+        return Pen(
+            self.staff.writer.model,
+            prepared.plan.tokens_per_word,
+            settings.temperature,
+            settings.sample,
+            None if settings.model == EXTRACTIVE else spare,
+            settings.language,
+            in_characters(settings.language, prepared.document.text),
+        )
 
 
-def desk_of(prepared: Prepared, encoder: Encoder | None = None) -> EvidenceDesk:
-    """Where things are looked up in a document."""
-    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), prepared.settings.context_tokens
-    return EvidenceDesk(prepared.document, passages, prepared.tokenizer, window, prepared.plan.document_tokens)
+def desk_of(prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None) -> EvidenceDesk:
+    """Where things are looked up in a document, for those who judge by it."""
+    passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
+    tokenizer, tokens = prepared.tokenizer, prepared.plan.document_tokens
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, wording(prepared))
 
 
-def fitting_document(prepared: Prepared) -> str | None:
-    """The document's text where a prompt has room for it beside a summary, its revision and the findings.
+def wording(prepared: Prepared) -> Wording:
+    """How the language of a document comes out in tokens."""
+    return wording_of(prepared.document.text, prepared.tokenizer, prepared.plan.tokens_per_word)
 
-    The extractive model has no window, and puts sentences where the document has them.
-    """
-    summary = (prepared.settings.words or 0) * prepared.plan.tokens_per_word
-    needed = prepared.plan.document_tokens + _REVISION_TOKENS + 2 * summary
-    fits = needed <= prepared.settings.context_tokens or prepared.settings.model == EXTRACTIVE
-    return prepared.document.text if fits else None
+
+def in_characters(language: str | None, text: str) -> bool:
+    """Whether the length of a summary is counted in characters: by the language it is to have, or by the document's."""
+    return is_unspaced(text) if language is None else any(name in language.casefold() for name in _UNSPACED)

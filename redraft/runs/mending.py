@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from redraft.domain import Evaluation, KeyFacts, Pack
+from redraft.graphs.policy import unsure
 from redraft.runs.floor import Floor
 from redraft.settings import YARDSTICKS
 from redraft.store.runs import Run
@@ -11,7 +12,8 @@ from redraft.store.threads import off_loop
 
 
 async def may_gain(floor: Floor, run: Run) -> bool:
-    """Whether to work on it again: a chunk was left out, a metric failed, or what its scores rest on lacks less now.
+    """Whether to work on it again: a chunk was left out, a metric or an item of one failed, a goal is unsure, or what
+    its scores rest on lacks less now.
 
     Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
     what has been asked before is not asked again, but a person who reviews is.
@@ -22,7 +24,10 @@ async def may_gain(floor: Floor, run: Run) -> bool:
         built = await off_loop(_built, floor.store, run)
         return built is not None and bool(built.missing) and not built.imported
     judged = (await off_loop(floor.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
-    if run.kind == "evaluate" and any(one.outcome == "failed" for one in judged):
+    if run.kind == "evaluate" and any(one.outcome == "failed" or one.unjudged for one in judged):
+        return True
+    wanted = run.refinement
+    if wanted and unsure({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
         return True
     return await _closed(floor, run, [one for one in judged if one.missing])
 

@@ -13,9 +13,9 @@ from redraft.errors import UsageError
 from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
 from redraft.models.late import LateModel
-from redraft.models.prices import FREE, Price, PriceTable
-from redraft.models.traits import reasoning_reserve as reserve
-from redraft.settings import EXTRACTIVE, Settings
+from redraft.models.prices import FREE, PriceTable
+from redraft.models.reasoning import usual_room
+from redraft.settings import EXTRACTIVE, Price, Settings
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 OPENAI = "openai"
@@ -33,7 +33,7 @@ def address_in(model: str) -> str | None:
     return parts[1] if len(parts) > 1 else None
 
 
-def _name(model: str) -> str:
+def name_of(model: str) -> str:
     """The model's name without its provider, and without the address that an identity has."""
     return _ADDRESS.split(model, maxsplit=1)[0].partition(":")[2]
 
@@ -72,14 +72,14 @@ def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
     """The model's tokenizer, and a warning where it is an approximation. The extractive model has no window to miss."""
     if settings.model == EXTRACTIVE:
         return EstimatingTokenizer(), ""
-    return tokenizer_for(_name(settings.model))
+    return tokenizer_for(name_of(settings.model))
 
 
 def exact_tokenizer(settings: Settings) -> Tokenizer | None:
     """The tokenizer by which the provider counts; None where that is not known for certain."""
     if not _is_at_openai(settings):
         return None
-    tokenizer, warning = tokenizer_for(_name(settings.model))
+    tokenizer, warning = tokenizer_for(name_of(settings.model))
     return None if warning else tokenizer
 
 
@@ -87,7 +87,9 @@ def price_of(settings: Settings, table: PriceTable) -> Price | None:
     """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
     if settings.model == EXTRACTIVE:
         return FREE
-    return table.price(_name(settings.model) or settings.model, at_openai=_is_at_openai(settings))
+    if settings.price is not None:
+        return settings.price
+    return table.price(name_of(settings.model) or settings.model, at_openai=_is_at_openai(settings))
 
 
 def _is_at_openai(settings: Settings) -> bool:
@@ -97,18 +99,23 @@ def _is_at_openai(settings: Settings) -> bool:
 
 def reasoning_reserve(settings: Settings) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
-    return reserve(_name(settings.model)) if provider_of(settings.model) == OPENAI else 0
+    if settings.reasoning_tokens is not None:
+        return settings.reasoning_tokens
+    return usual_room(name_of(settings.model))
 
 
 @asynccontextmanager
-async def open_model(settings: Settings, *, seconds: float) -> AsyncIterator[Model]:
-    """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call."""
+async def open_model(settings: Settings, *, seconds: float, usual_key: bool = True) -> AsyncIterator[Model]:
+    """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call.
+
+    Without a key of its own a model of OpenAI's protocol gets the `usual_key`, OPENAI_API_KEY, only if it may.
+    """
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LateModel(IDENTITY, open_extractive)
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
-            yield _late_openai(settings, seconds, closing)
+            yield _late_openai(settings, seconds, closing, usual_key=usual_key)
     else:
         from redraft.models.providers import open_plugged, open_provided
 
@@ -116,14 +123,22 @@ async def open_model(settings: Settings, *, seconds: float) -> AsyncIterator[Mod
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
 
 
-def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack) -> Model:
-    name, url = _name(settings.model), settings.base_url
+def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
+    name, url = name_of(settings.model), settings.base_url
     assert url is not None
-    key = openai_key(name, url, settings.key_env)
+    key = openai_key(name, url, settings.key_env, usual=usual_key)
 
     def opened() -> Model:
         from redraft.models.openai import open_openai
 
-        return open_openai(name, url, key=key, seconds=seconds, closing=closing, replies=settings.replies)
+        return open_openai(
+            name,
+            url,
+            key=key,
+            seconds=seconds,
+            closing=closing,
+            replies=settings.replies,
+            reasoning=settings.reasoning_tokens,
+        )
 
     return LateModel(f"{settings.model}@{url}", opened)

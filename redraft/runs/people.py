@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from langchain_core.language_models import BaseChatModel
 
 from redraft.errors import UsageError
 from redraft.models.base import Model
 from redraft.models.chat import wrapped
-from redraft.runs.staff import by_identity, located
-from redraft.settings import Judging, Refinement, Settings
+from redraft.runs.roles import located
+from redraft.runs.staff import by_identity
+from redraft.settings import Judging, ModelSettings, Refinement, Settings
 
-ModelLike = str | Model | BaseChatModel
-"""A model by name, as on the command line, or an object: one of redraft's models, or any LangChain chat model."""
+ModelLike = str | ModelSettings | Model | BaseChatModel
+"""A model by name, as on the command line, or with settings of its own, or an object: one of redraft's models, or any
+LangChain chat model."""
+# What a model has of its own, whatever a run says.
+_ITS_OWN = frozenset({"model", "base_url", "key_env"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +32,26 @@ class People:
     decider: str | None = None
     objects: dict[str, Model] = field(default_factory=dict)
     """By identity."""
+    writer: ModelSettings | None = None
+    """What the writer has of its own."""
+    models: dict[str, ModelSettings] = field(default_factory=dict)
+    """What the others have of their own, by name."""
 
     def settings(self, settings: Settings) -> Settings:
         """The settings with the writer of the workshop."""
-        return settings if self.model is None else settings.model_copy(update={"model": self.model})
+        if self.writer is None:
+            return settings if self.model is None else settings.model_copy(update={"model": self.model})
+        own = {name: getattr(self.writer, name) for name in {*self.writer.model_fields_set, *_ITS_OWN}}
+        said = settings.model_fields_set - _ITS_OWN
+        return settings.model_copy(update={name: value for name, value in own.items() if name not in said})
 
     def judging(self, judging: Judging, settings: Settings, refinement: Refinement | None = None) -> Judging:
         """The judging by the judges of the workshop, with the address of those that are only named."""
-        named = {"judges": self.judges or judging.judges, "validator": self.validator or judging.validator}
+        named = {
+            "judges": self.judges or judging.judges,
+            "validator": self.validator or judging.validator,
+            "models": {**judging.models, **self.models},
+        }
         return located(judging.model_copy(update=named), settings, refinement, self.objects)
 
     def refinement(self, refinement: Refinement) -> Refinement:
@@ -52,11 +69,23 @@ def people(
     if isinstance(judges, str):
         raise UsageError(f"judges is the text {judges!r:.40}", hint=f"give a list: judges=[{judges!r:.40}]")
     seen: dict[int, Model] = {}
+    models: dict[str, ModelSettings] = {}
 
     def named(given: ModelLike | None) -> str | None:
         if given is None or isinstance(given, str):
             return given
+        if isinstance(given, ModelSettings):
+            return _kept(given, models)
         return seen.setdefault(id(given), wrapped(given)).identity
 
+    writer = model if isinstance(model, ModelSettings) else None
+    name = writer.model if writer else named(model)
     panel = tuple(name for one in judges if (name := named(one)) is not None)
-    return People(named(model), panel, named(validator), named(decider), by_identity(seen.values()))
+    others = panel, named(validator), named(decider)
+    return People(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
+
+
+def _kept(given: ModelSettings, models: dict[str, ModelSettings]) -> str:
+    """A name for a model with settings: its own, or its own with a number where there is another one of that."""
+    names = (f"{given.model}{f' ({number})' if number > 1 else ''}" for number in count(1))
+    return next(name for name in names if models.setdefault(name, given) == given)

@@ -16,6 +16,7 @@ from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.strategies import strategy_named, version_with
 from redraft.models.base import Model
+from redraft.models.windows import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import Prompt
@@ -23,7 +24,8 @@ from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.revising import REVISE
-from redraft.runs.opening import resolve, tokenizer_of
+from redraft.runs.opening import name_of, resolve, tokenizer_of
+from redraft.runs.roles import judging_under
 from redraft.settings import (
     EXTRACTIVE,
     GIVEN_STRATEGY,
@@ -154,6 +156,9 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     else:
         limit = fitting_words(settings.words, words)
     settings = settings.model_copy(update={"words": limit})
+    if "context_tokens" not in settings.model_fields_set:
+        window = window_of_family(name_of(settings.model)) or settings.context_tokens
+        settings = settings.model_copy(update={"context_tokens": window})
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
 
@@ -166,22 +171,28 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
-    judges = {*(judging.judges or (prepared.settings.model,))}
-    # The extractive model has no window.
-    with_window = judges != {EXTRACTIVE}
+    judges = judging_under(prepared.settings, judging)
     for one in known:
-        if EXTRACTIVE in judges and not all(map(is_answered, one.prompts)):
+        if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
             raise UsageError(
                 f"the metric {one.name} has a prompt of its own, which the built-in model cannot answer",
                 hint="name a judge that can, such as --judge openai:gpt-5-mini",
             )
-        one.check(prepared.book, prepared.tokenizer, prepared.settings.context_tokens if with_window else None)
+        for judge in judges:
+            # The extractive model has no window.
+            window = None if judge.model == EXTRACTIVE else judge.context_tokens
+            one.check(book_for(judge, prepared), prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")
     if judging.keyfacts and store.keyfacts.get(judging.keyfacts).document != document.id:
         raise UsageError(
             f"the key facts {judging.keyfacts} are about another document", hint="`redraft pack list` lists them"
         )
+
+
+def book_for(role: Settings, prepared: Prepared) -> PromptBook:
+    """The prompts of whoever works under these settings."""
+    return prepared.book if role.prompts == prepared.settings.prompts else PromptBook(role.prompts)
 
 
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
@@ -220,7 +231,7 @@ def _identity(of_settings: str, order: Order) -> str:
     kind = None if isinstance(order.purpose, Evaluate | Refine) else order.purpose.kind
     material = [
         of_settings,
-        {**order.judging.model_dump(mode="json"), "build": kind},
+        {**order.judging.asks(), "build": kind},
         order.refinement.model_dump(mode="json") if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
@@ -270,4 +281,15 @@ def prompt_hashes(
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += (REVISE,) if isinstance(purpose, Refine) else ()
         prompts += (DECIDE,) if purpose.refinement and purpose.refinement.policy == "agent" else ()
-    return {prompt.name: book.hash(prompt) for prompt in prompts}
+    hashes = {prompt.name: book.hash(prompt) for prompt in prompts}
+    for name, its in _own_books(settings, judging).items():
+        hashes |= {f"{prompt.name} ({name})": its.hash(prompt) for prompt in prompts}
+    return hashes
+
+
+def _own_books(settings: Settings, judging: Judging | None) -> dict[str, PromptBook]:
+    """The prompts of those who judge or decide by others than the writer has, by name."""
+    models = judging.models if judging is not None else {}
+    return {
+        name: PromptBook(one.prompts) for name, one in models.items() if one.prompts not in (None, settings.prompts)
+    }

@@ -4,37 +4,50 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
-from types import MappingProxyType
+from dataclasses import dataclass, replace
 
 from redraft.errors import UsageError
 from redraft.evaluators.forecasting import Role
 from redraft.events import Observer
+from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
 from redraft.models.base import Model
 from redraft.models.budget import Budget
 from redraft.models.limiter import shared_limiter
-from redraft.models.prices import Price, PriceTable, builtin_prices
+from redraft.models.prices import PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.runs.opening import address_in, exact_tokenizer, open_model, price_of, provider_of, resolve
-from redraft.settings import EXTRACTIVE, Judging, Limits, Refinement, Settings
+from redraft.runs.opening import OPENAI, address_in, exact_tokenizer, open_model, price_of, provider_of, resolve
+from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
+from redraft.settings import EXTRACTIVE, Judging, Limits, Price, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
 
-_NOBODY: Mapping[str, Model] = MappingProxyType({})
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """Somebody at work: a model, the settings that it works under in a role, and the prompts that it is asked by."""
+
+    model: Model
+    settings: Settings
+    book: PromptBook
+
+    @property
+    def window(self) -> int | None:
+        """The most tokens of a prompt with its reply; the extractive model has no window."""
+        return None if self.settings.model == EXTRACTIVE else self.settings.context_tokens
 
 
 @dataclass(frozen=True, slots=True)
 class Staff:
     """Who writes, and who judges: the first of the judges asks the questions."""
 
-    writer: Model
-    judges: tuple[Model, ...]
-    validator: Model
+    writer: Worker
+    judges: tuple[Worker, ...]
+    validator: Worker
     """Who validates the key facts that the first judge finds."""
-    decider: Model
+    decider: Worker
     """Who decides what a revision shall mend, where the policy leaves that to a model."""
 
 
@@ -46,11 +59,22 @@ class Hired:
     settings: Settings
     price: Price | None
     model: Model | None = None
+    usual_key: bool = True
+    """Whether it may have OPENAI_API_KEY, where it has no key of its own."""
 
     @property
-    def key(self) -> tuple[str, str | None]:
-        """The same for all the roles of one model: its name and its address, or the identity of an object."""
-        return (self.settings.model, None if self.model else self.settings.base_url)
+    def opened_as(self) -> tuple[object, ...]:
+        """The same for all the roles that one model may have: of whom else nothing is known that it is not."""
+        it = self.settings
+        if self.model is not None:
+            return (it.model,)
+        return (it.model, it.base_url, it.key_env, it.replies, it.reasoning_tokens, self.usual_key)
+
+    @property
+    def asked_as(self) -> tuple[object, ...]:
+        """The same for all its roles in which it is asked by the same prompts and within the same bounds."""
+        it = self.settings
+        return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
@@ -80,64 +104,42 @@ def hire(
     prices: PriceTable | None,
     *,
     refinement: Refinement | None = None,
-    objects: Mapping[str, Model] = _NOBODY,
+    objects: Mapping[str, Model] = NOBODY,
 ) -> list[Hired]:
     """The writer, then those who judge and decide, each at its price. A cost limit needs the price of every one.
 
     A name that is the identity of one of the `objects` means that object; any other is opened.
     """
     table = prices or builtin_prices()
-    named: list[tuple[Role, str]] = []
-    if judging is not None:
-        named += [("judge", name) for name in judging.judges]
-        named += [("validator", judging.validator)] if judging.validator else []
-        named += [("decider", refinement.decider)] if refinement and refinement.decider else []
     hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
-    for role, name in named:
+    for role, name in named_in(judging, refinement):
         model = objects.get(name)
-        under = _elsewhere(settings, name, _address(name, judging, settings, objects))
+        under = under_name(name, settings, judging, objects)
         under = under if model else resolve(under)
         hired.append(Hired(role, under, _price(under, limits, table), model))
-    return hired
+    return _with_keys(hired)
 
 
-def located(
-    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = _NOBODY
-) -> Judging:
-    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
+def _with_keys(hired: Sequence[Hired]) -> list[Hired]:
+    """Who may have OPENAI_API_KEY: whoever is at the one server that it goes to."""
 
-    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
-    each provider's are where the writer's are, or where the provider is.
-    """
-    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
-        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
-    names = {*judging.judges, judging.validator, refinement.decider if refinement else None} - {None, *objects}
-    addresses = {
-        resolve(_elsewhere(settings, name, _address(name, judging, settings, objects))).base_url
-        for name in names
-        if name and name != EXTRACTIVE
-    }
-    return judging.model_copy(update={"base_url": addresses.pop() if len(addresses) == 1 else judging.base_url})
+    def wants(one: Hired) -> bool:
+        return one.model is None and provider_of(one.settings.model) == OPENAI and one.settings.key_env is None
+
+    home = home_of_the_key([one.settings.base_url or "" for one in hired if wants(one)])
+    return [replace(one, usual_key=wants(one) and server_at(one.settings.base_url or "") == home) for one in hired]
 
 
-def _address(name: str, judging: Judging | None, settings: Settings, objects: Mapping[str, Model]) -> str | None:
-    """Where a model that judges or decides is: where the judging says, or else where the writer is.
-
-    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
-    where the document goes.
-    """
-    if judging is not None and judging.base_url:
-        return judging.base_url
-    writer = provider_of(settings.model)
-    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
-        return settings.base_url
-    return address_in(settings.model) if writer == provider_of(name) else None
-
-
-def _elsewhere(settings: Settings, name: str, address: str | None) -> Settings:
-    """The settings for another model, which has the key of the writer's address only if it is there."""
-    key = settings.key_env if address is not None and address == settings.base_url else None
-    return settings.model_copy(update={"model": name, "base_url": address, "key_env": key})
+def without_key(hired: Sequence[Hired]) -> list[str]:
+    """Whoever gets no key, though there is one for somebody else: servers away from this machine mostly want one."""
+    there = [one for one in hired if one.model is None and provider_of(one.settings.model) == OPENAI]
+    keyless = [one.settings for one in there if one.settings.key_env is None and not one.usual_key]
+    return [
+        f"{it.model} at {it.base_url} is asked without a key: OPENAI_API_KEY goes to one server, which is another"
+        " (key_env of its own settings names one)"
+        for it in keyless
+        if has_usual_key() and not is_here(it.base_url or "")
+    ]
 
 
 def _price(settings: Settings, limits: Limits, table: PriceTable) -> Price | None:
@@ -157,9 +159,24 @@ def under_settings(hired: Sequence[Hired]) -> dict[Role, Settings]:
     for one in hired:
         first.setdefault(one.role, one.settings)
     writer = first["writer"]
-    judge = first.get("judge", writer)
-    everybody: dict[Role, Settings] = {"writer": writer, "judge": judge, "validator": judge, "decider": writer}
+    judge = first.get("judge", as_judge(writer))
+    everybody: dict[Role, Settings] = {
+        "writer": writer,
+        "judge": judge,
+        "validator": judge,
+        "decider": as_judge(writer),
+    }
     return {**everybody, **first}
+
+
+def books(hired: Sequence[Hired], book: PromptBook) -> list[PromptBook]:
+    """The prompts by which each of them is asked: the writer's, unless they have some of their own."""
+    made = {hired[0].settings.prompts: book}
+    return [made.setdefault(one.settings.prompts, _book(one, made)) for one in hired]
+
+
+def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
+    return made.get(one.settings.prompts) or PromptBook(one.settings.prompts)
 
 
 @asynccontextmanager
@@ -170,34 +187,64 @@ async def at_work(
     limits = run.limits
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
-    opened: dict[tuple[str, str | None], Model] = {}
+    opened: dict[tuple[object, ...], Model] = {}
+    asked: dict[tuple[object, ...], Model] = {}
+    aside = replace(hired[0], settings=as_judge(hired[0].settings))
+    workers: list[Worker] = []
     async with AsyncExitStack() as stack:
-        for one in hired:
-            if one.key in opened:
-                continue
-            model = one.model
-            if model is None:
-                model = await stack.enter_async_context(open_model(one.settings, seconds=limits.timeout))
-            if any(model.identity == other.identity for other in opened.values()):
-                raise _confused(model.identity)
-            limiter = shared_limiter(
-                one.settings.base_url or address_in(model.identity) or provider_of(model.identity) or model.identity,
-                limits.concurrency,
-                requests_per_minute=limits.requests_per_minute,
-                tokens_per_minute=limits.tokens_per_minute,
-            )
-            opened[one.key] = RecordedModel(
-                model,
-                book=book,
-                store=store,
-                limiter=limiter,
-                run=run.id,
-                budget=budget,
-                price=one.price,
-                tokenizer=await off_loop(_counting, one, limits),
-                observer=observer,
-            )
-        yield _team([(one.role, opened[one.key]) for one in hired])
+        everybody = [*hired, aside]
+        for one, its in zip(everybody, await off_loop(books, everybody, book), strict=True):
+            if one.opened_as not in opened:
+                opened[one.opened_as] = await _opened(one, limits, stack)
+                _check_twins(hired, opened)
+            model = opened[one.opened_as]
+            if one.asked_as not in asked:
+                limiter = shared_limiter(
+                    one.settings.base_url
+                    or address_in(model.identity)
+                    or provider_of(model.identity)
+                    or model.identity,
+                    limits.concurrency,
+                    requests_per_minute=limits.requests_per_minute,
+                    tokens_per_minute=limits.tokens_per_minute,
+                )
+                asked[one.asked_as] = RecordedModel(
+                    model,
+                    book=its,
+                    store=store,
+                    limiter=limiter,
+                    run=run.id,
+                    budget=budget,
+                    price=one.price,
+                    tokenizer=await off_loop(_counting, one, limits),
+                    top_p=one.settings.top_p,
+                    max_tokens=one.settings.max_tokens,
+                    observer=observer,
+                )
+            workers.append(Worker(asked[one.asked_as], one.settings, its))
+        yield _team([one.role for one in hired], workers)
+
+
+async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack) -> Model:
+    if one.model is not None:
+        return one.model
+    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key)
+    return await stack.enter_async_context(opening)
+
+
+def _check_twins(hired: Sequence[Hired], opened: Mapping[tuple[object, ...], Model]) -> None:
+    """Refuse two models that would answer for each other. One name at one address is one model, which may have several
+    roles, but does not judge beside itself."""
+    known: dict[str, tuple[object, ...]] = {}
+    judges: set[str] = set()
+    for one in hired:
+        model = opened.get(one.opened_as)
+        if model is None:
+            continue
+        twice = one.role == "judge" and model.identity in judges
+        if twice or known.setdefault(model.identity, one.opened_as[:2]) != one.opened_as[:2]:
+            raise _confused(model.identity)
+        judges |= {model.identity} if one.role == "judge" else set()
 
 
 def _counting(one: Hired, limits: Limits) -> Tokenizer | None:
@@ -205,12 +252,13 @@ def _counting(one: Hired, limits: Limits) -> Tokenizer | None:
     return exact_tokenizer(one.settings) if limits.max_cost is not None and one.model is None else None
 
 
-def _team(models: Sequence[tuple[Role, Model]]) -> Staff:
-    """Everybody in the role that they have; one for whom nobody is named is filled by somebody else."""
+def _team(roles: Sequence[Role], workers: Sequence[Worker]) -> Staff:
+    """Everybody in the role that they have; one for whom nobody is named is filled by somebody else, last of all by the
+    writer, aside from writing."""
 
-    def of(role: Role) -> list[Model]:
-        return [model for its, model in models if its == role]
+    def of(role: Role) -> list[Worker]:
+        return [worker for its, worker in zip(roles, workers, strict=False) if its == role]
 
-    writer = of("writer")[0]
-    judges = of("judge") or [writer]
-    return Staff(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [writer])[0])
+    writer, aside = workers[0], workers[-1]
+    judges = of("judge") or [aside]
+    return Staff(writer, tuple(judges), (of("validator") or judges)[0], (of("decider") or [aside])[0])

@@ -75,7 +75,9 @@ async def _job(foreman: Foreman, run: Run, aims: Sequence[str]) -> Job:
     judging = run.judging or Judging()
     metrics = dict.fromkeys([*judging.metrics, *(aim for aim in aims if aim != REVIEW)])
     jury = await off_loop(foreman.jury, judging.model_copy(update={"metrics": tuple(metrics)}))
-    return replace(await foreman.job(), jury=jury)
+    job = await foreman.job()
+    # Whoever leads from outside may leave it at any draft, so none of them is over the limit.
+    return replace(job, jury=jury, reviser=replace(job.reviser, strict=True))
 
 
 async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[str], instruction: str) -> State:

@@ -37,6 +37,7 @@ from redraft.runs.preparing import Order, check_judging, prepare, record
 from redraft.runs.reading import document_of, draft_of_round, summary_of
 from redraft.runs.staff import hire
 from redraft.runs.streaming import streaming
+from redraft.runs.windows import told_window, with_windows
 from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -83,12 +84,12 @@ class Workshop:
     ) -> None:
         """`store` is a database, or its path; without one it is the one of the command line.
 
-        Models are names, as on the command line, or objects: any LangChain chat model, or a `Model`. `metrics` are by
-        name or evaluators of one's own: those that `evaluate` and `refine` judge by where a run names none. `settings`,
-        `judging` and `refinement` are what every run begins from. `limits` hold for each run, and `budget` for all of
-        them together. `reviewer` answers where a run asks a person; without one it waits. `observer` is told what
-        happens; what it raises is logged and changes nothing. Unless `trace_to_langsmith` says so nothing that is read
-        or written is sent there.
+        Models are names, as on the command line, `ModelSettings`, or objects: any LangChain chat model, or a `Model`.
+        `metrics` are by name or evaluators of one's own: those that `evaluate` and `refine` judge by where a run names
+        none. `settings`, `judging` and `refinement` are what every run begins from. `limits` hold for each run, and
+        `budget` for all of them together. `reviewer` answers where a run asks a person; without one it waits.
+        `observer` is told what happens; what it raises is logged and changes nothing. Unless `trace_to_langsmith` says
+        so nothing that is read or written is sent there.
         """
         self._owned = not isinstance(store, Store)
         self.store = store if isinstance(store, Store) else Store(store)
@@ -362,22 +363,16 @@ class Workshop:
         return await self._worked(await off_loop(self.store.runs.get, key))
 
     async def _recorded(self, source: Source, settings: Settings, order: Order) -> Run:
-        limits, settings = self._limits or Limits(), order.settled(settings)
+        limits, settings, objects = self._limits or Limits(), order.settled(settings), self._people.objects
         document = await off_loop(document_of, self.store, source)
+        settings, order, notes = await off_loop(with_windows, settings, order, told_window, objects)
+        self._floor.note(*notes)
         writer = self._people.objects.get(self._people.model or "")
         prepared = await off_loop(prepare, document, settings, writer, order.given)
         # Whatever is amiss with how drafts are judged is said before the first one is paid for.
         await off_loop(check_judging, order, prepared, self.store)
-        objects = self._people.objects
-        await off_loop(
-            hire,
-            prepared.settings,
-            order.judging,
-            limits,
-            self._prices,
-            refinement=order.refinement,
-            objects=objects,
-        )
+        asked = (prepared.settings, order.judging, limits, self._prices)
+        await off_loop(hire, *asked, refinement=order.refinement, objects=objects)
         run = await off_loop(record, prepared, order, limits, self.store)
         self._floor.prepared[run.id] = prepared
         return run

@@ -10,6 +10,8 @@ from redraft.domain import Evaluation, Evidence, Finding, Round, Span
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now
 
+# Under this key the details on record have how many judges say what a finding says, by its place among the findings.
+_SAID_BY = "redraft:said_by"
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
 
@@ -37,7 +39,7 @@ class Judgments:
                     evaluation.unjudged,
                     storable(evaluation.reason),
                     storable(json.dumps(evaluation.held, ensure_ascii=False)),
-                    storable(json.dumps(dict(evaluation.details), ensure_ascii=False)),
+                    storable(json.dumps({**evaluation.details, **_weights(evaluation)}, ensure_ascii=False)),
                     now(),
                 ),
             )
@@ -52,6 +54,8 @@ class Judgments:
 
     def _evaluation(self, row: sqlite3.Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
+        details = json.loads(row["details"])
+        said_by = details.pop(_SAID_BY, {})
         return Evaluation(
             metric=row["metric"],
             version=row["version"],
@@ -59,9 +63,9 @@ class Judgments:
             score=row["score"],
             judged=row["judged"],
             unjudged=row["unjudged"],
-            findings=tuple(_finding(row["metric"], one) for one in found),
+            findings=tuple(_finding(row["metric"], one, said_by.get(str(one["idx"]))) for one in found),
             held=tuple(json.loads(row["held"])),
-            details=json.loads(row["details"]),
+            details=details,
             reason=row["reason"],
         )
 
@@ -150,7 +154,12 @@ def _finding_row(evaluation: int | None, index: int, finding: Finding) -> tuple[
     )
 
 
-def _finding(metric: str, row: sqlite3.Row) -> Finding:
+def _weights(evaluation: Evaluation) -> dict[str, object]:
+    weights = {str(n): one.said_by for n, one in enumerate(evaluation.findings) if one.said_by}
+    return {_SAID_BY: weights} if weights else {}
+
+
+def _finding(metric: str, row: sqlite3.Row, said_by: list[int] | None) -> Finding:
     span = None if row["start"] is None else Span(row["start"], row["end"])
     return Finding(
         metric=metric,
@@ -162,4 +171,5 @@ def _finding(metric: str, row: sqlite3.Row) -> Finding:
         found=row["found"],
         expected=row["expected"],
         evidence=None if row["evidence"] is None else Evidence(row["evidence"], span),
+        said_by=(said_by[0], said_by[1]) if said_by else None,
     )

@@ -329,6 +329,18 @@ _HOLES = ("ALTER TABLE packs ADD COLUMN missing TEXT NOT NULL DEFAULT '[]'",)
 # Where a summary is to be written, for whoever goes on with the run.
 _OUTPUT = ("ALTER TABLE runs ADD COLUMN output TEXT",)
 
+# What the replies of a model are like. It is of no document and of no run.
+_MANNERS = (
+    """
+    CREATE TABLE manners (
+        model TEXT PRIMARY KEY,
+        mode TEXT,
+        reasoning_tokens INTEGER,
+        learned TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
@@ -338,5 +350,6 @@ STEPS = {
     "m006_bookings": _BOOKINGS,
     "m007_holes": _HOLES,
     "m008_output": _OUTPUT,
+    "m009_manners": _MANNERS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -19,6 +19,7 @@ from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
 from redraft.store.documents import Documents
 from redraft.store.forgetting import Forgetting, Freed
 from redraft.store.judgments import Judgments
+from redraft.store.manners import MannersBook
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
 from redraft.store.runs import Run, Runs
@@ -68,6 +69,7 @@ class Store:
         self.packs = Packs(self._connection)
         self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
+        self.manners = MannersBook(self._connection)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

@@ -87,6 +87,11 @@ class Passages:
         end = starts[at + 1] if at + 1 < len(starts) else len(self._document.text)
         return Span(starts[at] if at else 0, end)
 
+    def around(self, span: Span, beside: int) -> list[Passage]:
+        """Those that hold a place of the document, and so many on either side of them."""
+        held = self.holding(span)
+        return self._passages[max(0, held[0].index - beside) : held[-1].index + beside + 1] if held else []
+
     def text(self, passage: Passage) -> str:
         """What the passage says."""
         return self._document.text[passage.span.start : passage.span.end]

@@ -21,6 +21,8 @@ from redraft.text.words import count_words
 _BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
 _HEADING_END = re.compile(r"##{0,5}[^\S\n][^\n]*\n\s*")  # a pattern that begins with a fixed character is found fast
 
+_HEADING = re.compile(r"#{1,6}[^\S\n]+\S")
+
 # The splitter takes time quadratic in a paragraph's quotation marks, so a long paragraph is fed to it in blocks.
 _BLOCK = 4_000
 
@@ -37,7 +39,17 @@ _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 _NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
 _LONGEST_NUMBERED = 12
 
-_ENDS = re.compile(r"[.!?…。！？][\"'”’»)\]*_]*$")
+# It goes by English alone, where a number with a full stop ends a sentence, and so does an unknown abbreviation.
+# Elsewhere there are dates and ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and "1926 г. на мыс".
+_ORDINAL = re.compile(
+    r"(?<!\w)(?:am|vom|zum|zur|beim|im|ab|seit|bis|auf|den|der|dem|des|das|die|jeden|jedem)\s+\d{1,2}\.\s*\Z",
+    re.IGNORECASE,
+)
+_ONE_LETTER = re.compile(r"(?<![\w.])(?:[^\W\d_]|\d{1,2})\.\s*\Z")
+_LONGEST_ORDINAL = 16
+
+# In German “ is the closing mark, and so is « in some books.
+_ENDS = re.compile(r"[.!?…。！？।؟۔][\"'”’“‘»«›‹」』）】》〉)\]*_]*$")
 
 
 def paragraph_seams(text: str) -> Iterator[int]:
@@ -77,6 +89,15 @@ def sentences(text: str, within: Span | None = None) -> list[Span]:
     return found
 
 
+def halves(text: str, within: Span) -> tuple[Span, Span] | None:
+    """Two parts of about the same length, with a whole number of sentences each; None where it is one sentence."""
+    found = sentences(text, within)
+    if len(found) < 2:
+        return None
+    middle = min(found[1:], key=lambda one: abs(one.start - (within.start + within.end) // 2)).start
+    return Span(within.start, middle), Span(middle, within.end)
+
+
 def ends_sentence(text: str) -> bool:
     """Whether `text` stops where a sentence stops, and not in the middle of one."""
     return bool(_ENDS.search(text.rstrip()))
@@ -89,6 +110,9 @@ def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
     sentence longer than a block is put together from its parts.
     """
     at, begun = paragraph.start, -1
+    if _HEADING.match(body, at):
+        # "## II. The Book" is one heading, and "The Book" no sentence.
+        at, begun = paragraph.end, paragraph.start
     while at < paragraph.end:
         stop = _block_end(body, at, paragraph.end)
         parts = _segment(body[at:stop])
@@ -120,13 +144,21 @@ def _segment(text: str) -> list[str]:
         return [text]
     if len(parts) > 1 and _ITEM_NUMBER.fullmatch(parts[0]):
         del ends[1]
-    ends = [end for end in ends if end in (0, len(text)) or not _counts(text, end)]
+    ends = [end for end in ends if end in (0, len(text)) or not (_counts(text, end) or _goes_on(text, end))]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
 
 
 def _counts(text: str, at: int) -> bool:
     """Whether a number follows that belongs to the abbreviation before, as in "Vol. 17"."""
     return text[at:].lstrip()[:1].isdigit() and bool(_NUMBERED.search(text, max(0, at - _LONGEST_NUMBERED), at))
+
+
+def _goes_on(text: str, at: int) -> bool:
+    """Whether the full stop before this place belongs to an ordinal or an abbreviation that is not English."""
+    follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
+    if follows.islower():
+        return bool(_ONE_LETTER.search(text, before, at))
+    return follows.isupper() and bool(_ORDINAL.search(text, before, at))
 
 
 def _settled(parts: list[str]) -> int:

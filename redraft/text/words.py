@@ -7,11 +7,19 @@ import re
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
 _WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
+_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_BEGINNING = 20_000
 
 
 def count_words(text: str) -> int:
     """The number of words in `text`: "the ship's 3.5-ton anchor" has four."""
     return sum(1 for _ in _WORD.finditer(text))
+
+
+def is_unspaced(text: str) -> bool:
+    """Whether most words of a text are letters of a script that puts no spaces between them; its beginning tells."""
+    beginning = text[:_BEGINNING]
+    return 2 * len(_UNSPACED_LETTER.findall(beginning)) > count_words(beginning)
 
 
 def has_words(text: str) -> bool:

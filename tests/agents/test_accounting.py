@@ -9,9 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.agents.accounting import Account, Entries, account
+from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.domain import Usage
-from redraft.errors import BudgetError, RefusedReply, RejectedRequest, ReplyError, TransientError, UnreadableReply
+from redraft.errors import (
+    BudgetError,
+    CutReply,
+    CutThought,
+    RefusedReply,
+    RejectedRequest,
+    ReplyError,
+    TransientError,
+    UnreadableReply,
+)
 
 Said = list[tuple[int, str | None]]
 ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", None])), max_size=20)
@@ -24,9 +33,11 @@ class Judge:
         self._replies = list(replies)
         self._repaired = repaired
         self.asked: list[tuple[list[int], bool]] = []
+        self.rooms: list[int] = []
 
-    async def __call__(self, numbers: Sequence[int], again: bool) -> Entries[str]:
-        self.asked.append((list(numbers), again))
+    async def __call__(self, numbers: Sequence[int], attempt: Attempt) -> Entries[str]:
+        self.asked.append((list(numbers), attempt.again))
+        self.rooms.append(attempt.times * len(numbers))
         reply = self._replies.pop(0)
         if isinstance(reply, Exception):
             raise reply
@@ -38,7 +49,7 @@ def settle(judge: Judge, *batches: Sequence[int]) -> Account[str]:
 
 
 def too_long() -> ReplyError:
-    return UnreadableReply("cut off", text="{", usage=Usage(), finish_reason="length")
+    return CutReply("cut off", text="{", usage=Usage())
 
 
 def agreed(entries: Said, item: int) -> str | None:
@@ -89,7 +100,6 @@ def test_entries_that_name_no_item_are_counted() -> None:
     "failure",
     [
         RefusedReply("would not", text="no", usage=Usage()),
-        RejectedRequest("would not"),
         UnreadableReply("would not", text="no", usage=Usage()),
     ],
     ids=lambda failure: type(failure).__name__,
@@ -114,18 +124,61 @@ def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
     found = settle(judge, [0, 1, 2, 3])
 
     assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3], [0, 1], [2, 3], [2], [3]]
+    # Each half has as much room as the whole had.
+    assert judge.rooms == [4] * 5
     assert found == Account({0: "yes", 1: "no", 2: "yes", 3: "no"})
 
 
-def test_one_item_that_does_not_end_in_its_room_is_left_open() -> None:
-    judge = Judge(too_long())
+def test_one_item_that_does_not_end_in_its_room_has_twice_the_room_and_twice_that() -> None:
+    judge = Judge(too_long(), too_long(), [(0, "yes")])
 
-    assert settle(judge, [0]).open([0]) == [0]
-    assert len(judge.asked) == 1
+    assert settle(judge, [0]) == Account({0: "yes"})
+    assert judge.rooms == [1, 2, 4]
+
+
+def test_one_item_that_ends_in_no_room_is_left_open() -> None:
+    judge = Judge(*[too_long()] * 3)
+    found = settle(judge, [0])
+
+    assert (found.open([0]), found.trouble) == ([0], "cut off")
+    assert len(judge.asked) == 3
+
+
+def test_what_was_left_out_is_asked_for_in_halves_as_well() -> None:
+    judge = Judge([(0, "yes")], too_long(), [(1, "no")], [(2, "yes")])
+
+    assert settle(judge, [0, 1, 2]) == Account({0: "yes", 1: "no", 2: "yes"})
+    assert judge.asked == [([0, 1, 2], False), ([1, 2], True), ([1], True), ([2], True)]
+
+
+def test_a_thought_without_an_end_is_not_asked_for_in_halves() -> None:
+    judge = Judge(CutThought("ended within its thoughts", text="", usage=Usage()))
+    found = settle(judge, [0, 1])
+
+    assert (found.open([0, 1]), found.trouble) == ([0, 1], "ended within its thoughts")
+
+
+@pytest.mark.parametrize(
+    "rejected", [RejectedRequest("too large"), UnreadableReply("too large", text=" ", usage=Usage())], ids=type
+)
+def test_a_request_that_nobody_answers_is_made_in_halves_and_one_item_once_more(rejected: Exception) -> None:
+    judge = Judge(rejected, [(0, "yes")], rejected, [(1, "no")], rejected, rejected)
+    found = settle(judge, [0, 1, 2])
+
+    assert judge.asked == [([0, 1, 2], False), ([0], False), ([1, 2], False), ([1], False), ([2], False), ([2], True)]
+    assert found == Account({0: "yes", 1: "no"}, "too large")
+
+
+def test_what_was_passed_over_and_is_then_rejected_is_asked_about_in_halves() -> None:
+    judge = Judge([], RejectedRequest("too large"), [(0, "yes")], [(1, "no")])
+    found = settle(judge, [0, 1])
+
+    assert judge.asked == [([0, 1], False), ([0, 1], True), ([0], True), ([1], True)]
+    assert found == Account({0: "yes", 1: "no"})
 
 
 def test_one_batch_that_fails_does_not_harm_the_others() -> None:
-    judge = Judge(RejectedRequest("would not"), [(1, "yes")])
+    judge = Judge(RefusedReply("would not", text="no", usage=Usage()), [(1, "yes")])
     found = settle(judge, [0], [1])
 
     assert (found.verdicts, found.trouble) == ({1: "yes"}, "would not")

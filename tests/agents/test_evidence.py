@@ -128,7 +128,9 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
 async def test_a_longer_document_is_read_once_for_many_questions(tmp_path: Path) -> None:
     """Not once for each batch: each part of it is read beside the questions that it has the answers to."""
     court = Court(tmp_path, document=island(400))
-    result = await court.evaluate(told(*range(1, 401, 4)), metrics=("consistency",), settings={"context_tokens": 32768})
+    # None of them has the number of a station, which would be looked up in another place as well.
+    asked = [n for n in range(1, 401, 4) if n % 7]
+    result = await court.evaluate(told(*asked), metrics=("consistency",), settings={"context_tokens": 32768})
 
     read = [text for sheet in court.asked("answer_from_document") for text in passages(sheet)]
     assert result.scores == {"consistency": 1.0}

@@ -172,5 +172,5 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves(tmp_path: Path) ->
     result, calls = await judged(tmp_path / "breathless", Breathless())
 
     assert result.evaluations == perfect.evaluations
-    # Twelve, six and six are cut off, each with its repair; four times three are not.
-    assert calls["answer_from_summary"] == 2 + 2 * 2 + 4
+    # Twelve, six and six are cut off; four times three are not.
+    assert calls["answer_from_summary"] == 1 + 2 + 4

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from redraft.agents.judge import Judge
-from redraft.agents.proofreader import CONFUSION_TOKENS, Confused, Proofreader, least_window
+from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
+from redraft.agents.room import Wording
 from redraft.domain import Usage
 from redraft.evaluators.base import statements_of
 from redraft.models.base import Reply, Request, Sampling
@@ -182,7 +183,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
     text = " ".join(f"Tom{n} came." for n in range(1, 101))
     reader = Reader(store, clear(list(range(1, 101))), batch=100, window=100_000)
     reader.read(text)
-    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION_TOKENS
+    assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(Wording())
 
 
 def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
@@ -199,7 +200,7 @@ def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store
         assert len(shown) > 10 or asked.id < 10
         assert TOKENIZER.count(one.summary) <= reader.reader.room(1, statements_of(text))
         tokens = TOKENIZER.count(BOOK.render(FIND_CONFUSION, one))
-        assert tokens + CONFUSION_TOKENS <= reader.reader.window
+        assert tokens + CONFUSION.tokens(Wording()) <= reader.reader.window
 
 
 def test_a_question_is_cut_and_made_harmless(store: Store) -> None:

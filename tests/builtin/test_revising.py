@@ -105,6 +105,10 @@ def test_the_judge_s_findings_mend_the_summary() -> None:
     assert consistency([STORY], split(said)) < consistency([STORY], split(_revised(*points, summary=said))) == 1.0
 
 
+def _remove(sentence: str) -> Point:
+    return Point(id=1, task="remove", instruction="The document does not say this.", sentence=sentence)
+
+
 def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
     said = "The ledger was burnt by pirates."
     summary = SUMMARY.replace(SENTENCES[3], said)
@@ -116,8 +120,8 @@ def test_what_cannot_be_mended_is_replaced_or_dropped() -> None:
 def test_what_is_called_unsupported_is_replaced_by_what_the_document_says_of_it() -> None:
     said = "For more than two decades Ruth kept the notebook of her dead father."
     summary = SUMMARY.replace(SENTENCES[5], said)
-    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY
-    assert _revised(_correct(said), summary=summary) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY
+    assert _revised(_remove(said), summary=summary) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
 
 
 @pytest.mark.parametrize(
@@ -125,13 +129,13 @@ def test_what_is_called_unsupported_is_replaced_by_what_the_document_says_of_it(
 )
 def test_what_is_unsupported_and_like_nothing_in_the_document_is_dropped(said: str) -> None:
     summary = SUMMARY.replace(SENTENCES[5], said)
-    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
+    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY.replace(f"{SENTENCES[5]} ", "")
 
 
 def test_nothing_is_replaced_by_what_the_summary_says_already() -> None:
     said = "Ruth had kept her father's notebook for many years."
     summary = f"{SUMMARY} {said}"
-    assert _revised(_correct(said), summary=summary, document=STORY) == SUMMARY
+    assert _revised(_remove(said), summary=summary, document=STORY) == SUMMARY
 
 
 def test_the_last_sentence_is_not_dropped() -> None:

@@ -25,6 +25,7 @@ from redraft.prompts.factual import (
     GrowGiven,
     LevelledFact,
     QueryGiven,
+    TreeFact,
     VerifyGiven,
     VetGiven,
 )
@@ -63,11 +64,11 @@ def facts(perspective: Perspective, number: int = 0) -> list[tuple[Level, str]]:
 
 def query(perspective: Perspective, some: list[tuple[Level, str]]) -> str:
     listed = [LevelledFact(id=number, level=level, fact=fact) for number, (level, fact) in enumerate(some, 1)]
-    return handler_for(QUERYING[perspective])(QueryGiven(facts=listed)).query
+    return handler_for(QUERYING[perspective])(QueryGiven(excerpt="", facts=listed)).query
 
 
 def vetted(prompt: Prompt[VetGiven, Any], excerpt: str, *some: str) -> list[str]:
-    given = VetGiven(excerpt=excerpt, facts=[Fact(id=number, fact=fact) for number, fact in enumerate(some)])
+    given = VetGiven(excerpt=excerpt, facts=[TreeFact(id=n, level="leaf", fact=fact) for n, fact in enumerate(some)])
     found = handler_for(prompt)(given).facts
     assert [one.id for one in found] == list(range(len(some)))
     assert all(one.reason for one in found)
@@ -103,9 +104,8 @@ def test_no_fact_is_there_twice(perspective: Perspective, number: int) -> None:
 @pytest.mark.parametrize("number", range(4))
 def test_every_fact_is_found_in_the_excerpt(perspective: Perspective, number: int) -> None:
     excerpt = excerpts()[number]
-    given = VetGiven(
-        excerpt=excerpt, facts=[Fact(id=at, fact=fact) for at, (_, fact) in enumerate(facts(perspective, number))]
-    )
+    found = enumerate(facts(perspective, number))
+    given = VetGiven(excerpt=excerpt, facts=[TreeFact(id=at, level=level, fact=fact) for at, (level, fact) in found])
     for fact, support in zip(given.facts, handler_for(factual.FACTS_FAITHFUL)(given).facts, strict=True):
         assert support.quote in excerpt
         assert support.verdict == "pass", fact.fact
@@ -304,6 +304,7 @@ def test_of_a_text_without_two_facts_there_is_no_tree(text: str) -> None:
 def test_no_text_breaks_a_handler(name: str) -> None:
     text = HOSTILE[name]
     some = [Fact(id=0, fact=text), Fact(id=1, fact="Anna sold the mill."), Fact(id=2, fact="")]
+    in_tree = [TreeFact(id=one.id, level="leaf", fact=one.fact) for one in some]
     statements = [Statement(id=0, sentence=text), Statement(id=1, before=text, sentence="She sold the mill.")]
     for perspective in PERSPECTIVES:
         # What holds no facts is declined in words; anything else would be a crash.
@@ -312,7 +313,7 @@ def test_no_text_breaks_a_handler(name: str) -> None:
                 assert any(map(str.isalnum, fact))
         query(perspective, [("root", text), ("leaf", "Anna sold the mill.")])
     for prompt in (factual.FACTS_FAITHFUL, factual.FACTS_OBJECTIVE, factual.FACTS_SIGNIFICANT):
-        assert len(handler_for(prompt)(VetGiven(excerpt=text, facts=some)).facts) == 3
+        assert len(handler_for(prompt)(VetGiven(excerpt=text, facts=in_tree)).facts) == 3
     for given in (statements, []):
         assert len(handler_for(factual.ALIGN_FACTS)(AlignGiven(sentences=given, facts=some)).facts) == 3
         reply = handler_for(factual.VERIFY_SENTENCES)(VerifyGiven(passages=[text], sentences=given))

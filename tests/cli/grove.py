@@ -25,7 +25,7 @@ class Grove(Keepers):
     def facts_significant(self, sheet: Sheet) -> Said:
         return {
             "facts": [
-                {"id": n, "reason": "as it seems", "verdict": "fail" if item["text"] == UNIMPORTANT else "pass"}
+                {"id": n, "reason": "as it seems", "verdict": "fail" if item["fact"] == UNIMPORTANT else "pass"}
                 for n, item in sheet.items("facts").items()
             ]
         }

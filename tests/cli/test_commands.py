@@ -138,7 +138,8 @@ def test_a_dry_run_shows_the_plan_and_stores_nothing(command: Command) -> None:
         assert word in done.out
 
     planned = command.run("summarize", "book.md", "--model", "openai:gpt-4o-mini", "--dry-run", "--json").json
-    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"])
+    tidying = 1
+    assert planned["calls"] == sum(level["pieces"] for level in planned["levels"]) + tidying
     assert planned["cost_usd"] > 0
     assert not command.database.exists()
 
@@ -261,7 +262,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     merge.write_text("{{ summaries }} {{ wrods }}")
     done = command.run("summarize", "book.md", "--prompts", "mine")
     assert done.code == 1
-    assert "does not use query, words and uses unknown wrods" in done.err
+    assert "does not use characters, language, query, words and uses unknown wrods" in done.err
 
 
 def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_path: Path) -> None:

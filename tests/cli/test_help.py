@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import click
@@ -84,7 +85,7 @@ def test_help_options_lists_what_any_command_takes_once(command: Inside) -> None
         for option in one.options:
             assert option.long in shown
     assert shown.count("--max-cost USD") == 1
-    assert "The set to look at. [default: standard] (prompts list," in " ".join(shown.split())
+    assert "In prompts list, prompts show, prompts export: The set to look at." in " ".join(shown.split())
     assert max(map(len, shown.splitlines())) <= 80
 
 
@@ -115,3 +116,11 @@ def test_short_options_mean_what_the_long_ones_do(command: Inside, tmp_path: Pat
     assert (tmp_path / "out.md").read_text() == done.json["summary"] + "\n"
     planned = command.run("refine", "book.md", "out.md", "-g", "coverage=0.5", "--dry-run")
     assert "coverage 0.5" in planned.out
+
+
+def test_every_option_is_listed_once_in_its_section(command: Inside) -> None:
+    sections = re.split(r"^\w.*:$", command.run("help", "options").out, flags=re.MULTILINE)
+    assert len(sections) > 5
+    for section in sections:
+        listed = re.findall(r"^  (-.*?)(?:  |$)", section, re.MULTILINE)
+        assert sorted(set(listed)) == sorted(listed)

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft.cli.views.findings import brief
+from redraft.cli.views.findings import brief, numbered
 from redraft.cli.views.render import score_lines
 from redraft.domain import Finding
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court
 from tests.command import Command, Done
-from tests.judges import Keepers, Said, Sheet, island, told
+from tests.judges import Keepers, Said, Sheet, island, named, told
 from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
@@ -151,8 +152,8 @@ def test_a_refinement_prints_the_summary_and_tells_what_became_of_the_goals(comm
     assert result["kind"] == "refine"
     assert result["stop_reason"] == "goals_met"
     assert result["goals"] == {
-        "coverage": {"at_least": 1.0, "met": True},
-        "consistency": {"at_least": 1.0, "met": True},
+        "coverage": {"at_least": 1.0, "met": True, "judged_share": 1.0},
+        "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
     }
     assert result["initial_scores"] == {"coverage": pytest.approx(2 / 3), "consistency": 0.75}
     assert result["scores"] == {"coverage": 1.0, "consistency": 1.0}
@@ -186,7 +187,7 @@ def test_a_summary_is_drafted_and_refined_in_one_run(command: Inside) -> None:
 
     assert done.code == 0, done.err
     assert set(done.json["scores"]) == {"coverage"}
-    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True}}
+    assert done.json["goals"] == {"coverage": {"at_least": 0.3, "met": True, "judged_share": 1.0}}
     assert done.json["strategy"] == "hierarchical"
     assert count_words(done.json["summary"]) <= 60
     listed = command.run("runs", "--json").json["runs"][0]
@@ -311,6 +312,36 @@ def test_a_finding_in_one_line_is_cut_at_a_space() -> None:
     assert len(shown) <= len("kind: ") + 120
     assert f"kind: {whole}".startswith(shown.removesuffix("…") + " ")
     assert brief_of("灯" * 200) == f"kind: {'灯' * 119}…"
+
+
+def test_a_goal_that_too_few_verdicts_speak_of_is_unsure(tmp_path: Path) -> None:
+    class Silent(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            said = super().answer_from_summary(sheet)
+            assert isinstance(said, dict)
+            return {"answers": [one for one in said["answers"] if sheet.judged[one["id"]] < named(5)]}
+
+    with keepers_court(tmp_path, Silent()) as command:
+        (command.folder / "good.md").write_text(told(*range(1, 7)), "utf-8")
+        asked = ("refine", "book.md", "good.md", "--goal", "coverage=0.8", "--words", "100")
+        done = command.run(*asked)
+        assert done.code == 3, done.err
+        assert "coverage  1.00 -> 1.00  goal 0.8: unsure, 67% of its items have a verdict\n" in done.err
+        assert "it stopped because too few items have a verdict to tell whether every goal is met\n" in done.err
+        run = command.run(*asked, "--json").json
+        assert (run["stop_reason"], run["goals"]["coverage"]["met"]) == ("unsure", None)
+        assert f"not sure of coverage: `redraft resume {run['run'][:4]}" in command.run("resume", run["run"]).err
+        lenient = command.run(*asked, "--judged-share", "0.6")
+        assert (lenient.code, "goal 0.8: met" in lenient.err) == (0, True)
+        refused = command.run(*asked, "--judged-share", "0.4")
+        assert (refused.code, "--judged-share" in refused.err) == (2, True)
+
+
+def test_how_many_judges_say_what_a_finding_says_is_shown_where_they_differ() -> None:
+    finding = Finding("coverage", "unanswered", "add", "Say it.", question="Who?", said_by=(1, 2))
+    assert brief(finding) == "unanswered (1 of 2 judges): Who?"
+    assert next(numbered(1, finding, island())).strip() == "1  unanswered (1 of 2 judges): Who?"
+    assert brief(replace(finding, said_by=(2, 2))) == brief(replace(finding, said_by=None)) == "unanswered: Who?"
 
 
 def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:

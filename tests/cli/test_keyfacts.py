@@ -282,9 +282,9 @@ def test_a_refinement_by_key_facts_is_told_round_by_round(command: Inside) -> No
         assert line in traced
     diff = command.run("diff", run).out
     assert (
-        "+ The keeper number 5 is called Tom5.\n    answers missing root: The keeper number 5 is called Tom5.\n" in diff
+        "+ The keeper number 5 is called Tom5.\n    mends · missing root: The keeper number 5 is called Tom5.\n" in diff
     )
-    assert "    answers entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
+    assert "    mends · entity: “The keeper number 2 is called Bob.” -> The sentence says Bob, the" in diff
 
 
 def plan(command: Inside, *arguments: str) -> Any:

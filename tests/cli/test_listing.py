@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +103,12 @@ def test_short_runs_have_every_column_and_old_ones_their_year(monkeypatch: pytes
     assert heads.split() == ["RUN", "WHEN", "(UTC)", "STATUS", "KIND", "DRAFTED", "MODEL", "WORDS", "SCORES", "TITLE"]
     assert "Jan 02 2024  done" in line
     assert line.endswith("cov 0.50  Short")
+
+
+def test_a_status_that_there_is_not_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
+    command = Inside(tmp_path)
+    assert command.run("runs", "--status", "done").code == 0
+    done = command.run("runs", "--status", "nonsense")
+    assert done.code == 2
+    assert "no run is ever 'nonsense'" in done.err
+    assert "running, waiting, done, stopped, failed, interrupted, killed" in done.err

@@ -111,12 +111,12 @@ def test_a_difference_tells_which_findings_each_change_answered(command: Inside,
     assert "round 0 (28 words) -> round 2 (42)" in done.out
     answered = done.out.replace("\n\n", "\n").splitlines()
     assert answered[answered.index("~ The keeper number 2 is called [-Bob.-] {+Tom2.+}") + 1 :] == [
-        "    answers contradicted: What is keeper number 2 called? -> Tom2",
-        "    answers inconsistent: What is keeper number 2 called? -> Tom2",
+        "    mends · contradicted: What is keeper number 2 called? -> Tom2",
+        "    mends · inconsistent: What is keeper number 2 called? -> Tom2",
         "+ The keeper number 5 is called Tom5.",
-        "    answers unanswered: What is keeper number 5 called? -> Tom5",
+        "    mends · unanswered: What is keeper number 5 called? -> Tom5",
         "+ The keeper number 6 is called Tom6.",
-        "    answers unanswered: What is keeper number 6 called? -> Tom6",
+        "    mends · unanswered: What is keeper number 6 called? -> Tom6",
     ]
 
     backwards = command.run("diff", refined["run"], "1", "0", "--json").json

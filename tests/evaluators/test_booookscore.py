@@ -257,7 +257,8 @@ async def test_several_judges_decide_by_majority_and_their_questions_are_joined(
 
     divided = await judged(tmp_path / "two", SUMMARY, Reader(), Reader({}))
     assert divided.score == pytest.approx(4 / 5)
-    assert divided.findings == ()
+    assert [finding.said_by for finding in divided.findings] == [(1, 2), (1, 2)]
+    assert {finding.kind for finding in divided.findings} == {"entity omission"}
     sentences: Any = divided.details["sentences"]
     assert Counter(each["verdict"] for each in sentences) == {"clear": 3, "disputed": 2}
 

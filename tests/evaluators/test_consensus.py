@@ -98,12 +98,21 @@ async def test_judges_decide_each_item_by_majority_and_the_score_is_their_mean(t
     assert details["spread"]["highest"] == 3 / 6
 
 
-async def test_what_judges_are_split_over_is_disputed_and_no_finding(tmp_path: Path) -> None:
+async def test_what_judges_are_split_over_is_disputed_and_a_finding_of_half_of_them(tmp_path: Path) -> None:
     coverage, _ = await panel(tmp_path, Blind(1, 2), Blind(1, 3))
 
     details: Any = coverage.details
     assert [one["verdict"] for one in details["questions"]] == ["answered", DISPUTED, DISPUTED, *["unanswered"] * 3]
-    assert len(coverage.findings) == 3
+    assert [one["value"] for one in details["questions"]] == [1.0, 0.5, 0.5, 0.0, 0.0, 0.0]
+    assert (coverage.score, details["by_kind"]["who"]["score"]) == (2 / 6, 2 / 6)
+    # What both say comes before what one of them says.
+    assert [(asked_of(one.question), one.said_by) for one in coverage.findings] == [
+        (4, (2, 2)),
+        (5, (2, 2)),
+        (6, (2, 2)),
+        (2, (1, 2)),
+        (3, (1, 2)),
+    ]
     assert (coverage.judged, coverage.unjudged) == (6, 0)
 
 

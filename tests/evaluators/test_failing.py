@@ -97,7 +97,7 @@ async def test_a_goal_on_a_metric_that_fails_ends_a_refinement_with_the_reason(c
     assert stopped.evaluations["coverage"].outcome == "scored"
     assert stopped.evaluations["keyfact_recall"].reason == NO_FACTS
     # Not even a goal that anything would meet.
-    assert stopped.goals["keyfact_recall"] == {"at_least": 0.0, "met": False}
+    assert stopped.goals["keyfact_recall"] == {"at_least": 0.0, "met": None, "judged_share": None}
 
     court.script = Keepers()
     assert (await court.resume(run.id)).goals["keyfact_recall"]["met"]

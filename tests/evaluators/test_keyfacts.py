@@ -10,8 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Objection, Perspective, Span, Tree
-from redraft.evaluators.alignment import MISSING, STATED
-from redraft.evaluators.consensus import DISPUTED
 from redraft.evaluators.faithfulness import by_level
 from redraft.evaluators.keyfact_recall import Shares, gaps, recalls
 from redraft.packs.keyfacts import (
@@ -210,13 +208,9 @@ def test_the_same_trees_have_the_same_id_and_any_other_has_another() -> None:
 # Equation 1.
 
 
-def told(items: list[Item], *, stated: str, open_: str = "") -> dict[int, str]:
-    """What a summary is said to state by letters of facts; nothing is known of the `open_` ones."""
-    return {
-        n: STATED if item.fact.text in stated else MISSING
-        for n, item in enumerate(items)
-        if item.fact.text not in open_
-    }
+def told(items: list[Item], *, stated: str, open_: str = "") -> dict[int, float]:
+    """What facts count when a summary states these letters; nothing is known of the `open_` ones."""
+    return {n: float(item.fact.text in stated) for n, item in enumerate(items) if item.fact.text not in open_}
 
 
 def counts(shares: Shares) -> dict[str, tuple[Any, ...]]:
@@ -251,15 +245,15 @@ def test_facts_that_were_pruned_or_not_judged_do_not_count() -> None:
 def test_a_level_without_any_verdict_has_no_recall() -> None:
     items = items_of([tree({"A": {"B": []}})])
 
-    assert counts(recalls(items, {0: DISPUTED}, range(2))) == {
-        "all": (0, 1, 0.0),
-        "root": (0, 1, 0.0),
+    assert counts(recalls(items, {0: 0.5}, range(2))) == {
+        "all": (0.5, 1, 0.5),
+        "root": (0.5, 1, 0.5),
         "branch": (0, 0, None),
         "leaf": (0, 0, None),
     }
 
 
-_some = st.sampled_from([STATED, MISSING, DISPUTED])
+_some = st.sampled_from([0.0, 0.5, 1.0])
 
 
 @given(st.lists(st.tuples(st.sampled_from("abcdefghi"), st.floats(0, 1)), max_size=5), st.data())
@@ -337,23 +331,22 @@ def test_faithfulness_by_hand() -> None:
         4: set(),
         5: set(),
     }
-    verdicts = {0: "none", 1: "entity", 2: "none", 3: "out_of_article", 4: "none", 5: DISPUTED}
+    values = {0: 1.0, 1: 0.0, 2: 1.0, 3: 0.0, 4: 1.0, 5: 0.5}
 
     found = {
-        level: (one["faithful"], one["judged"], one["faithfulness"])
-        for level, one in by_level(verdicts, levels).items()
+        level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in by_level(values, levels).items()
     }
     assert found == {
-        "all": (3, 6, 3 / 6),
+        "all": (3.5, 6, 3.5 / 6),
         "root": (1, 1, 1.0),
         "branch": (1, 2, 1 / 2),
         "leaf": (1, 2, 1 / 2),
-        "none": (1, 3, 1 / 3),
+        "none": (1.5, 3, 1 / 2),
     }
 
 
 def test_sentences_without_a_verdict_count_at_no_level() -> None:
-    found = by_level({0: "none", 2: "relation"}, {0: {"root"}, 1: {"root"}, 2: set()})
+    found = by_level({0: 1.0, 2: 0.0}, {0: {"root"}, 1: {"root"}, 2: set()})
 
     assert {level: (one["faithful"], one["judged"], one["faithfulness"]) for level, one in found.items()} == {
         "all": (1, 2, 1 / 2),

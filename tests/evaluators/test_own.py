@@ -387,7 +387,7 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
         helped = " ".join(command.run("help", "evaluate").out.split())
 
     assert judged["metrics"]["mentions"]["score"] == 1.0
-    assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True}}
+    assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
     assert wrong["error"]["message"].endswith("faithfulness, booookscore and mentions")
     assert query["error"]["message"] == "--query makes no difference to mentions"

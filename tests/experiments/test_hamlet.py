@@ -19,7 +19,8 @@ from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
 from redraft.experiments.hamlet import Outcome
-from redraft.models.prices import Price, PriceTable
+from redraft.models.prices import PriceTable
+from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 from tests.experiments.world import ALL_KNOWING, HALF_KNOWING, Lab, answer, asked_about, files, sent, serving
 from tests.judges import KEY, island, keepers_in, seen_on

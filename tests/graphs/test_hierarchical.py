@@ -33,6 +33,11 @@ def refused() -> RefusedReply:
     return RefusedReply("the model declined", text="I cannot.", usage=Usage(10, 3))
 
 
+def untidied(desk: Desk) -> list[Request[Any, Any]]:
+    """What was asked of the writer before the tidying."""
+    return [request for request in desk.asked if request.prompt.name != "tidy"]
+
+
 async def test_chunks_are_summarized_in_order_and_merged_to_the_limit(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
@@ -49,10 +54,10 @@ async def test_chunks_are_summarized_in_order_and_merged_to_the_limit(tmp_path: 
 async def test_the_limits_of_the_levels_are_those_of_the_plan(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
 
-    await desk.summarize(story(400), context_tokens=1400)
+    await desk.summarize(story(400), context_tokens=1500)
 
     asked: dict[str, int] = {}
-    for request in desk.asked:
+    for request in untidied(desk):
         level = request.label.split(" merge")[0] if "merge" in request.label else "chunk"
         asked[level] = max(asked.get(level, 0), request.given.words)
     assert asked == {"chunk": 42, "level 1": 65, "level 2": 100}
@@ -89,13 +94,55 @@ async def test_a_merge_is_given_the_one_before_it_as_context_and_no_more_than_a_
 
 async def test_a_reply_over_the_limit_is_asked_for_again_with_a_smaller_one(tmp_path: Path) -> None:
     def wordy_once(request: Request[Any, Any]) -> Line:
-        return prose(request.given.words + 1) if "try" not in request.label else obedient(request)
+        return prose(request.given.words + 1) if request.label == "chunk 1/1" else obedient(request)
 
     desk = Desk(tmp_path, wordy_once)
     result = await desk.summarize(story(20), words=50, chunk_tokens=1024, context_tokens=4096)
 
-    assert [request.given.words for request in desk.asked] == [50, 45]
+    assert [request.given.words for request in untidied(desk)] == [50, 45]
     assert result.flawed == ()
+
+
+async def test_a_piece_may_be_a_little_over_its_limit_and_the_result_may_not(tmp_path: Path) -> None:
+    over: dict[str, int] = {}
+
+    def wordy(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "tidy" or "try" in request.label:
+            return obedient(request)
+        over[request.label] = request.given.words * 104 // 100
+        return prose(over[request.label])
+
+    desk = Desk(tmp_path, wordy)
+    result = await desk.summarize(story(200))
+
+    again = [request.label for request in desk.asked if "try" in request.label]
+    pieces = desk.store.runs.pieces(result.run.id)
+    assert any(piece.words > piece.limit for piece in pieces)
+    assert again == ["level 2 merge 1 try 2"]
+    assert count_words(result.summary or "") <= 100
+
+
+async def test_the_top_of_the_tree_is_tidied(tmp_path: Path) -> None:
+    def traced(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "tidy":
+            return str(request.given.summary).replace("In this excerpt it is so. ", "")
+        return f"In this excerpt it is so. {prose(int(request.given.words * 0.8))}"
+
+    desk = Desk(tmp_path, traced)
+    result = await desk.summarize(story(200))
+
+    assert desk.asked[-1].prompt.name == "tidy"
+    assert desk.asked[-1].given.summary.startswith("In this excerpt")
+    assert "excerpt" not in (result.summary or "")
+
+
+async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, lambda request: refused() if request.prompt.name == "tidy" else obedient(request))
+    result = await desk.summarize(story(100))
+
+    assert result.complete
+    assert result.summary == desk.asked[-1].given.summary
+    assert "the untidied text is kept" in (result.draft.notes[0] if result.draft else "")
 
 
 @pytest.mark.parametrize(
@@ -111,10 +158,10 @@ async def test_after_six_more_tries_the_closest_is_kept_and_marked(tmp_path: Pat
 
     result = await desk.summarize(story(40), words=50, chunk_tokens=1024, context_tokens=4096)
 
+    limits = [request.given.words for request in untidied(desk)]
     if not flaw:
-        assert len(desk.asked) == 1
+        assert len(limits) == 1
         return
-    limits = [request.given.words for request in desk.asked]
     assert len(limits) == 7
     assert limits == sorted(limits, reverse=True)
     assert limits[-1] < limits[0]
@@ -125,7 +172,7 @@ async def test_after_six_more_tries_the_closest_is_kept_and_marked(tmp_path: Pat
 
 async def test_the_closest_of_the_flawed_is_kept(tmp_path: Path) -> None:
     lengths = iter([300, 80, 57, 200, 120, 90, 400])
-    desk = Desk(tmp_path, lambda request: prose(next(lengths)))
+    desk = Desk(tmp_path, lambda request: obedient(request) if request.label == "tidy" else prose(next(lengths)))
 
     result = await desk.summarize(story(60), words=50, chunk_tokens=2048, context_tokens=4096)
 
@@ -364,7 +411,7 @@ async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_pat
     ask = desk.model.ask
 
     async def slow_merges(request: Request[Any, Any]) -> Any:
-        if request.label.startswith("chunk 30/"):
+        if request.label.startswith("chunk 24/"):
             raise ModelError("the server has a bug with this text")
         if "merge" in request.label:
             await asyncio.sleep(0.3)

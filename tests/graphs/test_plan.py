@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from redraft.errors import PlanError
+from redraft.errors import PlanError, UsageError
 from redraft.graphs.plan import Plan, Planner, fitting_words, running_target
 from redraft.graphs.strategies import strategy_named
 from redraft.prompts.book import PromptBook
@@ -19,6 +19,7 @@ from tests.support import story
 
 BOOK = PromptBook()
 LONG = story(2_000)
+TIDYING = 1
 
 
 def plan(sentences: int = 2_000, **chosen: object) -> Plan:
@@ -45,7 +46,7 @@ def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
     made = plan(20, words=50)
 
     assert [level.words for level in made.levels] == [50]
-    assert made.calls == 1
+    assert made.calls == 1 + TIDYING
 
 
 @given(
@@ -65,7 +66,7 @@ def test_a_plan_ends_in_one_summary_and_never_overfills_the_window(words: int, c
         assert level.pieces < below.pieces
         assert level.room + level.reply_tokens < context
         assert 2 * below.reply_tokens <= level.room
-    assert made.calls == sum(level.pieces for level in made.levels)
+    assert made.calls == sum(level.pieces for level in made.levels) + TIDYING
 
 
 def test_a_window_too_small_for_merging_is_refused_with_advice() -> None:
@@ -116,3 +117,9 @@ def test_the_length_fits_the_document() -> None:
 
 def test_a_language_with_long_tokens_gets_room_for_its_words() -> None:
     assert plan().tokens_per_word >= 1 / 0.65
+
+
+def test_a_strategy_is_given_by_its_name() -> None:
+    with pytest.raises(UsageError, match="given by its name") as refused:
+        strategy_named(strategy_named("direct"))  # type: ignore[arg-type]
+    assert "entry point of redraft.strategies" in refused.value.hint

@@ -100,6 +100,18 @@ def test_what_carries_the_content_is_to_be_kept_whichever_metric_says_so() -> No
     assert held_by(draft, aims) == ["a", "d", "b"]
 
 
+def test_a_sentence_with_an_open_finding_of_any_metric_is_not_to_be_kept() -> None:
+    wrong = Finding("style", "salience", "drop", "Leave it out.", sentence="b")
+    missing = Finding(COVERAGE, "unanswered", "add", "Say it.", question="Who?")
+    draft = {
+        COVERAGE: Evaluation(COVERAGE, 1, "scored", 0.5, held=("a", "b", "c"), findings=(missing,)),
+        "style": Evaluation("style", 1, "scored", 0.5, findings=(wrong,)),
+    }
+
+    assert held_by(draft, AIMS) == ["a", "c"]
+    assert held_by(draft, AIMS, dropped=[wrong.id]) == ["a", "b", "c"]
+
+
 def test_the_weakest_is_the_furthest_from_its_goal_in_proportion() -> None:
     goals: dict[str, float] = {COVERAGE: 0.4, CONSISTENCY: 1.0}
 
@@ -164,6 +176,8 @@ def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
 
 
 Draft = Mapping[str, float | None]
+# Met by so little that there is nothing to give away.
+CLOSE: dict[str, float] = {COVERAGE: 0.8, CONSISTENCY: 0.87}
 BEFORE: Draft = {COVERAGE: 0.5, CONSISTENCY: 0.9}
 
 
@@ -179,7 +193,7 @@ BEFORE: Draft = {COVERAGE: 0.5, CONSISTENCY: 0.9}
     ],
 )
 def test_a_revision_is_taken_for_what_it_gains(after: Draft, accepted: bool, reason: str) -> None:
-    ruling = rule(STRICT[0], [COVERAGE], GOALS, BEFORE, BEFORE, after, 0.02)
+    ruling = rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02)
 
     assert (ruling.accepted, ruling.reason) == (accepted, reason)
 
@@ -188,8 +202,21 @@ def test_small_falls_do_not_add_up() -> None:
     start = {COVERAGE: 0.5, CONSISTENCY: 0.92}
     after = {COVERAGE: 0.7, CONSISTENCY: 0.885}
 
-    assert rule(STRICT[0], [COVERAGE], GOALS, BEFORE, BEFORE, after, 0.02).accepted
-    assert not rule(STRICT[0], [COVERAGE], GOALS, BEFORE, start, after, 0.02).accepted
+    assert rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02).accepted
+    assert not rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, start, after, 0.02).accepted
+
+
+@pytest.mark.parametrize(
+    ("consistency", "accepted"),
+    [(0.83, True), (0.821, True), (0.82, False), (0.8, False), (0.7, False)],
+)
+def test_a_goal_that_stays_met_by_more_than_the_tolerance_may_fall(consistency: float, accepted: bool) -> None:
+    before, start = {COVERAGE: 0.5, CONSISTENCY: 0.95}, {COVERAGE: 0.5, CONSISTENCY: 0.99}
+    after = {COVERAGE: 0.6, CONSISTENCY: consistency}
+
+    ruling = rule(STRICT[0], [COVERAGE], GOALS, before, start, after, 0.02)
+    assert ruling.accepted is accepted
+    assert accepted or ruling.reason == f"consistency fell by {0.99 - consistency:.3f}"
 
 
 def test_a_metric_without_a_goal_may_fall() -> None:
@@ -220,7 +247,7 @@ def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -
     tolerance=st.floats(0, 0.1),
     aimed=st.sampled_from(sorted(GOALS)),
 )
-def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance(
+def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than_the_tolerance(
     name: Any, before: Draft, start: Draft, after: Draft, tolerance: float, aimed: str
 ) -> None:
     policy = POLICIES[name]
@@ -234,7 +261,8 @@ def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance(
         assert (after[aimed] or 0.0) > (before[aimed] or 0.0)
         for metric in GOALS:
             for earlier in (before, start):
-                assert (after[metric] or 0.0) >= (earlier[metric] or 0.0) - tolerance - 1e-6
+                least = min(earlier[metric] or 0.0, GOALS[metric] + 2 * tolerance)
+                assert (after[metric] or 0.0) >= least - tolerance - 1e-6
 
 
 MET: Draft = {COVERAGE: 0.8, CONSISTENCY: 1.0}

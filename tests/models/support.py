@@ -18,13 +18,13 @@ from redraft.models.addresses import base_url
 from redraft.models.base import Model, Request, Sampling
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.prices import FREE, Price
+from redraft.models.prices import FREE
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt
 from redraft.runs.opening import open_model
-from redraft.settings import Settings
+from redraft.settings import Price, Settings
 from redraft.store.store import Store
 from tests.chatserver import ChatServer
 
@@ -97,6 +97,7 @@ class Desk:
         limiter: Limiter | None = None,
         store: Store | None = None,
         pause: Callable[[float], Awaitable[None]] | None = None,
+        **bounds: Any,
     ) -> RecordedModel:
         return RecordedModel(
             inner,
@@ -108,6 +109,7 @@ class Desk:
             price=price,
             observer=self.events.append,
             pause=pause or self._pause,
+            **bounds,
         )
 
     @asynccontextmanager

@@ -11,7 +11,7 @@ from langchain_core.language_models.fake_chat_models import GenericFakeChatModel
 from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
-from redraft.errors import EmptyReply, RefusedReply, UnreadableReply
+from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
 from redraft.models.chat import ChatModel
 from tests.chatserver import Answer, ChatServer, Fault, Reply
 from tests.models.support import RED, Desk, colour, make_book, story
@@ -64,7 +64,6 @@ BROKEN: list[tuple[Reply, str, str]] = [
     ('{"name": "red", "share": "half"}', '{"name": "red", "share": "half"}', "share"),
     ('{"name": "red", "share": NaN}', "NaN", "no JSON object"),
     ("I would say red.", "I would say red.", "no JSON object"),
-    (Answer('{"name": "re', finish_reason="length"), '{"name": "re', "cut off at the token limit"),
     (Fault("null_content"), "(nothing)", "no JSON object"),
 ]
 
@@ -85,12 +84,12 @@ async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Repl
 
 
 async def test_a_reply_that_is_broken_twice_is_a_failure_and_both_attempts_are_on_record(desk: Desk) -> None:
-    with ChatServer(["no idea", Answer('{"name": 1}', finish_reason="length"), GOOD]) as server:
+    with ChatServer(["no idea", Answer('{"name": 1}'), GOOD]) as server:
         async with desk.at(server) as model:
             with pytest.raises(UnreadableReply) as caught:
                 await model.ask(colour())
     assert len(server.seen) == 2
-    assert (caught.value.text, caught.value.finish_reason) == ('{"name": 1}', "length")
+    assert (caught.value.text, caught.value.finish_reason) == ('{"name": 1}', "stop")
     rows = desk.ledger()
     assert [(row["outcome"], row["attempt"], row["body"]) for row in rows] == [
         ("unreadable", 1, "no idea"),
@@ -101,9 +100,7 @@ async def test_a_reply_that_is_broken_twice_is_a_failure_and_both_attempts_are_o
     ]
 
 
-@pytest.mark.parametrize(
-    "bad", ["", "  \n ", "<think>Let me see. A rose is", Fault("null_content"), Answer("", finish_reason="length")]
-)
+@pytest.mark.parametrize("bad", ["", "  \n ", "<think>Let me see. A rose is", Fault("null_content")])
 async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Reply) -> None:
     with ChatServer([bad, "Once upon a time."]) as server:
         async with desk.at(server) as model:
@@ -112,6 +109,20 @@ async def test_an_empty_text_is_a_failure_and_never_cached(desk: Desk, bad: Repl
             assert (await model.ask(story())).value == "Once upon a time."
     assert len(server.seen) == 2
     assert desk.outcomes() == ["empty", "ok"]
+
+
+async def test_a_reply_that_is_cut_off_is_not_asked_for_with_the_same_room(desk: Desk) -> None:
+    cut = Answer('{"name": "re', finish_reason="length")
+    with ChatServer([cut, "no idea", cut, GOOD]) as server:
+        async with desk.at(server) as model:
+            for _ in range(2):
+                # The repair of another fault may be cut off as well.
+                with pytest.raises(CutReply, match="cut off at the token limit") as caught:
+                    await model.ask(colour())
+                assert caught.value.wants_room
+            assert (await model.ask(colour(max_tokens=100))).value == RED
+    assert [seen.body["max_completion_tokens"] for seen in server.seen] == [50, 50, 50, 100]
+    assert desk.outcomes() == ["cut", "unreadable", "cut", "ok"]
 
 
 async def test_a_text_comes_back_without_thoughts(desk: Desk) -> None:
@@ -151,7 +162,7 @@ async def test_a_refusal_is_not_asked_again(desk: Desk, request_: Any, bad: Repl
 
 
 async def test_usage_that_is_missing_is_estimated_and_marked(desk: Desk) -> None:
-    with ChatServer([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 2]) as server:
+    with ChatServer([Answer(GOOD, usage=None), *[Answer("no idea", usage=None)] * 3]) as server:
         async with desk.at(server) as model:
             assert not (await model.ask(colour())).usage.reported
             with pytest.raises(UnreadableReply):

@@ -8,9 +8,9 @@ import pytest
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
-from redraft.models.prices import FREE, Price, builtin_prices, price_table
+from redraft.models.prices import FREE, builtin_prices, price_table
 from redraft.runs.opening import price_of, resolve
-from redraft.settings import Settings
+from redraft.settings import Price, Settings
 
 
 def test_a_call_costs_what_its_tokens_cost() -> None:

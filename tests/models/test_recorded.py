@@ -17,12 +17,11 @@ from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.models.base import Complaint, Reply, Request
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
-from redraft.models.prices import Price
 from redraft.models.recorded import RecordedModel
 from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
-from redraft.settings import Limits, Settings
+from redraft.settings import Limits, Price, Settings
 from redraft.store.bookings import Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.runs import Run
@@ -182,7 +181,7 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
         Fault("status", status=500),
         Answer(GOOD, usage=usage(200, 20)),
         Answer("no idea", usage=usage(300, 30)),
-        Answer("no idea", usage=usage(400, 40)),
+        Answer("no idea", finish_reason="length", usage=usage(400, 40)),
     ]
     with ChatServer(answers) as server:
         async with desk.at(server, run=run, price=PRICE) as model:
@@ -407,3 +406,13 @@ async def test_texts_are_stored_once(desk: Desk) -> None:
     model = desk.recorded(FunctionModel(lambda request: "Once."))
     await ask_all(model, 5)
     assert {row["reply"] for row in desk.ledger()} == {content_id("Once.")}
+
+
+async def test_what_is_drawn_otherwise_is_another_reply_and_nothing_else_is(desk: Desk) -> None:
+    replies = ScriptedModel(["one", "two", "three"])
+    narrow, short = desk.recorded(replies, top_p=0.5), desk.recorded(replies, max_tokens=40)
+    plain = await desk.recorded(replies).ask(story())
+    said = [(await model.ask(story())).value for model in (narrow, short, narrow, desk.recorded(replies))]
+    assert (plain.value, said) == ("one", ["two", "three", "two", "one"])
+    drawn = [(request.sampling.top_p, request.sampling.max_tokens) for request in replies.asked]
+    assert drawn[1:] == [(0.5, drawn[0][1]), (None, 40)]

@@ -15,13 +15,17 @@ from redraft.prompts.tags import Item, Tags
 
 _VETTED = factual.VetGiven(
     excerpt="The lamp went out.",
-    facts=[factual.Fact(id=7, fact="Hester came."), factual.Fact(id=3, fact="Ann left.")],
+    facts=[
+        factual.TreeFact(id=7, level="root", fact="Hester came."),
+        factual.TreeFact(id=3, level="leaf", fact="Ann left."),
+    ],
 )
 _ASKED = factual.QueryGiven(
+    excerpt="The lamp went out.",
     facts=[
         factual.LevelledFact(id=7, level="root", fact="Hester came."),
         factual.LevelledFact(id=3, level="branch", fact="Ann left."),
-    ]
+    ],
 )
 GIVEN: dict[str, BaseModel] = {
     "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
@@ -72,6 +76,7 @@ GIVEN: dict[str, BaseModel] = {
                 instruction="Say who came.",
                 sentence="Hester came at noon.",
                 question="Who came?",
+                says="Hester.",
                 answer="Ann.",
                 evidence="Ann came in.",
             ),
@@ -81,12 +86,14 @@ GIVEN: dict[str, BaseModel] = {
                 instruction="Say when.",
                 sentence="It was late.",
                 question="When was it?",
+                says="Late.",
                 answer="1924.",
                 evidence="It was 1924.",
             ),
         ],
         keep=["The lamp went out.", "It rained."],
         document="Ann came in. It was 1924.",
+        passages=["Ann came in.", "It was 1924."],
         words=120,
         query="Who is Ann?",
     ),

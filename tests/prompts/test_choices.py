@@ -20,13 +20,27 @@ from redraft.prompts.judging import Comparison, Comparisons, DocumentQuestion, S
         (" **agrees** ", "agrees"),
         ("`Agrees`", "agrees"),
         ('"contradicts":', "contradicts"),
+        ("Agreement", "agrees"),
+        ("does not contradict", "agrees"),
+        ("Contradiction.", "contradicts"),
     ],
 )
 def test_a_verdict_is_read_in_any_dress(said: str, verdict: str) -> None:
     assert Comparison(id=1, reason="", verdict=said).verdict == verdict  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("said", ["banana", "", "does not contradict", None, 5, True, [], ["agrees"], {"agrees": 1}])
+NO_VERDICTS = [
+    "partially agrees",
+    "does not agree",
+    "agrees or contradicts",
+    "agrees?",
+    "agrees (partly)",
+    "none",
+    "yes",
+]
+
+
+@pytest.mark.parametrize("said", ["banana", "", *NO_VERDICTS, None, 5, True, [], ["agrees"], {"agrees": 1}])
 def test_what_is_no_verdict_is_refused(said: Any) -> None:
     with pytest.raises(ValidationError):
         Comparison(id=1, reason="", verdict=said)

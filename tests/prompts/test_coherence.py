@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from redraft.agents.proofreader import CONFUSION_TOKENS
+from redraft.agents.proofreader import CONFUSION
+from redraft.agents.room import Wording
 from redraft.models.reading import read_value
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import (
@@ -138,7 +139,7 @@ def test_all_requests_about_a_summary_share_most_of_the_prompt(choice: str, shar
 
 @pytest.mark.parametrize(("choice", "window"), [("standard", 8192), ("simple", 4096)])
 def test_a_prompt_and_its_reply_fit_into_the_window(choice: str, window: int) -> None:
-    assert TOKENIZER.count(asked(PromptBook(choice), *range(10))) + 10 * CONFUSION_TOKENS <= window
+    assert TOKENIZER.count(asked(PromptBook(choice), *range(10))) + 10 * CONFUSION.tokens(Wording()) <= window
 
 
 @BOTH

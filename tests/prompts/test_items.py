@@ -22,9 +22,9 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "compare_answers": {"pair": ["question", "document", "summary"]},
     "ask_summary": {"sentence": ["before", "sentence"]},
     "answer_from_document": {"q": []},
-    "facts_faithful": {"fact": []},
-    "facts_objective": {"fact": []},
-    "facts_significant": {"fact": []},
+    "facts_faithful": {"fact": ["level", "fact"]},
+    "facts_objective": {"fact": ["level", "fact"]},
+    "facts_significant": {"fact": ["level", "fact"]},
     "query_analytical": {"fact": ["level", "fact"]},
     "query_narrative": {"fact": ["level", "fact"]},
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
@@ -34,7 +34,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "metric": ["metric", "score", "goal", "met"],
         "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
     },
-    "revise": {"point": ["task", "instruction", "sentence", "question", "answer", "evidence"]},
+    "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
 
@@ -72,10 +72,10 @@ def test_the_tags_are_those_of_the_contracts() -> None:
 
 @EVERY
 def test_everything_from_outside_is_fenced(name: str) -> None:
-    """Whatever could hold a text has a fence, but for the choice of a task."""
+    """Whatever could hold a text has a fence, but for the choice of a task, and for the name of a language."""
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
-    open_fields = {field for field in given_type.model_fields if field not in _fences(given_type)}
+    open_fields = {field for field in given_type.model_fields if field not in {*_fences(given_type), "language"}}
     assert {hints[field] for field in open_fields} <= {int, bool}
 
 
@@ -92,7 +92,13 @@ def test_items_are_tagged_or_numbered_by_their_ids_in_the_order_given(book: Prom
 @BOTH
 @pytest.mark.parametrize(
     ("name", "tag"),
-    [("answer_from_document", "passage"), ("revise", "keep"), ("decide", "attempt"), ("decide", "passage")],
+    [
+        ("answer_from_document", "passage"),
+        ("revise", "keep"),
+        ("revise", "passage"),
+        ("decide", "attempt"),
+        ("decide", "passage"),
+    ],
 )
 def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str) -> None:
     assert names(rendered(book, name), tag) == ["1", "2"]
@@ -183,10 +189,20 @@ def test_only_points_say_what_to_do(book: PromptBook) -> None:
 
 @BOTH
 def test_a_revision_without_the_document_speaks_of_none(book: PromptBook) -> None:
-    text = rendered(book, "revise", document=None)
+    text = rendered(book, "revise", document=None, passages=[])
     assert blocks(text, "document") == []
     assert text.startswith("<summary>")
-    assert rendered(book, "revise", document="") == text
+    assert rendered(book, "revise", document="", passages=[]) == text
+
+
+@BOTH
+def test_a_revision_is_told_what_it_sees_of_the_document(book: PromptBook) -> None:
+    whole = outside(rendered(book, "revise", passages=[]))
+    parts, none = (rendered(book, "revise", document=None, passages=some) for some in (["It was 1924."], []))
+    assert parts.startswith('<passage n="1">')
+    assert "passages" in outside(parts)
+    assert "passages" not in whole + outside(none)
+    assert len({whole, outside(parts), outside(none)}) == 3
 
 
 @BOTH

@@ -504,7 +504,10 @@ async def test_the_result_tells_scores_goals_and_rounds(tmp_path: Path) -> None:
         "stop_reason": "rounds",
         "scores": {"coverage": 2 / 6, "consistency": 1.0},
         "initial_scores": {"coverage": 2 / 6, "consistency": 1 / 2},
-        "goals": {"coverage": {"at_least": 0.9, "met": False}, "consistency": {"at_least": 1.0, "met": True}},
+        "goals": {
+            "coverage": {"at_least": 0.9, "met": False, "judged_share": 1.0},
+            "consistency": {"at_least": 1.0, "met": True, "judged_share": 1.0},
+        },
     }
     assert {key: told_of[key] for key in expected} == expected
 

@@ -22,7 +22,8 @@ from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.people import people
 from redraft.runs.preparing import Order, prepare, record
-from redraft.runs.staff import Staff, at_work, by_identity, hire, located
+from redraft.runs.roles import located
+from redraft.runs.staff import Staff, at_work, by_identity, hire
 from redraft.settings import Judging, Refinement, with_draft
 from redraft.text.documents import parse
 
@@ -160,8 +161,9 @@ async def test_one_object_may_have_several_roles(
     objects = {name: silent(name) for name in "wad"}
     refinement = Refinement(goals={"coverage": 1}, decider=decider)
     async with team(tmp_path, Settings(model="w"), judging, refinement, objects) as staff:
-        judges = tuple(judge.identity for judge in staff.judges)
-        assert (staff.writer.identity, judges, staff.validator.identity, staff.decider.identity) == expected
+        judges = tuple(judge.model.identity for judge in staff.judges)
+        others = (staff.validator.model.identity, staff.decider.model.identity)
+        assert (staff.writer.model.identity, judges, *others) == expected
 
 
 def test_a_cost_limit_needs_the_price_of_the_decider_too(tmp_path: Path) -> None:

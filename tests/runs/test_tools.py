@@ -300,3 +300,11 @@ async def test_a_look_at_a_run_leaves_it_as_it_is(hands: Hands) -> None:
         await Hands(hands.court, shop).use("judge_faithfulness", run.id)
         assert not hands.court.store.is_claimed(run.id)
     assert hands.court.store.runs.get(run.id).status == "done"
+
+
+async def test_an_agent_s_revision_keeps_to_the_limit_because_it_may_be_the_last(hands: Hands) -> None:
+    run = (await hands.judged(words=40)).run.id
+    hands.court.script = Saying(told(1, 2, 3, 4, 5, 6))
+
+    made = await hands.use("revise", run, findings=await hands.missing(run))
+    assert (made.accepted, made.reason) == (False, "the revision was of no use: 42 words, over the limit of 40")

@@ -104,6 +104,7 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
 
 JUDGING = Judging(metrics=("coverage",), judges=("j1", "j2 \U0001f600"), repeat=2, threshold=0.1, pack="pack-1")
 REFINEMENT = Refinement(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
+MODEL = "openai:ünïcode@http://127.0.0.1/v1"
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -182,6 +183,8 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.add_piece(name, piece())
     store.runs.add_gap(name, Gap(1, "refused", "would not"))
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",))
+    store.manners.learn_mode(MODEL, "tools")
+    store.manners.learn_reasoning(MODEL, 700)
     fill_judged(store, name)
 
 

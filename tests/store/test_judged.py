@@ -408,6 +408,12 @@ def test_a_finding_keeps_its_id(store: Store, draft: str) -> None:
     assert [row[2] for row in dump(store.path)["findings"]] == ids
 
 
+def test_how_many_judges_say_so_is_kept_with_a_finding(store: Store, draft: str) -> None:
+    one = evaluation(findings=(finding(said_by=(1, 2)), finding("Say it."), finding("Mend it.", said_by=(2, 2))))
+    store.judgments.keep(draft, one)
+    assert store.judgments.of(draft) == {"coverage": one}
+
+
 def test_a_reader_sees_an_evaluation_with_its_own_findings(store: Store, draft: str) -> None:
     """And never those that came in its place while it looked."""
     versions = [evaluation(version=n, findings=(finding(f"Version {n}"),)) for n in (0, 1)]

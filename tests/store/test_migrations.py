@@ -16,12 +16,14 @@ from redraft.domain import Gap, Round, Usage
 from redraft.errors import StoreError
 from redraft.settings import Judging, Refinement
 from redraft.store.calls import Answer
+from redraft.store.manners import Manners
 from redraft.store.migrations import steps
 from redraft.store.schema import STEPS
 from redraft.store.store import Store
 from tests.store.support import (
     FAILED,
     JUDGING,
+    MODEL,
     PRINTABLE,
     REFINEMENT,
     VERDICTS,
@@ -40,6 +42,7 @@ from tests.store.support import (
 SCHEMAS = Path(__file__).parent / "schemas"
 AGES = sorted(SCHEMAS.glob("*.sql"))
 SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
+SINCE_MANNERS = [schema for schema in AGES if schema.stem >= "m009"]
 SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
 
@@ -118,6 +121,13 @@ def test_a_database_since_key_facts_keeps_them(tmp_path: Path, schema: Path) -> 
     restored(tmp_path / "redraft.db", schema)
     with Store(tmp_path / "redraft.db") as store:
         assert store.keyfacts.latest(document(PRINTABLE).id) == keyfacts(text=PRINTABLE)
+
+
+@pytest.mark.parametrize("schema", SINCE_MANNERS, ids=lambda path: path.stem)
+def test_a_database_since_manners_keeps_what_was_learned_of_a_model(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.manners.known(MODEL) == Manners("tools", 700)
 
 
 _OF_KIND = """

@@ -206,3 +206,29 @@ def test_finished_texts(text: str) -> None:
 @pytest.mark.parametrize("text", ["", "and then", "Mr. Smith", "one,", "3.5"])
 def test_unfinished_texts(text: str) -> None:
     assert not ends_sentence(text)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        ["Am 3. März 1911 kam er.", "Am 12. Juni waren es drei, z. B. am 9. Mai."],
+        ["Im 19. Jahrhundert war das so.", "Er war 34.", "Sie kam im 2. Weltkrieg."],
+        ["Он служил, т. е. дольше.", "В октябре 1926 г. на мыс приехала Вера."],
+        ["Dne 3. března 1911 přišel.", "Byl doma."],
+        ["He was 34.", "She saw J. R. Smith.", "It was on the 3rd."],
+    ],
+)
+def test_ordinals_and_short_words_of_other_languages_end_no_sentence(parts: list[str]) -> None:
+    assert split(" ".join(parts)) == parts
+
+
+@pytest.mark.parametrize(
+    "text", ["Sie sagte: „Da steht alles drin.“", "彼は「終わった。」", "（終わり。）", "वह गया।", "Он сказал: «Да.»"]
+)
+def test_closing_marks_of_other_languages_end_a_sentence(text: str) -> None:
+    assert ends_sentence(text)
+
+
+def test_a_heading_with_a_number_or_two_parts_is_one() -> None:
+    text = "## II. The Book\n\nShe read it.\n\n## Глава первая. Приезд\n\nОн приехал."
+    assert split(text) == ["## II. The Book", "She read it.", "## Глава первая. Приезд", "Он приехал."]

@@ -28,6 +28,7 @@ from redraft.agents.examiner import Examiner
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
 from redraft.agents.proofreader import Proofreader
+from redraft.domain import Evidence, KeyFact
 from redraft.models.chat import ChatModel
 from redraft.models.limiter import Limiter
 from redraft.models.recorded import RecordedModel
@@ -99,7 +100,8 @@ class _Bench:
         return _by(found, lambda one: one.questions[0].question)
 
     async def facts_faithful(self, marks: Sequence[str]) -> Account[str]:
-        vetted = await Factfinder(self.judge).vet(" ".join(marks), [f"The lamp {mark} was lit." for mark in marks], "x")
+        lit = [KeyFact(n, "leaf", None, f"The lamp {mark} was lit.", Evidence("")) for n, mark in enumerate(marks)]
+        vetted = await Factfinder(self.judge).vet(" ".join(marks), lit, "x")
         return _by(vetted["faithfulness"], lambda one: one.reason)
 
     async def align_facts(self, marks: Sequence[str]) -> Account[str]:

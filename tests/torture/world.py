@@ -249,11 +249,18 @@ def repetitions(seen: Sequence[Seen], lives: Sequence[Life], expected: Counter[i
         sent = Counter(identity(one) for one in seen[life.began : life.ended])
         if paid := [one for one in sent if one in before]:
             yield Violation("lost", f"process {number + 1} paid for {len(paid)} stored answers again", len(paid))
-        answered = Counter(identity(one) for one in seen[life.began : life.ended] if one.answered)
+        answered = Counter(identity(one) for one in seen[life.began : life.ended] if _is_answered(one))
         twice = sum(max(0, count - max(1, expected[one])) for one, count in answered.items())
         if twice:
             yield Violation("repeated", f"process {number + 1} sent {twice} requests twice", twice)
         before = life.stored
+
+
+def _is_answered(seen: Seen) -> bool:
+    """Whether there was an answer. Prose that is empty, or broke off, was lost on the way, and is asked for again."""
+    structured = seen.body.get("response_format") or seen.body.get("tools") or _FORM in text_of(seen.messages[0])
+    lost = not seen.fault and (not seen.reply or seen.finish_reason == "length")
+    return seen.answered and (bool(structured) or not lost)
 
 
 def _difference(expected: str, found: str) -> str:

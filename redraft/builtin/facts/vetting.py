@@ -18,11 +18,11 @@ from redraft.prompts.factual import (
     FACTS_FAITHFUL,
     FACTS_OBJECTIVE,
     FACTS_SIGNIFICANT,
-    Fact,
     Opinion,
     Opinions,
     Support,
     Supports,
+    TreeFact,
     VetGiven,
 )
 from redraft.text.ranking import rank
@@ -61,7 +61,7 @@ def _lines(excerpt: str) -> list[str]:
     return [excerpt[span.start : span.end] for span in sentences(excerpt)]
 
 
-def _support(ground: Ground, lines: Sequence[str], fact: Fact) -> Support:
+def _support(ground: Ground, lines: Sequence[str], fact: TreeFact) -> Support:
     weighed = ground.weigh(fact.fact)
     category, reason = verdict(weighed)
     passes = bool(weighed) and category == "none"
@@ -78,7 +78,7 @@ def _support(ground: Ground, lines: Sequence[str], fact: Fact) -> Support:
     return Support(id=fact.id, reason=said, quote=closest_line(weighed, lines), verdict="pass" if passes else "fail")
 
 
-def _objective(fact: Fact) -> Opinion:
+def _objective(fact: TreeFact) -> Opinion:
     for pattern, what in ((GUESSING, "guesses or interprets"), (OPINION, "judges")):
         found = next((one for one in pattern.finditer(fact.fact) if not _is_named(one)), None)
         if found and not ATTRIBUTED.search(fact.fact, 0, found.start()):
@@ -105,7 +105,7 @@ class _Salience:
     def _recurring(self) -> Counter[str]:
         return Counter(key for one in self._statements for name in one.names if name.sure for key in name.keys)
 
-    def judge(self, fact: Fact) -> Opinion:
+    def judge(self, fact: TreeFact) -> Opinion:
         """Whether a fact matters."""
         statement = read_statement(fact.fact)
         if not statement.words:

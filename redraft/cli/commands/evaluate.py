@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -34,6 +35,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @judging.metric_option
 @options.query
 @judging.judging_options
+@preset_option
 @options.model_options
 @options.limit_options
 @options.max_source

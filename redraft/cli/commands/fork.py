@@ -76,5 +76,7 @@ def fork(
             limits=limits,
             prices=table,
             quiet=quiet,
+            # The run that it is forked from knows nothing of who is named only now.
+            decider=asked.models_named(asked.typed(given)).get(refinement.decider or ""),
         )
         return finish(store, result, output=output, as_json=as_json, quiet=quiet)

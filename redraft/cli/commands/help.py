@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import click
@@ -46,7 +46,7 @@ def help_(context: click.Context, words: tuple[str, ...]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """An option, as all commands have it that say the same of it."""
+    """An option, as all commands have it."""
 
     section: Section
     name: str
@@ -58,23 +58,28 @@ class Known:
 
 
 def known_options(root: click.Context) -> list[Known]:
-    """Every option of every command, once for each thing that commands say of it."""
-    found: dict[tuple[Section, str, str, str], list[str]] = {}
+    """Every option of every command, once, with all that commands say of it."""
+    found: dict[tuple[Section, str], dict[str, list[str]]] = {}
+    variables: dict[tuple[Section, str], str] = {}
     for at in contexts(root):
         for one in at.command.options if isinstance(at.command, Command) else []:
             if record := one.get_help_record(at):
-                variable = one.envvar if isinstance(one.envvar, str) else ""
-                found.setdefault((one.section, *record, variable), []).append(at.command_path.partition(" ")[2])
-    names = [name for _, name, _, _ in found]
-    known = [
-        Known(section, name, _told(text, paths, alone=names.count(name) == 1), variable)
-        for (section, name, text, variable), paths in found.items()
-    ]
+                name, text = record
+                which = (one.section, name)
+                found.setdefault(which, {}).setdefault(text, []).append(at.command_path.partition(" ")[2])
+                variables[which] = variables.get(which) or (one.envvar if isinstance(one.envvar, str) else "")
+    names = [name for _, name in found]
+    known = [Known(section, name, _told(said), variables[section, name]) for (section, name), said in found.items()]
     return sorted(known, key=lambda one: names.index(one.name))
 
 
-def _told(text: str, paths: Sequence[str], *, alone: bool) -> str:
-    return text if alone or len(paths) > _MANY else f"{text}  ({', '.join(paths)})"
+def _told(said: Mapping[str, Sequence[str]]) -> str:
+    """What all commands say, or most of them; then what it is for others."""
+    if len(said) == 1:
+        return next(iter(said))
+    usual = max(said, key=lambda text: len(said[text]))
+    first = usual if len(said[usual]) > _MANY else f"{usual}  ({', '.join(said[usual])})"
+    return "  ".join([first, *(f"In {', '.join(paths)}: {text}" for text, paths in said.items() if text != usual)])
 
 
 def _all_options(root: click.Context) -> str:

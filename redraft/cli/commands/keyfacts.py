@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -32,6 +33,7 @@ Examples:
 @judging.keyfact_options
 @options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
 @judging.judge_options
+@preset_option
 @options.model_options
 @options.limit_options
 @options.max_source

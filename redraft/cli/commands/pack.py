@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import Group
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -51,6 +52,7 @@ Examples:
 @click.argument("source")
 @judging.judge_options
 @judging.questions
+@preset_option
 @options.model_options
 @options.limit_options
 @options.max_source

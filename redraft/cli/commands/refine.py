@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
@@ -35,6 +36,7 @@ a goal is missed; the best draft is printed all the same.
 @judging.refining_options
 @options.length_options
 @judging.judging_options
+@preset_option
 @options.model_options
 @options.limit_options
 @options.max_source

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
+from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.store.runs import Run
     from redraft.store.store import Store
 
+KILLED = "killed"
+"""The status of a run whose process has died, which is on record as running."""
 _EPILOG = """\b
 Examples:
   redraft runs
@@ -51,6 +54,7 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     from redraft.cli.views.listing import run_lines
     from redraft.cli.views.render import echo_json
 
+    _check_status(filters["status"])
     with store_to_read(db) as store:
         found = _found(store, limit, show_all=show_all, **filters)
         listed = [_listed(store, run) for run in found]
@@ -65,6 +69,15 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
     else:
         say("No runs yet. Make one: redraft summarize FILE")
     return 0
+
+
+def _check_status(status: str | None) -> None:
+    """Refuse a status that no run can have, which would list nothing."""
+    from redraft.store.runs import Status
+
+    known = (*get_args(Status), KILLED)
+    if status is not None and status not in known:
+        raise UsageError(f"--status: no run is ever {status!r}", hint=f"there are: {', '.join(known)}")
 
 
 def _found(
@@ -87,7 +100,7 @@ def _found(
     return store.runs.latest(
         limit,
         # One that was killed is stored as running still.
-        status="running" if status == "killed" else status,
+        status="running" if status == KILLED else status,
         model=model,
         documents=store.documents.named(document) if document else None,
         wanted=wanted,

@@ -55,6 +55,8 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
         if result.run.error:
             terminal.say(f"it ended with: {result.run.error['message']}")
         render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
+        for line in render.roles(result):
+            terminal.say(line)
         if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
             terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
     return 0

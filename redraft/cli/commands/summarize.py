@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -36,6 +37,7 @@ The options on goals and judges go with --refine, which is explained by
 )
 @judging.refining_options
 @judging.judging_options
+@preset_option
 @options.model_options
 @options.limit_options
 @options.max_source

@@ -58,11 +58,16 @@ def _counted(what: str, numbers: Mapping[str, int]) -> Iterator[str]:
 def _cells(shares: Mapping[str, Any], levels: Sequence[str], share: str, part: str) -> list[str]:
     """Each level's share, and what it is a share of."""
     return [
-        f"{render.score(shares[level][share])} {shares[level][part]}/{shares[level]['judged']}"
+        f"{render.score(shares[level][share])} {_number(shares[level][part])}/{shares[level]['judged']}"
         if shares[level]["judged"]
         else "-"
         for level in levels
     ]
+
+
+def _number(part: float) -> str:
+    """How many items; where judges differ, with the part of one."""
+    return f"{part:.1f}" if part != int(part) else str(int(part))
 
 
 def _table(rows: Sequence[Sequence[str]]) -> Iterator[str]:

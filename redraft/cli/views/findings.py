@@ -65,7 +65,7 @@ def _panel(one: Evaluation) -> Iterator[str]:
 def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]:
     """A finding in lines, under a number."""
     about = one_line(_about(finding), _QUOTE)
-    yield from _wrapped(f"{spaced(finding.kind)}: {about}", f"{number:>4}  ", " " * 6)
+    yield from _wrapped(f"{_kind(finding)}: {about}", f"{number:>4}  ", " " * 6)
     quoted = f"“{one_line(finding.sentence, _QUOTE)}”" if finding.sentence else ""
     rows = [
         ("sentence", quoted),
@@ -81,8 +81,14 @@ def numbered(number: int, finding: Finding, document: Document) -> Iterator[str]
 def brief(finding: Finding) -> str:
     """A finding in one line."""
     quoted = f"“{finding.sentence}”" if finding.sentence and not finding.question else ""
-    about = f"{spaced(finding.kind)}: {_short(quoted or _about(finding), 120)}"
+    about = f"{_kind(finding)}: {_short(quoted or _about(finding), 120)}"
     return about if _is_missing(finding) or not finding.expected else f"{about} -> {_short(finding.expected, 80)}"
+
+
+def _kind(finding: Finding) -> str:
+    """What kind it is; and where judges differ, how many of them say so."""
+    says, of = finding.said_by or (0, 0)
+    return f"{spaced(finding.kind)} ({says} of {of} judges)" if says < of else spaced(finding.kind)
 
 
 def _about(finding: Finding) -> str:

@@ -159,8 +159,8 @@ def diff_lines(found: Difference, before: Turn, after: Turn, document: Document)
     for change in found.changes:
         yield ""
         yield from findings.wrapped([_text(change)], _MARKS[change.kind])
-        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    answers ")
-    yield from _apart(f"answered by no single change since round {one}", found.answered, document)
+        yield from findings.wrapped([findings.brief(finding) for finding in change.answers], "    mends · ")
+    yield from _apart(f"mended by no single change since round {one}", found.answered, document)
     yield from _apart(f"found in round {other}, and not in round {one}", found.new, document)
 
 

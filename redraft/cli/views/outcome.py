@@ -16,6 +16,7 @@ from redraft.history.comparison import compared
 from redraft.history.results import Result
 from redraft.history.tracing import place_of
 from redraft.packs.file import keyfacts_json, pack_json
+from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
@@ -57,6 +58,8 @@ def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) 
         click.echo(prose(result.summary or ""))
     if not quiet:
         render.closing(result, output)
+        if result.settings.model == EXTRACTIVE:
+            say("no language model has written this; those that there are: redraft models")
 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import click
 
 from redraft.cli.terminal import say
-from redraft.cli.views.render import count, echo_json
+from redraft.cli.views.render import count, echo_json, in_words
 from redraft.domain import Usage
 from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.staff import hire, located, under_settings
+from redraft.runs.roles import located
+from redraft.runs.staff import hire, under_settings
+from redraft.runs.windows import known_window, with_windows
 from redraft.settings import Limits, Settings
 
 _DONE = 0
@@ -69,15 +71,20 @@ def show_plan(
     source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
 ) -> int:
     """Print to stdout what a command would do."""
-    prepared = prepare(source, order.settled(settings), given=order.given)
-    judging = order.judging and located(order.judging, prepared.settings, order.refinement)
+    settings = order.settled(settings)
+    if order.judging is not None:
+        there = located(order.judging, settings, order.refinement)
+        order = replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
+    # Nobody is asked, a server for its window neither.
+    settings, order, notes = with_windows(settings, order, known_window)
+    prepared, judging = prepare(source, settings, given=order.given), order.judging
     # What a limit of cost would refuse is shown all the same.
     hired = hire(prepared.settings, judging, Limits(), prices, refinement=order.refinement)
     spending = _Spending(prepared, forecast(prepared, order), under_settings(hired), prices)
     if as_json:
         echo_json(_plan_json(spending, order))
         return _DONE
-    for warning in prepared.warnings:
+    for warning in (*prepared.warnings, *notes):
         say(f"note: {warning}")
     rows = [*_what(spending, order), *_how_much(spending, limits.concurrency)]
     width = max(len(name) for name, _ in rows)
@@ -101,11 +108,11 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
             *_levels(prepared),
         ]
     if order.judging and order.judging.judges:
-        rows.append(("judges", ", ".join(order.judging.judges)))
+        rows.append(("judges", ", ".join(in_words(one, order.judging) for one in order.judging.judges)))
     if order.judging and order.judging.validator:
-        rows.append(("validator", order.judging.validator))
-    if order.refinement and order.refinement.decider:
-        rows.append(("decider", order.refinement.decider))
+        rows.append(("validator", in_words(order.judging.validator, order.judging)))
+    if order.judging and order.refinement and order.refinement.decider:
+        rows.append(("decider", in_words(order.refinement.decider, order.judging)))
     if order.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))

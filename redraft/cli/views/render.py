@@ -10,7 +10,8 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say
 from redraft.domain import Pack, Piece, Totals
-from redraft.settings import EXTRACTIVE
+from redraft.runs.roles import named_in, under_name
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ _STOPS = {
     "rounds": "no more rounds are allowed",
     "no_progress": "two revisions in a row were refused",
     "nothing_to_fix": "there is nothing left to try",
+    "unsure": "too few items have a verdict to tell whether every goal is met",
     "decided": "the model that leads it saw nothing more to gain",
     "budget": "the budget is used up",
     "cancelled": "it was stopped",
@@ -59,13 +61,32 @@ def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
         say(line)
 
 
+def in_words(name: str, judging: Judging) -> str:
+    """Somebody who judges, with the model where that is not what they are called by."""
+    own = judging.models.get(name)
+    return f"{name} ({own.model})" if own and own.model != name else name
+
+
+def roles(result: Result) -> Iterator[str]:
+    """Everybody who has worked on a run, with where they are and what they have room for."""
+    run, named = result.run, named_in(result.run.judging, result.run.refinement)
+    writes = run.settings.strategy != GIVEN_STRATEGY or run.refinement is not None or not named
+    everybody: list[tuple[str, str, Settings]] = [("writer", run.settings.model, run.settings)] if writes else []
+    everybody += [(role, name, under_name(name, run.settings, run.judging)) for role, name in named]
+    for role, name, it in everybody:
+        who = in_words(name, run.judging) if run.judging else name
+        if it.model != EXTRACTIVE:
+            yield f"{role}: {who}{f' at {it.base_url}' if it.base_url else ''}, window {it.context_tokens:,} tokens"
+
+
 def _by_whom(result: Result) -> Iterator[str]:
     judging = result.run.judging
     if result.settings.model == EXTRACTIVE:
         chosen = result.run.kind == "summarize"
         yield f"model: extractive (built in, no LLM){': every sentence is taken from the document' if chosen else ''}"
     if judging and judging.judges:
-        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {', '.join(judging.judges)}"
+        who = ", ".join(in_words(one, judging) for one in judging.judges)
+        yield f"{'asked' if result.run.kind in BUILDS else 'judged by'} {who}"
     words = result.draft.words if result.draft else 0
     what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
     what = "two summaries of " if result.run.kind == "compare" else what
@@ -90,6 +111,9 @@ def _missing(result: Result) -> Iterator[str]:
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    if result.run.status == "done" and result.unsure:
+        again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
+        yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
@@ -113,9 +137,17 @@ def score_lines(
         line = f"{metric:<{width}}  "
         line += f"{_or_none(before[metric])} -> {_or_none(value)}" if metric in before else score(value)
         if goal := goals.get(metric):
-            line += f"  goal {goal['at_least']:g}: {'met' if goal['met'] else 'missed'}"
+            line += f"  goal {goal['at_least']:g}: {_standing(goal)}"
         lines.append(line)
     return lines
+
+
+def _standing(goal: Mapping[str, object]) -> str:
+    """Whether a goal is met; where that is not sure, on which share of the items there is a verdict."""
+    if goal["met"] is not None:
+        return "met" if goal["met"] else "missed"
+    share = goal["judged_share"]
+    return f"unsure, {share:.0%} of its items have a verdict" if isinstance(share, float) else "unsure"
 
 
 def score(value: float | None) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
@@ -74,6 +75,7 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.strategy
 @options.words
 @options.chunk_tokens
+@preset_option
 @options.setup_options
 @options.limit_options
 @options.max_source

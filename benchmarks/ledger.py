@@ -1,0 +1,152 @@
+"""What a store's ledger tells of a model's replies, prompt by prompt, and whether the scores stand on what they say."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redraft import Evaluation
+
+GIVES_VERDICTS = {
+    "coverage": "answer_from_summary",
+    "consistency": "answer_from_document",
+    "booookscore": "find_confusion",
+    "keyfact_recall": "align_facts",
+    "faithfulness": "verify_sentences",
+}
+"""By metric the prompt whose replies hold its verdicts, one an item."""
+_ITEMS = re.compile(r"(.*?) (\d+)(?: to (\d+))?(?: try \d+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request of a run: where it stood, and its attempts in their order."""
+
+    prompt: str
+    label: str
+    outcomes: tuple[str, ...]
+    finishes: tuple[str, ...]
+    seconds: float
+    tokens: int
+    """Of the replies."""
+
+    @property
+    def read(self) -> bool:
+        """Whether there was a reply in the end that could be read."""
+        return self.outcomes[-1] == "ok"
+
+    @property
+    def items(self) -> tuple[str, int, int] | None:
+        """What was asked about, from and to which number, where the label tells."""
+        found = _ITEMS.fullmatch(self.label)
+        return (found[1], int(found[2]), int(found[3] or found[2])) if found else None
+
+
+@dataclass(slots=True)
+class Tally:
+    """The requests of one prompt: how many there were, and what became of them."""
+
+    requests: int = 0
+    at_once: int = 0
+    repaired: int = 0
+    halved: int = 0
+    lost: int = 0
+    """Neither read nor halved."""
+    cut: int = 0
+    """Replies, among all attempts, that were cut off at their limit."""
+    tokens: int = 0
+    seconds: float = 0.0
+
+    def count(self, one: Asked, halved: bool) -> None:
+        """Add a request."""
+        self.requests += 1
+        self.at_once += one.read and len(one.outcomes) == 1
+        self.repaired += one.read and len(one.outcomes) > 1
+        self.halved += halved
+        self.lost += not one.read and not halved
+        self.cut += one.finishes.count("length")
+        self.tokens += one.tokens
+        self.seconds += one.seconds
+
+
+def asked(database: Path) -> list[Asked]:
+    """Every request that went to a model, in the order of the first attempts."""
+    found: dict[tuple[str, str], list[sqlite3.Row]] = defaultdict(list)
+    with closing(sqlite3.connect(database)) as ledger:
+        ledger.row_factory = sqlite3.Row
+        for row in ledger.execute("SELECT * FROM calls ORDER BY id"):
+            found[row["run"], row["key"]].append(row)
+    return [
+        Asked(
+            rows[0]["prompt"],
+            rows[0]["label"],
+            tuple(row["outcome"] for row in rows),
+            tuple(row["finish_reason"] for row in rows),
+            sum(row["seconds"] for row in rows),
+            sum(row["completion_tokens"] for row in rows),
+        )
+        for rows in found.values()
+    ]
+
+
+def tallies(requests: Sequence[Asked]) -> dict[str, Tally]:
+    """The requests by prompt, in the order in which the prompts were first used."""
+    found: dict[str, Tally] = defaultdict(Tally)
+    for at, one in enumerate(requests):
+        found[one.prompt].count(one, _is_halved(one, requests[at + 1 :]))
+    return dict(found)
+
+
+def _is_halved(one: Asked, later: Iterable[Asked]) -> bool:
+    """Whether a cut reply to several items was followed by a request about the first part of them."""
+    mine = one.items
+    if one.read or mine is None or mine[1] == mine[2] or "length" not in one.finishes:
+        return False
+    return any(
+        other.prompt == one.prompt and theirs[:2] == mine[:2] and theirs[2] < mine[2]
+        for other in later
+        if (theirs := other.items)
+    )
+
+
+def entries(database: Path) -> dict[str, int]:
+    """By prompt how many entries the readable replies hold: no score can stand on more verdicts than that."""
+    found: dict[str, int] = defaultdict(int)
+    with closing(sqlite3.connect(database)) as ledger:
+        rows = ledger.execute(
+            "SELECT c.prompt, t.text FROM calls c JOIN texts t ON t.id = c.reply WHERE c.outcome = 'ok'"
+        )
+        for prompt, text in rows:
+            if prompt in GIVES_VERDICTS.values():
+                found[prompt] += sum(len(one) for one in json.loads(text).values() if isinstance(one, list))
+    return dict(found)
+
+
+def unsound(evaluations: Iterable[Evaluation], said: Mapping[str, int]) -> Iterator[str]:
+    """What does not add up in evaluations of one document, in sentences; `said` are the `entries` of its ledger."""
+    for one in evaluations:
+        prompt = GIVES_VERDICTS.get(one.metric)
+        if prompt is None:
+            continue
+        if (one.score is not None) != (one.outcome == "scored"):
+            yield f"{one.metric} is {one.outcome} and has the score {one.score}"
+        if one.outcome != "scored":
+            continue
+        shown = [item for group in one.details.values() for item in _judged_items(group)]
+        if one.judged == 0 or one.judged != len(shown):
+            yield f"{one.metric} says that {one.judged} items were judged, and shows {len(shown)} verdicts"
+        if one.judged > said.get(prompt, 0):
+            yield f"{one.metric} has {one.judged} verdicts, and the replies hold {said.get(prompt, 0)}"
+
+
+def _judged_items(group: Any) -> list[Mapping[str, Any]]:
+    if not isinstance(group, list | tuple):
+        return []
+    return [one for one in group if isinstance(one, Mapping) and one.get("verdict", "unjudged") != "unjudged"]

@@ -1,0 +1,53 @@
+"""`--preset NAME`: the settings of a paper as defaults, below whatever else says what an option shall be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import given
+from redraft.cli.options import option
+from redraft.cli.sections import LISTED
+
+if TYPE_CHECKING:
+    from redraft.presets import Preset
+
+
+def _names() -> str:
+    from redraft.presets import presets
+
+    return ", ".join(presets())
+
+
+def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> None:
+    """Make what the preset sets the defaults of the command's other options."""
+    if name is None or context.resilient_parsing:
+        return
+    from redraft.presets import preset
+
+    known = {one.name for one in context.command.params}
+    found = {key: value for key, value in _values(preset(name)).items() if key in known}
+    context.default_map = {**found, **(context.default_map or {})}
+
+
+def _values(preset: Preset) -> dict[str, Any]:
+    """What it sets, by the names of the options' parameters, in the form in which the options take it."""
+    fields = {**given.JUDGING, **given.REFINEMENT}
+    names = {field: name for name, field in fields.items()}
+    values = {names.get(field, field): value for field, value in preset.set_fields.items()}
+    if goals := values.get("goal"):
+        values["goal"] = [f"{metric}={least}" for metric, least in goals.items()]
+    return values
+
+
+preset_option = option(
+    "--preset",
+    section="model",
+    metavar="NAME",
+    is_eager=True,
+    expose_value=False,
+    callback=_lay_under,
+    listing=_names,
+    help=f"The settings of a paper ({LISTED}), wherever you set nothing else: see docs/presets.md.",
+)

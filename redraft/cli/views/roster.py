@@ -1,0 +1,96 @@
+"""How the models look: a block for each, and what answers on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from redraft.cli.terminal import indented, wrapped
+from redraft.models.nearby import Nearby
+from redraft.runs.checking import Answered, Checked
+from redraft.runs.roster import Seat
+from redraft.settings import EXTRACTIVE
+from redraft.text.cleaning import one_line
+
+_SHOWN_MODELS, _SAID = 12, 120
+
+
+def seat_lines(seats: Sequence[Seat]) -> Iterator[str]:
+    """Each model with its role, and what is known of it."""
+    for seat in seats:
+        it = seat.settings
+        role = seat.role or "no role"
+        named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
+        yield f"{role}: {named}{f' at {it.base_url}' if it.base_url else ''}"
+        yield from indented(_about(seat))
+
+
+def _about(seat: Seat) -> Iterator[str]:
+    it = seat.settings
+    if it.model == EXTRACTIVE:
+        yield "built in, no language model: no key, no window, no price"
+        return
+    yield _window(seat)
+    if seat.price is None:
+        yield "price unknown (price in its own settings, or --prices FILE)"
+    else:
+        yield f"${seat.price.prompt:g} in, ${seat.price.completion:g} out, for a million tokens"
+    own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
+    if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
+        yield ", ".join(said)
+    yield _replies(seat)
+    if seat.trouble:
+        yield from wrapped(seat.trouble, "", "  ")
+
+
+def _window(seat: Seat) -> str:
+    tokens = f"window {seat.window or 0:,} tokens"
+    if seat.window_is == "assumed":
+        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings, or --context-tokens)"
+    return tokens
+
+
+def _replies(seat: Seat) -> str:
+    known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
+    thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
+    known += [f"up to {thought:,} tokens of thought"] if thought else []
+    return ", ".join(known) if known else f"nothing known of its replies (redraft models --check {seat.name})"
+
+
+def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
+    """What answers at the usual ports, with the command that uses it."""
+    yield "on this machine:"
+    there = [one for one in found if one.models is not None]
+    for one in there:
+        names = list(one.models or ())
+        more = f", and {len(names) - _SHOWN_MODELS} more" if len(names) > _SHOWN_MODELS else ""
+        yield from wrapped(
+            f"{', '.join(names[:_SHOWN_MODELS]) or 'no model yet'}{more}",
+            f"  {one.port.url} ({one.port.kind}): ",
+            "    ",
+        )
+        if names:
+            yield f"    redraft summarize FILE -m openai:{names[0]} --base-url {one.port.url}"
+    if silent := [f"{one.port.kind} ({one.port.number})" for one in found if one.models is None]:
+        yield from wrapped(f"nobody answers for {', '.join(silent)}", "  ", "  ")
+
+
+def check_lines(checked: Checked) -> Iterator[str]:
+    """What works, and what does not."""
+    yield from seat_lines([checked.seat])
+    yield f"  in words: {_answered(checked.words)}"
+    for form, answer in checked.forms.items():
+        yield f"  in a form, by {form}: {_answered(answer)}"
+    if checked.thinks:
+        yield f"  it thinks first: {checked.thinks:,} tokens"
+    if checked.works:
+        yield "it works"
+    elif checked.words.trouble:
+        yield "it does not answer"
+    else:
+        yield "it can write, and cannot judge: no form of structured reply works (--prompts simple may help)"
+
+
+def _answered(one: Answered) -> str:
+    if one.trouble:
+        return one_line(one.trouble, 3 * _SAID)
+    return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"

@@ -1,0 +1,254 @@
+"""Bringing what a model wrote into the form that was asked for, where it is certain what it means.
+
+A list in place of the object with the list, one entry in place of a list, items as the names of an object, an object
+around the object, other names for a field: nothing of it changes what is said of which item.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+
+from redraft.prompts.contract import Also, EachAlone, Silent, label
+from redraft.prompts.tags import NOBODY, Names, Tags, Wire
+
+# What a model puts around a reply that it takes for the call of a function.
+_ARGUMENTS = ("arguments", "parameters", "input")
+_DEEPEST = 3
+_NOT_LETTERS = re.compile(r"[\W_]+")
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A field of a reply: what is in its list, and the names by which it is known."""
+
+    name: str
+    entry: type[BaseModel] | None
+    """The kind of entry of which the field is a list."""
+    one: type[BaseModel] | None
+    """The kind of object that the field is."""
+    is_list: bool
+    is_label: bool
+    silent: bool
+    alone: bool
+    names: Names | None
+    """What the field names, or each of its list."""
+    also: frozenset[str]
+
+
+@cache
+def _fields(shape: type[BaseModel]) -> dict[str, _Field]:
+    return {name: _field(name, field.annotation, field.metadata) for name, field in shape.model_fields.items()}
+
+
+def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
+    is_list = get_origin(annotation) is list
+    inner = get_args(annotation)[0] if is_list else annotation
+    marks = [*metadata, *getattr(inner, "__metadata__", ())]
+    inner = getattr(inner, "__origin__", inner) if hasattr(inner, "__metadata__") else inner
+    model = inner if isinstance(inner, type) and issubclass(inner, BaseModel) else None
+    return _Field(
+        name,
+        entry=model if is_list else None,
+        one=None if is_list else model,
+        is_list=is_list,
+        is_label=get_origin(inner) is Literal,
+        silent=Silent() in metadata,
+        alone=EachAlone() in metadata,
+        names=next((mark for mark in marks if isinstance(mark, Names)), None),
+        also=frozenset(_plain(other) for mark in metadata if isinstance(mark, Also) for other in mark.names),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a reply of one shape looks like."""
+
+    shape: type[BaseModel]
+    tags: Tags | None = None
+
+    @property
+    def entries(self) -> str:
+        """The field that is the whole reply: its one list of entries; nothing where there is no such field."""
+        fields = list(_fields(self.shape).values())
+        return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
+
+    def is_exact(self, value: object) -> bool:
+        """Whether the value has all fields of the shape, and no other."""
+        fields = _fields(self.shape)
+        if not isinstance(value, dict) or value.keys() != fields.keys():
+            return False
+        for name, field in fields.items():
+            if field.entry is not None:
+                if not isinstance(value[name], list) or not all(map(Form(field.entry).is_exact, value[name])):
+                    return False
+            elif field.one is not None and not Form(field.one).is_exact(value[name]):
+                return False
+        return True
+
+    def may_be(self, value: object) -> bool:
+        """Whether a value may be a reply: a list without an object in it is none where entries are asked for."""
+        if not isinstance(value, list) or any(isinstance(one, dict) for one in value):
+            return True
+        field = _fields(self.shape).get(self.entries)
+        return field is not None and field.entry is None
+
+    def is_entry(self, value: object) -> bool:
+        """Whether this is one entry of the reply, standing by itself."""
+        field = _fields(self.shape).get(self.entries)
+        if field is None or field.entry is None or not isinstance(value, dict):
+            return False
+        inner = _fields(field.entry)
+        if any(_known(name, _fields(self.shape)) for name in value):
+            return False
+        named = {known for name in value if (known := _known(name, inner))}
+        return "id" in named if "id" in inner else {name for name, one in inner.items() if not one.silent} <= named
+
+    def unreadable(self, text: str) -> dict[str, object]:
+        """An entry of which no more is known than its text: it is about the item that is named there."""
+        field = _fields(self.shape)[self.entries]
+        return {**{name: {} for name in (_fields(field.entry) if field.entry else ())}, "id": text}
+
+    def folded(self, value: object) -> object:
+        """The value in the form of the shape, as far as it is certain how."""
+        return self._whole(value, _DEEPEST)
+
+    def _whole(self, value: object, deep: int) -> object:
+        fields = _fields(self.shape)
+        if isinstance(value, list):
+            if len(value) == 1 and deep and isinstance(value[0], dict) and not self.is_entry(value[0]):
+                return self._whole(value[0], deep - 1)
+            return self._put({self.entries: value}) if self.entries else value
+        if not isinstance(value, dict):
+            return value
+        if any(_known(name, fields) for name in value):
+            return self._put(_named(value, fields))
+        if self.is_entry(value) or self._by_item(value, self.entries):
+            return self._put({self.entries: value})
+        inner: list[object] = [one for one in value.values() if isinstance(one, dict | list)]
+        inner += [one for name in _ARGUMENTS if (one := _decoded(value.get(name))) is not None]
+        return self._whole(inner[0], deep - 1) if len(inner) == 1 and deep else value
+
+    def _put(self, value: dict[str, object]) -> dict[str, object]:
+        """The value with each of its fields in its form."""
+        return {name: self._shaped(one, _fields(self.shape).get(name)) for name, one in value.items()}
+
+    def _shaped(self, value: object, field: _Field | None) -> object:
+        if field is None:
+            return value
+        if field.entry is not None:
+            if isinstance(value, dict):
+                value = self._by_item(value, field.name) or [value]
+            inner = Form(field.entry, self.tags)
+            return [inner._entry(one) for one in value] if isinstance(value, list) else value
+        if field.names and field.is_list and isinstance(value, list):
+            return [one["id"] if isinstance(one, dict) and "id" in one else one for one in value]
+        return Form(field.one, self.tags)._entry(value) if field.one is not None else value
+
+    def _entry(self, value: object) -> object:
+        return self._put(_named(value, _fields(self.shape))) if isinstance(value, dict) else value
+
+    def _by_item(self, value: dict[Any, object], name: str) -> list[object]:
+        """The entries of an object whose names are those of items; nothing where they are not."""
+        field = _fields(self.shape).get(name)
+        inner = _fields(field.entry) if field and field.entry else {}
+        names = inner["id"].names if "id" in inner else None
+        if not value or names is None or self.tags is None:
+            return []
+        if any(self.tags.number(names.field, one) == NOBODY for one in value):
+            return []
+        said = [one.name for one in inner.values() if one.name != "id" and not one.silent]
+        said = said or [one for one in inner if one == "answer"]
+        found: list[object] = []
+        for item, one in value.items():
+            if isinstance(one, dict):
+                found.append({**one, "id": item})
+            elif len(said) == 1 and isinstance(one, str):
+                found.append({"id": item, said[0]: one})
+            else:
+                return []
+        return found
+
+    def without_unreadable(self, value: object) -> tuple[object, ValidationError | None]:
+        """The value without the entries that cannot be read, and without all that is said of the same items; and what
+        is wrong with the first of them. Where there is no other, they stay.
+        """
+        if not isinstance(value, dict):
+            return value, None
+        kept, trouble = dict(value), None
+        for name, field in _fields(self.shape).items():
+            entries = value.get(name)
+            if field.entry is None or not isinstance(entries, list):
+                continue
+            names = _fields(field.entry)["id"].names if "id" in _fields(field.entry) else None
+            if names is None and not field.alone:
+                continue
+            wrong = {at: error for at, one in enumerate(entries) if (error := self._error(one, field.entry))}
+            if not wrong or len(wrong) == len(entries):
+                continue
+            trouble = trouble or next(iter(wrong.values()))
+            lost = {self._item(entries[at], names) for at in wrong} - {NOBODY}
+            kept[name] = [
+                one for at, one in enumerate(entries) if at not in wrong and self._item(one, names) not in lost
+            ]
+        return kept, trouble
+
+    def _error(self, entry: object, kind: type[BaseModel]) -> ValidationError | None:
+        try:
+            kind.model_validate_json(json.dumps(entry), context=Wire(self.tags) if self.tags else None)
+        except ValidationError as error:
+            return error
+        return None
+
+    def _item(self, entry: object, names: Names | None) -> int:
+        if self.tags is None or names is None or not isinstance(entry, dict):
+            return NOBODY
+        return self.tags.number(names.field, entry.get("id"))
+
+
+def _plain(name: object) -> str:
+    return _NOT_LETTERS.sub("", str(name)).casefold()
+
+
+def _known(name: object, fields: dict[str, _Field]) -> str:
+    """The field that a name means, however it is spelt; nothing where it is none."""
+    return next((one for one in fields if _plain(one) == _plain(name)), "")
+
+
+def _named(value: dict[Any, object], fields: dict[str, _Field]) -> dict[str, object]:
+    """The fields under their own names. What is said of one twice, and differently, is left out."""
+    said: dict[str, object] = {}
+    disputed = set[str]()
+    for name, one in value.items():
+        if field := _known(name, fields):
+            if field in said and said[field] != one:
+                disputed.add(field)
+            said.setdefault(field, one)
+    for field, known in fields.items():
+        others = [one for name, one in value.items() if _plain(name) in known.also and not _known(name, fields)]
+        if field in said or not others:
+            continue
+        if all(one == others[0] for one in others) and not (known.is_label and _says_none(others[0])):
+            said[field] = others[0]
+    return {name: one for name, one in said.items() if name not in disputed}
+
+
+def _says_none(value: object) -> bool:
+    return label(value) in ("", "none", "no", "n/a", "null")
+
+
+def _decoded(value: object) -> object:
+    """What a text holds that is itself JSON, as the arguments of a function are."""
+    if not isinstance(value, str):
+        return None
+    try:
+        found = json.loads(value)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None

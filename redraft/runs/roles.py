@@ -1,0 +1,107 @@
+"""Under which settings each role works: whose name is whose, where it is served, and what it has of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+from redraft.errors import UsageError
+from redraft.evaluators.forecasting import Role
+from redraft.models.base import Model
+from redraft.prompts.book import prompt_choice
+from redraft.runs.opening import address_in, provider_of, resolve
+from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, ModelSettings, Refinement, Settings
+
+NOBODY: Mapping[str, Model] = MappingProxyType({})
+_OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
+
+
+def named_in(judging: Judging | None, refinement: Refinement | None) -> list[tuple[Role, str]]:
+    """Those who judge and decide, by the names that they have where drafts are judged."""
+    if judging is None:
+        return []
+    named: list[tuple[Role, str]] = [("judge", name) for name in judging.judges]
+    named += [("validator", judging.validator)] if judging.validator else []
+    named += [("decider", refinement.decider)] if refinement and refinement.decider else []
+    return named
+
+
+def located(
+    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = NOBODY
+) -> Judging:
+    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
+
+    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
+    each provider's are where the writer's are, or where the provider is.
+    """
+    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
+        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
+    names = [name for _, name in named_in(judging, refinement)]
+    models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
+    bare = {*names} - {EXTRACTIVE, *objects, *models}
+    addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
+    address = addresses.pop() if len(addresses) == 1 else judging.base_url
+    return judging.model_copy(update={"base_url": address, "models": models})
+
+
+def _settled(given: ModelSettings) -> ModelSettings:
+    """A model's own settings with its address and its prompts as they are from everywhere."""
+    there = resolve(Settings(model=given.model, base_url=given.base_url, key_env=given.key_env))
+    prompts = given.prompts and prompt_choice(given.prompts)
+    return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
+
+
+def under_name(
+    name: str, settings: Settings, judging: Judging | None, objects: Mapping[str, Model] = NOBODY
+) -> Settings:
+    """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
+
+    A temperature and the like are never another's.
+    """
+    known = judging.models.get(name) if judging is not None else None
+    if known is not None:
+        own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
+        own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
+        own |= {"context_tokens": known.context_tokens} if known.context_tokens else {}
+        return settings.model_copy(update=own)
+    address = _address(name, judging, settings, objects)
+    # The key of the writer's address is for a model that is there.
+    key = settings.key_env if address is not None and address == settings.base_url else None
+    here = name == settings.model and address == settings.base_url
+    own = {"model": name, "base_url": address, "key_env": key}
+    if name == EXTRACTIVE and not here:
+        # It has no window; how much it reads is not for that of another model to say.
+        own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
+    return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
+
+
+def as_judge(settings: Settings) -> Settings:
+    """The settings of a model that judges or decides beside writing: its replies are drawn as the prompts have it."""
+    return settings.model_copy(update={"temperature": None, "top_p": None})
+
+
+def judging_under(settings: Settings, judging: Judging | None) -> list[Settings]:
+    """The settings of everybody who judges, once it is on record how."""
+    names = judging.judges if judging is not None else ()
+    return [under_name(name, settings, judging) for name in names] or [as_judge(settings)]
+
+
+def least_window(judging: Sequence[Settings]) -> int:
+    """The window that all of them have; the extractive model, which has none, reads as much as it is let."""
+    bounded = [one.context_tokens for one in judging if one.model != EXTRACTIVE]
+    return min(bounded, default=judging[0].context_tokens)
+
+
+def _address(name: str, judging: Judging | None, settings: Settings, objects: Mapping[str, Model]) -> str | None:
+    """Where a model that judges or decides is: where the judging says, or else where the writer is.
+
+    Where the writer is a model of another provider its address is of no use, and whoever names a provider has chosen
+    where the document goes.
+    """
+    if judging is not None and judging.base_url:
+        return judging.base_url
+    writer = provider_of(settings.model)
+    if settings.base_url and (settings.model in objects or writer in ("", provider_of(name))):
+        return settings.base_url
+    return address_in(settings.model) if writer == provider_of(name) else None

@@ -1,0 +1,111 @@
+"""Who there is to write and to judge: the models of all roles, and of none, with what is known of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from redraft.errors import UsageError
+from redraft.evaluators.forecasting import Role
+from redraft.models.prices import PriceTable
+from redraft.runs.opening import resolve
+from redraft.runs.roles import located, named_in
+from redraft.runs.staff import Hired, hire
+from redraft.runs.windows import WINDOW, known_window, told_window
+from redraft.settings import EXTRACTIVE, Judging, Limits, ModelSettings, Price, Refinement, Settings
+from redraft.store.manners import Manners
+from redraft.store.store import Store
+
+Source = Literal["given", "known", "assumed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A model in a role, or in none, under the name that it is given there."""
+
+    role: Role | None
+    name: str
+    hired: Hired
+    window: int | None
+    """None for the built-in model, which has no window."""
+    window_is: Source
+    manners: Manners
+    trouble: str = ""
+    """Why nothing more could be found out."""
+
+    @property
+    def settings(self) -> Settings:
+        """What it works under."""
+        return self.hired.settings
+
+    @property
+    def price(self) -> Price | None:
+        """What it costs, where that is known."""
+        return self.hired.price
+
+    def to_json(self) -> dict[str, Any]:
+        """The contract of a model in `models --json`."""
+        it = self.settings
+        return {
+            "role": self.role,
+            "name": self.name,
+            "model": it.model,
+            "base_url": it.base_url,
+            "key_env": it.key_env,
+            "context_tokens": self.window,
+            "window": self.window_is,
+            "temperature": it.temperature,
+            "top_p": it.top_p,
+            "max_tokens": it.max_tokens,
+            "prompts": it.prompts,
+            "price": self.price.model_dump() if self.price else None,
+            "mode": self.manners.mode,
+            "reasoning_tokens": it.reasoning_tokens or self.manners.reasoning_tokens,
+            "trouble": self.trouble,
+        }
+
+
+def roster(
+    settings: Settings,
+    judging: Judging,
+    decider: str | None,
+    tables: Mapping[str, ModelSettings],
+    prices: PriceTable,
+    store: Store,
+) -> list[Seat]:
+    """Everybody who has a role, and the models of the settings file that have none. Servers are asked for windows."""
+    refinement = Refinement(goals={}, decider=decider)
+    given = WINDOW in settings.model_fields_set
+    writer = resolve(settings)
+    there = located(judging.model_copy(update={"models": {**judging.models, **tables}}), writer, refinement)
+    named = named_in(there, refinement)
+    seats = hire(writer, there, Limits(), prices, refinement=refinement)
+    found = [_seat("writer", seats[0].settings.model, seats[0], writer.context_tokens if given else None, store)]
+    for (role, name), one in zip(named, seats[1:], strict=True):
+        own = there.models.get(name)
+        found.append(_seat(role, name, one, own.context_tokens if own else None, store))
+    for name in [name for name in tables if name not in {name for _, name in named}]:
+        alone = located(Judging(judges=(name,), models=dict(tables)), writer)
+        one = hire(writer, alone, Limits(), prices)[1]
+        found.append(_seat(None, name, one, tables[name].context_tokens, store))
+    return found
+
+
+def _seat(role: Role | None, name: str, one: Hired, given: int | None, store: Store) -> Seat:
+    it, trouble = one.settings, ""
+    manners = store.manners.known(identity_of(it))
+    if it.model == EXTRACTIVE:
+        return Seat(role, name, one, None, "known", manners)
+    found = given
+    try:
+        found = found or told_window(one)
+    except UsageError as error:
+        trouble, found = f"{error.message}: {error.hint}", known_window(one)
+    source: Source = "given" if given else "known" if found else "assumed"
+    return Seat(role, name, one, found or it.context_tokens, source, manners, trouble)
+
+
+def identity_of(settings: Settings) -> str:
+    """What a named model is known by, in the store too."""
+    return f"{settings.model}@{settings.base_url}" if settings.base_url else settings.model

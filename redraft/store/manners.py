@@ -1,0 +1,48 @@
+"""What the replies of a model are like, as earlier runs have learned it: by the server and the model that answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from redraft.store.connection import Connection, storable
+from redraft.store.documents import now
+
+
+@dataclass(frozen=True, slots=True)
+class Manners:
+    """What is known of a model's replies; None where nothing is."""
+
+    mode: str | None = None
+    """The way of asking for a structured reply in which one could be read."""
+    reasoning_tokens: int | None = None
+    """The most tokens that it has thought before an answer."""
+
+
+class MannersBook:
+    """What is known of the models that one database has met, each by its identity."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def known(self, identity: str) -> Manners:
+        """What has been learned of a model; of one that nobody has met, nothing."""
+        row = self._connection.row("SELECT mode, reasoning_tokens FROM manners WHERE model = ?", (storable(identity),))
+        return Manners(row["mode"], row["reasoning_tokens"]) if row else Manners()
+
+    def learn_mode(self, identity: str, mode: str) -> None:
+        """Remember in which way a model is to be asked, in place of what was remembered."""
+        self._learn("mode", identity, mode, "excluded.mode")
+
+    def learn_reasoning(self, identity: str, tokens: int) -> None:
+        """Remember how much a model has thought. It is the most of all its thoughts that counts."""
+        self._learn(
+            "reasoning_tokens", identity, tokens, "max(coalesce(reasoning_tokens, 0), excluded.reasoning_tokens)"
+        )
+
+    def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
+        with self._connection.writing() as raw:
+            raw.execute(
+                f"INSERT INTO manners (model, {column}, learned) VALUES (?, ?, ?)"  # noqa: S608
+                f" ON CONFLICT (model) DO UPDATE SET {column} = {learned}, learned = excluded.learned",
+                (storable(identity), value, now()),
+            )

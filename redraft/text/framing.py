@@ -1,0 +1,132 @@
+"""What a model says around the text that it was asked for: "Here is a summary:" before it, "Let me know ..." after it.
+
+It is taken off where its form leaves no doubt: a short line of its own, or words up to a colon that name the summary,
+and real text beside it. Whatever else a text begins or ends with is the text's own.
+"""
+
+from __future__ import annotations
+
+import re
+
+from redraft.text.words import count_words
+
+# By language: a word of assent, how a text is handed over, and what it is called; English, German, French, Spanish,
+# Italian, Portuguese, Russian, Chinese, Japanese.
+_ASSENT = (
+    r"sure(?: thing)?|certainly|of course|absolutely|okay|ok|understood|got it",
+    r"gerne?|natürlich|selbstverständlich|klar|sicher",
+    r"bien sûr|certainement|avec plaisir|volontiers|d['’]accord",
+    r"claro(?: que sí)?|por supuesto|con gusto|de acuerdo",
+    r"certo|certamente|volentieri|va bene|d['’]accordo",
+    r"com certeza|com prazer",
+    r"конечно|разумеется|хорошо|с удовольствием",
+    r"好的|当然(?:可以)?|當然(?:可以)?|没问题|沒問題",
+    r"はい|承知(?:いた)?しました|もちろん(?:です)?|わかりました|かしこまりました",
+)
+_HANDED_OVER = (
+    r"here(?:['’]s| is| are)|below is|(?:the )?following is",
+    r"hier (?:ist|kommt|folgt|finden sie)|(?:nachfolgend|im folgenden) (?:finden sie|die|eine)",
+    r"voici|ci-dessous",
+    r"aquí (?:está|tienes?|va)|a continuación",
+    r"ecco|di seguito",
+    r"aqui (?:está|vai|tem)|eis|segue(?:-se)?",
+    r"вот|ниже(?: приведен[оа]?| представлен[оа]?)?",
+    r"以下是|这是|這是|下面是",
+    r"以下(?:は|が|に)|こちら(?:は|が)|次(?:は|が)",
+)
+_SUMMARY = (
+    r"summary",
+    r"zusammenfassung|kurzfassung",
+    r"résumé|synthèse",
+    r"resumen|síntesis",
+    r"riassunto|sintesi|sommario",
+    r"resumo|síntese",
+    r"(?:краткое )?изложение|резюме|краткое содержание",
+    r"摘要|总结|總結|概要|概述",
+    r"要約|まとめ|サマリー",
+)
+_REWORKED = (
+    r"(?:revised|rewritten|updated|edited|shortened|merged) (?:version|text)|answer",
+    r"(?:überarbeitete|gekürzte|neue) (?:fassung|version)|antwort",
+    r"version (?:révisée|raccourcie|corrigée)|réponse",
+    r"versión (?:revisada|abreviada|corregida)|respuesta",
+    r"versione (?:riveduta|rivista|abbreviata|corretta)|risposta",
+    r"versão (?:revisada|revista|resumida|corrigida)|resposta",
+    r"(?:исправленн|сокращённ|сокращенн|обновлённ|обновленн)\w+ (?:версия|вариант|текст)|ответ",
+    r"(?:修订|修訂|修改)(?:后的?|後的?)?(?:版本?|文本)|回答",
+    r"改訂版|修正版|回答",
+)
+_QUALIFIED = (
+    r"(?:the |your |my |a )?(?:brief |short |concise |full |complete |revised |final |updated |merged |shortened "
+    r"|edited "
+    r"|new |überarbeitete |gekürzte |neue |kurze |краткое |обновлённое |обновленное |исправленное )?"
+)
+_CLOSING = (
+    r"(?:please )?let me know\b|i hope (?:this|that) (?:helps|summary|meets|is)|(?:please )?feel free to"
+    r"|would you like me to"
+    r"|do you want me to|is there anything else|if you[’' ].{0,80}\b(?:let me know|just ask|feel free|i can)\b",
+    r"lass(?:en sie)? (?:es )?mich\b.{0,20}\bwissen|(?:gib|geben sie) mir\b.{0,20}\bbescheid|ich hoffe,? (?:das"
+    r"|dies|diese)\b"
+    r".{0,40}\b(?:hilft|hilfreich|entspricht)|(?:möchten sie|möchtest du), dass ich|(?:falls|wenn) (?:sie|du)\b.{0,80}"
+    r"\b(?:wissen|bescheid|zur verfügung|helfe)\b",
+    r"n['’]hésite[zs]? pas|(?:dites|dis|faites)-(?:le-)?moi\b|j['’]espère que (?:cela|ce résumé|ça)|(?:souhaitez"
+    r"|voulez)-vous"
+    r" que je|si vous\b.{0,80}\b(?:n['’]hésitez|(?:dites|faites)-)",
+    r"av[ií]s(?:a|e)me|h(?:az|[aá]ga)me(?:lo)? saber|espero que (?:esto|este resumen|te|le)\b|no dudes? en"
+    r"|¿(?:te gustaría"
+    r"|quieres?|desea|le gustaría) que|si (?:necesita|desea|quiere|tiene)s?\b.{0,80}\b(?:av[ií]s[ae]me|dime|dígame"
+    r"|no dude)",
+    r"(?:fammi|fatemi|mi faccia) sapere|spero che (?:questo|ti|le|sia utile)|non esit(?:are|i) a|(?:vuoi"
+    r"|desidera) che|se (?:hai"
+    r"|ha|desider[ia]|vuo[il])\b.{0,80}\b(?:sapere|non esit)",
+    r"(?:me avise|avise-me|deixe-me saber|diga-me)\b|espero que (?:isso|isto|este resumo|ajude)|não hesite em"
+    r"|fique à vontade"
+    r"|(?:gostaria|quer|deseja) que eu|se (?:precisar|quiser|desejar|tiver)\b.{0,80}\b(?:avis|diga|hesite|vontade)",
+    r"дай(?:те)? (?:мне )?знать|сообщите мне|надеюсь,? (?:это|что это)|хотите,? чтобы я|если (?:вам|вы|у вас"
+    r"|нужн)\w*.{0,80}"
+    r"(?:дайте|сообщите|обращайтесь|скажите|напишите)",
+    r"如(?:果|需|有).{0,40}(?:告诉我|告訴我|告知|随时|隨時)|希望(?:这|這|以上|对|對).{0,20}(?:帮助|幫助|有用|满意|滿意)"
+    r"|请(?:告诉我|随时)|請(?:告訴我|隨時)|需要我.{0,30}[吗嗎]",
+    r"(?:ご不明|ご質問|何か|他に|ほかに|必要で|ご希望|ご要望).{0,60}(?:ください|下さい|お知らせ|しょうか)|お役に立て(?:れば|ました)",
+)
+_MARKS = r"[#*_>¡\s]*"
+
+
+def _any(words: tuple[str, ...]) -> str:
+    return f"(?:{'|'.join(words)})"
+
+
+_ASSENTING = rf"(?:{_any(_ASSENT)}[\s,.;:!，。、！：]+)"
+_NAMED = rf"(?:{_any(_SUMMARY)}|{_any(_REWORKED)})"
+# Up to a colon, or to the end of a line of its own.
+_ENDS = rf"(?:{_MARKS}[:：]{_MARKS}|[.!。！]?[*_ \t]*\n{_MARKS})"
+_OPENINGS = (
+    re.compile(
+        rf"{_MARKS}{_ASSENTING}?{_any(_HANDED_OVER)}[^:：\n]{{0,160}}{_NAMED}[^:：\n.!?。！？]{{0,120}}{_ENDS}",
+        re.IGNORECASE,
+    ),
+    re.compile(
+        rf"{_MARKS}{_ASSENTING}?{_QUALIFIED}{_any(_SUMMARY)}(?: ?[(（][^)）\n]{{0,40}}[)）])?{_ENDS}", re.IGNORECASE
+    ),
+    re.compile(rf"{_any(_ASSENT)}[.!。！]*[ \t]*\n\s*", re.IGNORECASE),
+)
+_ENDING = re.compile(rf"\n[*_\s(\[]*{_any(_CLOSING)}[^\n]{{0,200}}\s*\Z", re.IGNORECASE)
+_RULE = re.compile(r"\A(?:\s*[-*_=]{3,}[ \t]*\n)+|(?:\n\s*[-*_=]{3,}[ \t]*)+\Z")
+_REAL_TEXT = 5
+"""The fewest words of what is left."""
+
+
+def unframed(text: str) -> str:
+    """The text without what is said around it."""
+    text = text.strip()
+    while taken := next((found for one in _OPENINGS if (found := one.match(text))), None):
+        left = _RULE.sub("", text[taken.end() :]).strip()
+        if count_words(left) < _REAL_TEXT:
+            return text
+        text = left
+    while closing := _ENDING.search(text):
+        left = _RULE.sub("", text[: closing.start()].strip()).strip()
+        if count_words(left) < _REAL_TEXT:
+            return text
+        text = left
+    return text

@@ -1,0 +1,67 @@
+"""The reviser tells a revision from what is none, whatever the language."""
+
+from __future__ import annotations
+
+import pytest
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.pen import Pen, Written
+from redraft.agents.reviser import Order, Reviser
+from redraft.domain import Document, Evidence, Finding
+from redraft.models.testing import FunctionModel
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer
+
+TEXTS = {
+    "German": (
+        "Hester Vane kam am 5. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
+        "Hester Vane kam am 3. März 1924 auf die Insel. Sie suchte das Salzbuch ihres Vaters.",
+        "Es tut mir leid, aber dabei kann ich leider nicht behilflich sein.",
+    ),
+    "Russian": (
+        "Эстер Вейн приехала на остров пятого марта. Она искала книгу своего отца.",
+        "Эстер Вейн приехала на остров третьего марта. Она искала книгу своего отца.",
+        "К сожалению, я не могу выполнить эту просьбу.",
+    ),
+    "Japanese": (
+        "ヘスターは三月五日に島へ渡った。彼女は父の帳簿を探していた。",
+        "ヘスターは三月三日に島へ渡った。彼女は父の帳簿を探していた。",
+        "申し訳ありませんが、お手伝いできません。",
+    ),
+}
+
+
+def request(task: str = "Tell when.") -> Finding:
+    return Finding("review", "request", "change", task)
+
+
+async def revised(summary: str, reply: str, *findings: Finding) -> Written:
+    """What comes of a reply to an order to revise a summary."""
+    document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
+    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 4000, 100)
+    reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0), desk)
+    order = Order(summary, findings, (), 100, 1)
+    return await reviser.revise(order, await reviser.given(order), "revision 1")
+
+
+@pytest.mark.parametrize("language", TEXTS)
+async def test_an_excuse_is_no_revision_and_a_corrected_text_is_one(language: str) -> None:
+    summary, corrected, excuse = TEXTS[language]
+
+    assert not (await revised(summary, corrected)).flaw
+    assert (await revised(summary, excuse)).flaw == "it has hardly a word in common with the summary"
+
+
+async def test_a_text_in_another_language_is_one_only_where_a_person_asked_for_it() -> None:
+    german, russian = TEXTS["German"][0], TEXTS["Russian"][0]
+
+    assert (await revised(german, russian)).flaw
+    assert not (await revised(german, russian, request("In Russian, please."))).flaw
+
+
+async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evidence_says() -> None:
+    says = "The ledger was hidden in the lighthouse for forty years."
+    wrong = Finding("consistency", "inconsistent", "correct", "Not so.", sentence="X.", evidence=Evidence(says))
+
+    assert not (await revised("Nobody ever wrote a book.", says, wrong)).flaw
+    assert (await revised("Nobody ever wrote a book.", says)).flaw

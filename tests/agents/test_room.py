@@ -1,0 +1,116 @@
+"""The room for a reply follows the document's language and the form in which models write."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.languages import LANGUAGES
+from benchmarks.reply_rooms import FORMS, room_for, sizes
+from redraft.agents.judge import Judge
+from redraft.agents.room import Wording, wording_of
+from redraft.domain import Usage
+from redraft.errors import CutReply, CutThought, JudgingError
+from redraft.history.built import built
+from redraft.models.base import Request
+from redraft.models.testing import FunctionModel, Line
+from redraft.prompts.book import PromptBook
+from redraft.prompts.deciding import DECIDE, DecideGiven, Decision
+from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
+from tests.judges import Court, Keepers, Said, Sheet, asked_of, island
+
+O200K = tokenizer_named("o200k_base")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@pytest.mark.parametrize("form", FORMS)
+def test_twelve_plausible_questions_fit_into_the_room_for_them(language: str, form: str) -> None:
+    asked = LANGUAGES[language]
+    found = sizes(asked, O200K, FORMS[form], 20, longer=False) + sizes(asked, O200K, FORMS[form], 20, longer=True)
+    assert max(found) <= room_for(asked, O200K)
+
+
+def test_the_room_is_no_more_than_a_language_needs() -> None:
+    rooms = {language: room_for(asked, O200K) for language, asked in LANGUAGES.items()}
+    assert rooms["English"] < rooms["German"] < rooms["Russian"] < rooms["Japanese"] < 2 * rooms["English"]
+
+
+def test_a_text_of_one_endless_line_takes_no_room_without_end() -> None:
+    wording = wording_of("word " * 20_000, EstimatingTokenizer(), 1.5)
+    assert wording.sentence <= 240
+    assert wording_of("", EstimatingTokenizer(), 1.5) == Wording(1.5, Wording().sentence)
+
+
+class Wordy(Keepers):
+    """Is cut off whenever it is asked for more than so many questions at once."""
+
+    def __init__(self, most: int, error: type[CutReply] = CutReply) -> None:
+        self.most, self.error = most, error
+        self.counts: list[int] = []
+
+    def ask_document(self, sheet: Sheet) -> Said:
+        found = re.search(r"Write (\d+) questions", sheet.text)
+        assert found is not None
+        self.counts.append(int(found[1]))
+        if self.counts[-1] > self.most:
+            return self.error("cut off", text="{", usage=Usage(), hint="--reasoning-tokens 2048")
+        return super().ask_document(sheet)
+
+
+async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch(tmp_path: Path) -> None:
+    script = Wordy(3)
+    court = Court(tmp_path, script, document=island(24))
+    async with court.shop() as shop:
+        pack = built(court.store, await shop.build(court.document, settings=court.settings()))
+    court.store.close()
+
+    whole = script.counts[0]
+    assert script.counts[1:3] == [(whole + 1) // 2, whole // 2]
+    assert len(pack.questions) == whole
+    assert pack.missing == ()
+    # From both ends of the document, and none of them twice.
+    stations = sorted(asked_of(question.text) for question in pack.questions)
+    assert stations[0] <= 6 < 18 < stations[-1]
+    assert len(set(stations)) == whole
+
+
+async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) -> None:
+    court = Court(tmp_path, Wordy(0))
+    with pytest.raises(JudgingError, match=r"\d+ replies were cut off: cut off") as caught:
+        async with court.shop() as shop:
+            await shop.build(court.document, settings=court.settings())
+    court.store.close()
+    assert "simple" not in caught.value.hint
+    assert "--context-tokens" in caught.value.hint
+
+
+async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named(tmp_path: Path) -> None:
+    court = Court(tmp_path, script := Wordy(0, CutThought))
+    with pytest.raises(JudgingError, match="the one reply was cut off") as caught:
+        async with court.shop() as shop:
+            await shop.build(court.document, settings=court.settings())
+    court.store.close()
+    assert caught.value.hint == "--reasoning-tokens 2048"
+    # It is not the questions that are too many.
+    assert len(script.counts) == 1
+
+
+def test_a_single_reply_that_is_cut_off_has_twice_the_room(tmp_path: Path) -> None:
+    rooms = list[int | None]()
+
+    def reply(request: Request[Any, Any]) -> Line:
+        rooms.append(request.sampling.max_tokens)
+        return Decision(why="Enough.") if len(rooms) > 2 else CutReply("cut off", text="{", usage=Usage())
+
+    court = Court(tmp_path)
+    judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments)
+    given = DecideGiven(
+        summary="A.", scoreboard=[], findings=[], tried=[], passages=[], rounds_left=1, at_most=1, searches=0
+    )
+    assert asyncio.run(judge.ask(DECIDE, given, 600, "deciding")).value.why == "Enough."
+    court.store.close()
+    assert rooms == [660, 1260, 2460]

@@ -1,0 +1,160 @@
+"""`redraft models`: who has which role, what is known of everybody, who answers nearby, and whether one works."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from redraft.models import nearby
+from redraft.models.nearby import Port
+from redraft.store.store import Store
+from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
+from tests.cli.inside import Inside
+
+LIGHT = json.dumps({"who": "Mara", "hour": 7})
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+@pytest.fixture(autouse=True)
+def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Nobody else's servers: those of the test are at the ports where servers are looked for."""
+
+    def at(*found: Port) -> None:
+        monkeypatch.setattr(nearby, "USUAL", found)
+
+    at(Port("vLLM", free_port()))
+    return at
+
+
+def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: Callable[..., None]) -> None:
+    pages = {"/v1/models": {"data": [{"id": "j", "max_model_len": 12_345}, {"id": "k"}]}}
+    with ChatServer([], pages=pages) as server:
+        ports(Port("Ollama", server.port), Port("vLLM", free_port()))
+        (tmp_path / "redraft.toml").write_text(
+            f'model = "openai:gpt-5-mini"\njudge = ["near", "extractive"]\n'
+            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\n'
+            "price = { prompt = 0, completion = 0 }\n"
+            f'[models.spare]\nmodel = "openai:k"\nbase_url = "{server.base_url}"\ntemperature = 0.4\n',
+            "utf-8",
+        )
+        with Store(tmp_path / "redraft.db") as store:
+            store.manners.learn_mode(f"openai:j@{server.base_url}", "tools")
+            store.manners.learn_reasoning(f"openai:j@{server.base_url}", 900)
+        command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
+        shown = command.run("models")
+        assert shown.code == 0, shown.err
+        said = {one["name"]: one for one in command.run("models", "--json").json["models"]}
+    assert [(one["role"], name) for name, one in said.items()] == [
+        ("writer", "openai:gpt-5-mini"),
+        ("judge", "near"),
+        ("judge", "extractive"),
+        (None, "spare"),
+    ]
+    known = [(one["context_tokens"], one["window"]) for one in said.values()]
+    assert known == [(272_000, "known"), (12_345, "known"), (None, "known"), (8192, "assumed")]
+    assert (said["near"]["mode"], said["near"]["reasoning_tokens"]) == ("tools", 900)
+    assert (said["openai:gpt-5-mini"]["price"]["prompt"], said["spare"]["price"]) == (0.25, None)
+    for words in (
+        f"judge: near (openai:j) at {server.base_url}",
+        "structured replies by tools, up to 900 tokens of thought",
+        "which is assumed",
+        "temperature 0.4",
+        "no role: spare (openai:k)",
+        f"127.0.0.1:{server.port}/v1 (Ollama): j, k",
+        f"redraft summarize FILE -m openai:j --base-url http://127.0.0.1:{server.port}/v1",
+        "nobody answers for vLLM",
+    ):
+        assert words in shown.out, shown.out
+
+
+@pytest.mark.parametrize("page", [[], {"data": 3}, {"data": [{"id": 7}, "x", {}]}])
+def test_whatever_answers_at_a_port_is_no_more_than_it_says(
+    tmp_path: Path, ports: Callable[..., None], page: object
+) -> None:
+    with ChatServer([], pages={"/v1/models": page}) as server:  # type: ignore[dict-item]
+        ports(Port("Ollama", server.port))
+        found = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "--json").json["nearby"]
+        assert found[0]["models"] in (None, [])
+        assert {key for _, key in server.looked} == {""}
+
+
+def form_only(*forms: str) -> Callable[[Seen], Reply]:
+    """A server that answers in words, and in some forms only."""
+
+    def script(seen: Seen) -> Reply:
+        asked = "schema" if "response_format" in seen.body else "tools" if "tools" in seen.body else "plain"
+        if "as a number" not in str(seen.messages[0]["content"]):
+            return Answer("Mara", reasoning_tokens=40)
+        if asked not in forms:
+            return Fault("status", status=400, message="what is this?")
+        call = {"id": "1", "type": "function", "function": {"name": "Light", "arguments": LIGHT}}
+        return Answer("", tool_calls=[call]) if asked == "tools" else LIGHT
+
+    return script
+
+
+@pytest.mark.parametrize(
+    ("forms", "form", "mode"),
+    [(("schema", "plain"), "schema", "json_schema"), (("tools",), "tools", "tools"), (("plain",), "plain", "plain")],
+)
+def test_a_check_finds_the_form_that_works(tmp_path: Path, forms: tuple[str, ...], form: str, mode: str) -> None:
+    with ChatServer(form_only(*forms)) as server:
+        command = Inside(tmp_path, server.base_url)
+        done = command.run("models", "--check", "openai:m", "--json")
+        assert done.code == 0, done.err + done.out
+        assert (done.json["works"], done.json["form"], done.json["thinks"]) == (True, form, 40)
+        assert len(server.seen) == 1 + ["schema", "tools", "plain"].index(form) + 1
+        # The next to ask knows it.
+        seen = command.run("models", "-m", "openai:m")
+        assert f"structured replies by {mode}, up to 40 tokens of thought" in seen.out
+
+
+def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
+    with ChatServer(form_only()) as server:
+        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        assert (done.code, "it can write, and cannot judge" in done.out) == (1, True), done.out
+    with ChatServer(lambda _: Fault("status", status=401, message="who are you?")) as server:
+        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        assert (done.code, "who are you?" in done.out, "it does not answer" in done.out) == (1, True, True), done.out
+        assert len(server.seen) == 1
+    with ChatServer(lambda _: Answer("<think>well", finish_reason="length", reasoning_tokens=999)) as server:
+        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
+        assert done.code == 1
+        assert "think" in done.out
+    assert Inside(tmp_path).run("models", "--check", "extractive").code == 0
+
+
+def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
+    with ChatServer(form_only("schema")) as server:
+        (tmp_path / "redraft.toml").write_text(
+            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\nkey_env = "NEAR_KEY"\ntop_p = 0.5\n',
+            "utf-8",
+        )
+        command = Inside(
+            tmp_path, REDRAFT_CONFIG="redraft.toml", NEAR_KEY="sk-near-01234", OPENAI_API_KEY="sk-usual-0123"
+        )
+        assert command.run("models", "--check", "near").code == 0
+        assert {seen.authorization for seen in server.seen} == {"Bearer sk-near-01234"}
+        assert {seen.body["top_p"] for seen in server.seen} == {0.5}
+        # Somebody else's file sends nothing anywhere.
+        server.seen.clear(), server.looked.clear()
+        del command.environment["REDRAFT_CONFIG"]
+        for more in ((), ("--check", "near")):
+            assert "you have not said that it may" in command.run("models", *more).err
+        assert (server.seen, server.looked) == ([], [])
+
+
+def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. The ship came home. " * 20, "utf-8")
+    done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
+    assert done.err.splitlines()[-1].endswith("redraft models")
+    assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err

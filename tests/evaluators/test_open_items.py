@@ -1,0 +1,56 @@
+"""Items that a provider rejects have no verdict, which is shown, and are asked about again when the run is resumed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.errors import RejectedRequest
+from tests.judges import Court, Keepers, Said, Sheet, island, told
+
+SUMMARY = told(1, 2, 3, 4, 5, 6)
+
+
+class Choosy(Keepers):
+    """Cannot have anything to do with the questions about some keepers, for as long as that is so."""
+
+    def __init__(self) -> None:
+        self.rejected = ["keeper number 2 "]
+        """What it will not hear of."""
+
+    def __call__(self, sheet: Sheet) -> Said:
+        if sheet.prompt == "answer_from_summary" and any(
+            one in text for one in self.rejected for text in sheet.judged.values()
+        ):
+            return RejectedRequest("Request entity too large.")
+        return super().__call__(sheet)
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, document=island(12))
+    yield made
+    made.store.close()
+
+
+async def test_one_item_is_left_without_a_verdict_and_mended_by_resuming(court: Court) -> None:
+    choosy = court.script = Choosy()
+    judged = await court.evaluate(SUMMARY, metrics=("coverage",))
+    coverage = judged.evaluations["coverage"]
+    assert (coverage.unjudged, judged.status) == (1, "done")
+    assert coverage.judged == 5
+    assert "too large" in str(coverage.details["trouble"])
+    # The whole batch, then ever smaller parts of it, and in the end the one item once more.
+    asked = [sheet.judged.values() for sheet in court.asked("answer_from_summary")]
+    sizes = [len(texts) for texts in asked if "keeper number 2 " in " ".join(texts)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-2:] == [1, 1]
+
+    in_vain = await court.resume(judged.run.id)
+    assert in_vain.evaluations["coverage"].unjudged == 1
+    choosy.rejected.clear()
+    mended = await court.resume(judged.run.id)
+    assert mended.evaluations["coverage"].unjudged == 0
+    assert mended.evaluations["coverage"].judged == coverage.judged + 1

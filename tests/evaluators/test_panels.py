@@ -1,0 +1,167 @@
+"""A panel: every figure of an evaluation is a mean over its items, whoever has judged which of them."""
+
+from __future__ import annotations
+
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft import Judging, Workshop
+from redraft.domain import Evaluation
+from redraft.evaluators.base import concluded
+from redraft.evaluators.consensus import DISPUTED, Polled, Sitting, objected, polled
+from redraft.evaluators.coverage import shares
+from redraft.evaluators.faithfulness import by_level
+from redraft.evaluators.keyfact_recall import recalls
+from redraft.packs.keyfacts import LEVELS, items_of
+from tests.evaluators.test_keyfacts import GROWN, tree
+from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
+
+ITEMS = items_of([tree(GROWN), tree(GROWN, position=0.7)])
+GOOD, BAD, WORSE = "good", "bad", "worse"
+
+
+@st.composite
+def panels(draw: st.DrawFn) -> list[Sitting]:
+    """Up to five judges, each with verdicts on some of the items; what is good may count less than all of it."""
+    sittings = []
+    for number in range(draw(st.integers(1, 5))):
+        ballot = draw(st.dictionaries(st.sampled_from(range(len(ITEMS))), st.sampled_from([GOOD, BAD, WORSE])))
+        points = {n: draw(st.floats(0.5, 1)) if verdict == GOOD else 0.0 for n, verdict in ballot.items()}
+        sittings.append(Sitting(f"judge {number}", ballot, points))
+    return sittings
+
+
+def weighted(parts: Any, name: str) -> float:
+    """What the parts of a breakdown come to together."""
+    judged = sum(one["judged"] for one in parts)
+    return sum(one[name] * one["judged"] for one in parts if one["judged"]) / judged
+
+
+@given(panels())
+def test_a_score_is_what_each_of_its_breakdowns_comes_to(sittings: list[Sitting]) -> None:
+    items = polled(sittings, range(len(ITEMS)))
+    evaluation = concluded(Evaluation("m", 1, "scored", judged=len(items)), sittings, items)
+
+    assert items.keys() == {n for sitting in sittings for n in sitting.ballot}
+    if not items:
+        assert (evaluation.outcome, evaluation.score) == ("failed", None)
+        return
+    score = evaluation.score
+    assert score is not None
+    values = {n: item.value for n, item in items.items()}
+    levels = {n: {item.fact.level} for n, item in enumerate(ITEMS)}
+    of_recall, of_faithfulness = recalls(ITEMS, values, range(len(ITEMS))), by_level(values, levels)
+    breakdowns = [
+        weighted(shares(items, [item.fact.level for item in ITEMS]).values(), "score"),
+        weighted(shares(items, [item.bin for item in ITEMS]).values(), "score"),
+        weighted([of_recall[level] for level in LEVELS], "recall"),
+        weighted([of_faithfulness[level] for level in LEVELS], "faithfulness"),
+        of_recall["all"]["recall"],
+        of_faithfulness["all"]["faithfulness"],
+        (of_recall["all"]["stated"] or 0) / len(items),
+    ]
+    assert all(one is not None and isclose(one, score, abs_tol=1e-12) for one in breakdowns)
+
+
+@given(panels())
+def test_where_something_is_lost_there_is_a_finding_that_says_by_how_many(sittings: list[Sitting]) -> None:
+    items = polled(sittings, range(len(ITEMS)))
+    found = objected(items, GOOD)
+
+    assert set(found) == {n for sitting in sittings for n, verdict in sitting.ballot.items() if verdict != GOOD}
+    for n in items:
+        says, of = items[n].against(GOOD)
+        assert (says, of) == (
+            sum(sitting.ballot.get(n, GOOD) != GOOD for sitting in sittings),
+            sum(n in sitting.ballot for sitting in sittings),
+        )
+        assert (n in found) == (says > 0)
+        assert items[n].value <= 1 - says / of + 1e-12
+    # What most judges say comes first, and nothing else of the order is changed.
+    by_most = [2 * items[n].against(GOOD)[0] > items[n].against(GOOD)[1] for n in found]
+    assert by_most == sorted(by_most, reverse=True)
+    for most in (True, False):
+        some = [n for n, says in zip(found, by_most, strict=True) if says is most]
+        assert some == [n for n in items if n in some]
+
+
+def test_what_most_of_those_say_who_object_is_the_objection() -> None:
+    def said(*verdicts: str) -> Polled:
+        return polled([Sitting(str(n), {0: one}, {0: 0.0}) for n, one in enumerate(verdicts)], [0])[0]
+
+    assert said(GOOD, BAD).objection(GOOD) == BAD
+    assert said(GOOD, WORSE, BAD, BAD).objection(GOOD) == BAD
+    assert said(GOOD, WORSE, BAD).objection(GOOD) == WORSE
+    assert (said(GOOD, BAD).verdict, said(GOOD, BAD, BAD).verdict) == (DISPUTED, BAD)
+
+
+class Seeing(Keepers):
+    """Sees only some keepers in whatever it reads, and says nothing at all of others."""
+
+    def __init__(self, seen: range, judged: range = range(1, 13)) -> None:
+        self.seen, self.judged = seen, judged
+
+    def align_facts(self, sheet: Sheet) -> Said:
+        return self._some(sheet, super().align_facts(sheet), "facts", {"stated": "no", "sentences": []})
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        return self._some(sheet, super().answer_from_summary(sheet), "answers", {"answer": "UNANSWERABLE"})
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        return self._some(sheet, super().answer_from_document(sheet), "answers", {"answer": "Bob"})
+
+    def verify_sentences(self, sheet: Sheet) -> Said:
+        wrong = {"category": "entity", "reason": "He is not."}
+        return self._some(sheet, super().verify_sentences(sheet), "sentences", wrong)
+
+    def _some(self, sheet: Sheet, said: Said, entries: str, blind: dict[str, object]) -> Said:
+        assert isinstance(said, dict)
+        about = {one["id"]: asked_of(sheet.judged[one["id"]]) for one in said[entries]}
+        judged = [one for one in said[entries] if about[one["id"]] in self.judged]
+        return {entries: [one | ({} if about[one["id"]] in self.seen else blind) for one in judged]}
+
+
+ALL, NONE = range(1, 13), range(0)
+
+
+async def panel(folder: Path, *scripts: Keepers) -> dict[str, Evaluation]:
+    """What judges say of a summary that tells of all twelve keepers."""
+    court = Court(folder)
+    judges = [function_model(script, f"judge {n}") for n, script in enumerate(scripts)]
+    await court.keyfacts()
+    metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness")
+    async with Workshop(court.store, model=function_model(Keepers()), judges=judges) as shop:
+        result = await shop.evaluate(island(), told(*ALL), judging=Judging(metrics=metrics))
+    court.store.close()
+    return {name: one for name, one in result.evaluations.items() if name in metrics}
+
+
+async def test_two_judges_who_disagree_on_everything(tmp_path: Path) -> None:
+    evaluations = await panel(tmp_path, Seeing(ALL), Seeing(NONE))
+
+    for name, one in evaluations.items():
+        assert (name, one.score) == (name, 0.5)
+        assert {finding.said_by for finding in one.findings} == {(1, 2)}
+    details: Any = {name: one.details for name, one in evaluations.items()}
+    for level in ("all", *LEVELS):
+        recall = details["keyfact_recall"]["by_level"][level]
+        assert (recall["recall"], recall["stated"]) == (0.5, recall["judged"] / 2)
+    assert details["coverage"]["by_kind"]["who"] == {"score": 0.5, "judged": 6}
+    assert len(evaluations["consistency"].findings) == 12
+    assert {finding.kind for finding in evaluations["consistency"].findings} == {"inconsistent"}
+    assert {finding.kind for finding in evaluations["faithfulness"].findings} == {"entity"}
+
+
+async def test_a_judge_with_few_verdicts_weighs_by_them(tmp_path: Path) -> None:
+    evaluations = await panel(tmp_path, Seeing(ALL), Seeing(NONE, judged=range(1, 3)))
+
+    for name, one in evaluations.items():
+        # Of twelve keepers, or of six that are asked about, two are disputed; the others are as the first has them.
+        keepers = 6 if name == "coverage" else 12
+        assert (name, one.score) == (name, pytest.approx(1 - 1 / keepers))
+        assert (one.unjudged, {finding.said_by for finding in one.findings}) == (0, {(1, 2)})

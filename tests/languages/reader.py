@@ -1,0 +1,159 @@
+"""A reader and writer of one language: it copies sentences and asks about how they go on, in that language's words.
+
+It knows only what stands in a prompt. What it asks about a sentence is its beginning, and what it answers is the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from redraft.text.sentences import worded
+from redraft.text.words import count_words
+from tests.chatserver import Seen, text_of
+from tests.judges import Sheet, seen_on, sentence_of
+
+_FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
+_LIMIT = re.compile(r"(\d[\d,]*) words")
+
+
+def _shortened(sentence: str, limit: int) -> str:
+    """As much of a sentence as there is room for."""
+    while count_words(sentence) > limit:
+        sentence = sentence.rpartition(" ")[0] or sentence[:-1]
+    return f"{sentence.rstrip('.。,、 ')}{'。' if sentence[:1] > '⺀' else '.'}"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """One language: how it asks, how it says that there is no answer, and why it thinks so."""
+
+    asks: str
+    """With a place for the beginning of a sentence."""
+    refuses: str = "UNANSWERABLE"
+    reason: str = "."
+
+    def __call__(self, seen: Seen) -> str:
+        structured = (
+            seen.body.get("response_format") or seen.body.get("tools") or "JSON Schema" in text_of(seen.messages[0])
+        )
+        if not structured:
+            return self._written(text_of(seen.messages[0]))
+        sheet = seen_on(seen)
+        return json.dumps(getattr(self, sheet.prompt)(sheet), ensure_ascii=False)
+
+    def begins(self, sentence: str) -> tuple[str, str]:
+        """A sentence in two parts: what is asked about, and what is answered."""
+        words = sentence.split()
+        if len(words) > 5:
+            return " ".join(words[: len(words) // 2]), " ".join(words[len(words) // 2 :])
+        return sentence[: len(sentence) // 2], sentence[len(sentence) // 2 :]
+
+    def asked(self, sentence: str) -> dict[str, Any]:
+        """The question about a sentence."""
+        beginning, rest = self.begins(sentence)
+        return {"question": self.asks.format(beginning), "kind": "what", "answer": rest}
+
+    def _found(self, question: str, text: str) -> str:
+        """The sentence of a text that a question is about; nothing where it has none."""
+        said = worded(text)
+        return next((one for one in said if self.asked(one)["question"] == question), "")
+
+    def _written(self, text: str) -> str:
+        """As many whole sentences of the material as the limit has room for, the points of a revision first."""
+        fenced = [(tag, body) for tag, body in _FENCED.findall(text)]
+        # Tidying has no limit; and where not one sentence fits, a part of one is better than nothing.
+        limit = int(([*_LIMIT.findall(text)] or ["10000"])[-1].replace(",", ""))
+        evidence = re.findall(r"^evidence: (.+)$", text, re.MULTILINE)
+        sources = [body for tag, body in fenced if tag in {"summary", "excerpt", "document"}] or [b for _, b in fenced]
+        kept: list[str] = []
+        for one in [*evidence, *(one for body in sources for one in worded(body))]:
+            if one not in kept and not one.startswith("#") and count_words(" ".join([*kept, one])) <= limit:
+                kept.append(one)
+        return " ".join(kept) or _shortened(next(one for body in sources for one in worded(body)), limit)
+
+    def ask_document(self, sheet: Sheet) -> Any:
+        found = [one for one in worded(sheet.within("excerpt")) if not one.startswith("#")]
+        wanted = int(re.findall(r"Write (\d+) questions", sheet.text)[0])
+        return {
+            "questions": [{**self.asked(one), "quote": one} for one in found[:: max(1, len(found) // wanted)]][:wanted]
+        }
+
+    def rank_questions(self, sheet: Sheet) -> Any:
+        return {"order": sheet.ids}
+
+    def answer_from_summary(self, sheet: Sheet) -> Any:
+        said = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
+        answers = []
+        for n, item in sheet.items("questions").items():
+            where = [m for m, one in said.items() if self._found(item["text"], one)]
+            answer = self.begins(said[where[0]])[1] if where else self.refuses
+            answers.append({"id": n, "answer": answer, "sentences": where})
+        return {"answers": answers}
+
+    def compare_answers(self, sheet: Sheet) -> Any:
+        pairs = sheet.items("pairs").items()
+        return {
+            "comparisons": [
+                {
+                    "id": n,
+                    "reason": self.reason,
+                    "verdict": "agrees" if one["document"] == one["summary"] else "contradicts",
+                }
+                for n, one in pairs
+            ]
+        }
+
+    def ask_summary(self, sheet: Sheet) -> Any:
+        return {
+            "sentences": [
+                {"id": n, "questions": [{**self.asked(sentence_of(item)), "importance": 3}]}
+                for n, item in sheet.items("sentences").items()
+            ]
+        }
+
+    def answer_from_document(self, sheet: Sheet) -> Any:
+        text = "\n\n".join(item["text"] for item in sheet.items("passages").values())
+        answers = []
+        for n, item in sheet.items("questions").items():
+            found = self._found(item["text"], text)
+            answers.append({"id": n, "answer": self.begins(found)[1] if found else self.refuses, "quote": found})
+        return {"answers": answers}
+
+    def _tree(self, sheet: Sheet) -> Any:
+        found = [one for one in worded(sheet.within("excerpt")) if not one.startswith("#")]
+        return {"roots": [{"fact": found[0], "branches": [{"fact": found[1], "leaves": found[2:4]}]}]}
+
+    keyfacts_analytical = keyfacts_narrative = _tree
+
+    def _passed(self, sheet: Sheet) -> Any:
+        return {
+            "facts": [
+                {"id": n, "reason": self.reason, "quote": item["text"], "verdict": "pass"}
+                for n, item in sheet.items("facts").items()
+            ]
+        }
+
+    facts_faithful = facts_objective = facts_significant = _passed
+
+    def _query(self, sheet: Sheet) -> Any:
+        return {"query": self.asks.format(next(iter(sheet.items("facts").values()))["fact"][:20])}
+
+    query_analytical = query_narrative = _query
+
+    def align_facts(self, sheet: Sheet) -> Any:
+        said = {n: sentence_of(item) for n, item in sheet.items("sentences").items()}
+        facts = {n: [m for m, one in said.items() if item["text"] in one] for n, item in sheet.items("facts").items()}
+        return {"facts": [{"id": n, "stated": "yes" if at else "no", "sentences": at} for n, at in facts.items()]}
+
+    def verify_sentences(self, sheet: Sheet) -> Any:
+        return {
+            "sentences": [
+                {"id": n, "reason": self.reason, "quote": "", "category": "none"} for n in sheet.items("sentences")
+            ]
+        }
+
+    def find_confusion(self, sheet: Sheet) -> Any:
+        return {"sentences": [{"id": n, "questions": [], "types": ["no confusion"]} for n in sheet.items("sentences")]}

@@ -1,0 +1,201 @@
+"""Every prompt that is replied to in a structure: what it is given, and a reply in the form that was asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from redraft.domain import Level
+from redraft.prompts import coherence, deciding, factual, judging
+from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.contract import Prompt
+from redraft.prompts.tags import Tags
+
+Json = dict[str, Any]
+NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
+_STATEMENTS = [judging.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
+_ASKED = [judging.Asked(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
+_FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
+_TREE = [
+    {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
+    {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
+]
+_QUESTION = {"question": "Who lit it?", "kind": "who", "answer": "Ann", "importance": 3}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A prompt and a clean reply to it."""
+
+    prompt: Prompt[Any, Any]
+    given: BaseModel
+    clean: Json
+
+    @property
+    def entries(self) -> str:
+        """The list in which the reply speaks of the items one by one; nothing where it does not."""
+        ((name, said),) = [(name, said) for name, said in self.clean.items() if isinstance(said, list)][:1] or [
+            ("", "")
+        ]
+        return name if said and isinstance(said[0], dict) and "id" in said[0] else ""
+
+    def verdicts(self, value: BaseModel) -> dict[int, list[Json]]:
+        """What a reply says of each item, by its number."""
+        found: dict[int, list[Json]] = {}
+        for one in getattr(value, self.entries):
+            found.setdefault(one.id, []).append(one.model_dump())
+        return found
+
+
+def _listed(field: str, given: BaseModel, name: str, entry: Callable[[int], Json]) -> Json:
+    tags = Tags(given)
+    return {name: [{"id": tags.tag(field, n)} | entry(n - 1) for n in range(1, len(NAMES) + 1)]}
+
+
+def _cases() -> dict[str, Case]:
+    from_summary = judging.AnswerFromSummaryGiven(sentences=_STATEMENTS, questions=_ASKED)
+    from_document = judging.AnswerFromDocumentGiven(passages=["They lit it."], questions=_ASKED)
+    pairs = [
+        judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
+    ]
+    compare = judging.CompareGiven(pairs=pairs)
+    ask = judging.AskSummaryGiven(sentences=_STATEMENTS, at_most=2)
+    candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
+    rank = judging.RankGiven(candidates=candidates)
+    vet = factual.VetGiven(excerpt="They lit it.", facts=_FACTS)
+    align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
+    verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
+    sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
+    levels: Sequence[Level] = ("root", "branch", "leaf")
+    facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
+    options = [
+        deciding.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
+        for n, one in enumerate(NAMES, 1)
+    ]
+    decide = deciding.DecideGiven(
+        summary="x", scoreboard=[], findings=options, tried=[], passages=[], rounds_left=2, at_most=3, searches=0
+    )
+    at, found = Tags(from_summary), Tags(decide)
+    opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
+    said: dict[str, tuple[BaseModel, Json]] = {
+        "answer_from_summary": (
+            from_summary,
+            _listed(
+                "questions",
+                from_summary,
+                "answers",
+                lambda n: {"answer": f"{NAMES[n]}'s lamp", "sentences": [at.tag("sentences", n + 1)]},
+            ),
+        ),
+        "answer_from_document": (
+            from_document,
+            _listed(
+                "questions",
+                from_document,
+                "answers",
+                lambda n: {"answer": f"the lamp of {NAMES[n]}", "quote": "lit it"},
+            ),
+        ),
+        "compare_answers": (
+            compare,
+            _listed(
+                "pairs",
+                compare,
+                "comparisons",
+                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "agrees" if n % 2 else "contradicts"},
+            ),
+        ),
+        "ask_summary": (
+            ask,
+            _listed("sentences", ask, "sentences", lambda n: {"questions": [_QUESTION | {"answer": NAMES[n]}]}),
+        ),
+        "ask_document": (
+            judging.AskDocumentGiven(excerpt="They lit it.", count=6),
+            {
+                "questions": [
+                    {"question": f"Who is {one}?", "kind": "who", "answer": one, "quote": "lit it"} for one in NAMES
+                ]
+            },
+        ),
+        "rank_questions": (rank, {"order": [Tags(rank).tag("candidates", n) for n in (3, 1, 2, 6, 5, 4)]}),
+        "facts_faithful": (vet, _listed("facts", vet, "facts", lambda n: opinion(n) | {"quote": "lit it"})),
+        "facts_objective": (vet, _listed("facts", vet, "facts", opinion)),
+        "facts_significant": (vet, _listed("facts", vet, "facts", opinion)),
+        "align_facts": (
+            align,
+            _listed(
+                "facts",
+                align,
+                "facts",
+                lambda n: (
+                    {"stated": "yes", "sentences": [Tags(align).tag("sentences", n + 1)]}
+                    if n % 2
+                    else {"stated": "no", "sentences": []}
+                ),
+            ),
+        ),
+        "verify_sentences": (
+            verify,
+            _listed(
+                "sentences",
+                verify,
+                "sentences",
+                lambda n: {
+                    "reason": f"{NAMES[n]} it is.",
+                    "quote": "lit it",
+                    "category": ("none", "entity", "relation")[n % 3],
+                },
+            ),
+        ),
+        "find_confusion": (
+            confusion,
+            _listed(
+                "sentences",
+                confusion,
+                "sentences",
+                lambda n: (
+                    {"questions": [f"Who is {NAMES[n]}?"], "types": ["entity omission"]}
+                    if n % 2
+                    else {"questions": [], "types": ["no confusion"]}
+                ),
+            ),
+        ),
+        "keyfacts_analytical": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
+        "keyfacts_narrative": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
+        "query_analytical": (factual.QueryGiven(facts=facts), {"query": "Why was the lamp lit?"}),
+        "query_narrative": (factual.QueryGiven(facts=facts), {"query": "How was the lamp lit?"}),
+        "prefer_summary": (
+            coherence.PreferGiven(first="a", second="b"),
+            {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
+        ),
+        "judge_chunk": (
+            factual.ChunkGiven(excerpt="x"),
+            {
+                "major_facts": 12,
+                "connections": 3,
+                "explanation": "Few.",
+                "validity": 2,
+                "coherence": 4,
+                "cross_content": 1,
+            },
+        ),
+        "decide": (
+            decide,
+            {
+                "why": "It is first.",
+                "look_up": [],
+                "mend": [found.tag("findings", n) for n in (2, 4)],
+                "instruction": "",
+                "stop": False,
+            },
+        ),
+    }
+    return {name: Case(PROMPTS[name], given, clean) for name, (given, clean) in said.items()}
+
+
+CASES = _cases()
+"""By name."""

@@ -1,0 +1,64 @@
+"""Labels that a model would write, and those that are no verdict: what is none of something is not the word none."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from redraft.models.reading import NoValueError, read_value
+from redraft.prompts.factual import Supports, Verifications
+from redraft.prompts.judging import SummaryAnswers
+from redraft.prompts.tags import Tags
+from tests.replies.prompts import CASES, Json
+
+
+def read(name: str, shape: Any, *entries: Json) -> list[Any]:
+    """The entries of a reply about the first items of a prompt."""
+    case = CASES[name]
+    tags = [one["id"] for one in case.clean[case.entries]]
+    said = [{"id": tag} | one for tag, one in zip(tags, entries, strict=False)]
+    return list(getattr(read_value(json.dumps({case.entries: said}), shape, case.given), case.entries))
+
+
+FINE: Json = {"reason": "It is so.", "quote": "", "category": "none"}
+
+
+@pytest.mark.parametrize("said", [{"verdict": "none"}, {"error": "None"}, {"error_type": "no"}, {"levels": "none"}, {}])
+def test_none_under_another_name_is_no_verdict(said: Json) -> None:
+    assert [one.id for one in read("verify_sentences", Verifications, FINE, {"reason": ""} | said)] == [1]
+    with pytest.raises(NoValueError, match="category"):
+        read("verify_sentences", Verifications, {"reason": ""} | said)
+
+
+def test_a_label_under_another_name_is_one() -> None:
+    found = read("verify_sentences", Verifications, {"explanation": "Ben, not Ann.", "error_type": "Entity Error"})
+    assert [(one.category, one.reason, one.quote) for one in found] == [("entity", "Ben, not Ann.", "")]
+
+
+@pytest.mark.parametrize(
+    ("said", "verdict"), [("Supported", "pass"), ("PASSED", "pass"), ("not supported", "fail"), ("fails.", "fail")]
+)
+def test_a_fact_passes_in_other_words(said: str, verdict: str) -> None:
+    assert [one.verdict for one in read("facts_faithful", Supports, {"reason": "", "verdict": said})] == [verdict]
+
+
+@pytest.mark.parametrize("said", ["partially", "yes", "none", "pass/fail", "pass?", None, True])
+def test_what_may_mean_either_loses_that_entry_alone(said: object) -> None:
+    found = read("facts_faithful", Supports, {"verdict": said}, {"verdict": "fail"})
+    assert [(one.id, one.verdict) for one in found] == [(2, "fail")]
+
+
+def test_an_answer_may_be_a_number_and_lack_its_lists() -> None:
+    found = read("answer_from_summary", SummaryAnswers, {"answer": 1850}, {"answer": "UNANSWERABLE"}, {"answer": None})
+    assert [(one.answer, one.sentences) for one in found] == [("1850", []), ("UNANSWERABLE", []), ("", [])]
+
+
+def test_the_name_of_an_item_is_all_that_an_entry_needs_to_be_lost_by() -> None:
+    """What is said of an item in one entry is not believed where another on it cannot be read."""
+    case = CASES["compare_answers"]
+    tag = Tags(case.given).tag("pairs", 1)
+    said = [{"id": tag, "verdict": "agrees"}, {"id": tag, "verdict": "partially"}, case.clean["comparisons"][1]]
+    value = read_value(json.dumps({"comparisons": said}), case.prompt.returns, case.given)
+    assert [one.id for one in value.comparisons] == [2]

@@ -1,0 +1,392 @@
+"""What a revision is told, what it reads, how long it may be, and what becomes of one that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft import Limits, ReviewQuestion
+from redraft.domain import Usage
+from redraft.errors import EmptyReply, RefusedReply
+from redraft.settings import PolicyName
+from redraft.text.words import count_words
+from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
+from tests.runs.test_refining import GOOD, POOR, Open, opening, stories
+
+# One right claim and one that nobody has made, in one sentence.
+MIXED = "The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand."""
+    with opening(tmp_path, wired=False) as make:
+        yield make
+
+
+@pytest.fixture(params=["at hand", "at a server"])
+def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
+    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    with opening(tmp_path, wired=request.param == "at a server") as make:
+        yield make
+
+
+def replies(*said: Said | Callable[[Sheet], Said]) -> Saying:
+    """A writer who revises by these, one a request, and by the last of them for ever."""
+    left = list(said)
+
+    def revised(sheet: Sheet) -> Said:
+        one = left.pop(0) if len(left) > 1 else left[0]
+        return one(sheet) if callable(one) else one
+
+    return Saying(revised)
+
+
+# What it is told.
+
+
+@pytest.mark.parametrize("policy", ["paper", "consistency-first"])
+async def test_a_sentence_with_an_open_finding_is_never_called_right_and_wanted(
+    court: Open, policy: PolicyName
+) -> None:
+    opened = court()
+    await opened.refine(f"{told(1)} {MIXED}", policy=policy, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert [item["text"] for item in sheet.items("keep").values()] == [fact_of(1)]
+
+
+async def test_a_sentence_is_kept_that_a_person_finds_nothing_wrong_with(court: Open) -> None:
+    async def spare(question: ReviewQuestion) -> Json:
+        return {"drop": [one["number"] for one in question["findings"] if one["sentence"]]}
+
+    opened = court()
+    await opened.refine(f"{told(1)} {MIXED}", policy="all", review=True, reviewer=spare, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert [item["text"] for item in sheet.items("keep").values()] == [fact_of(1), MIXED]
+
+
+@pytest.mark.parametrize("metric", ["consistency", "faithfulness"])
+async def test_what_nothing_bears_out_is_to_be_removed_and_not_to_be_corrected(court: Open, metric: str) -> None:
+    opened = court()
+    result = await opened.refine(told(1, wrong={2: "Bob", 77: "Jim"}), goals={metric: 1.0})
+
+    (sheet,) = opened.asked("revise")
+    points = {point["sentence"]: point for point in sheet.items("points").values()}
+    wrong, invented = points[fact_of(2, "Bob")], points[fact_of(77, "Jim")]
+    assert (wrong["task"], invented["task"]) == ("correct", "remove")
+    assert "Tom2" in wrong["evidence"] + wrong["answer"]
+    assert "evidence" not in invented
+    if metric == "consistency":
+        assert (invented["question"], invented["says"]) == (named(77), "Jim")
+        assert "answer" not in invented
+    assert result.run.stop_reason == "goals_met"
+    assert keepers_in(result.summary or "") == {1: "Tom1", 2: "Tom2"}
+
+
+async def test_a_wrong_sentence_without_words_of_the_document_that_say_otherwise_loses_the_claim(court: Open) -> None:
+    class Vague(Keepers):
+        def verify_sentences(self, sheet: Sheet) -> Said:
+            said = super().verify_sentences(sheet)
+            assert isinstance(said, dict)
+            return {"sentences": [one | {"quote": "nobody ever wrote this"} for one in said["sentences"]]}
+
+    opened = court(Vague())
+    result = await opened.refine(told(1, wrong={2: "Bob"}), goals={"faithfulness": 1.0})
+
+    (point,) = opened.asked("revise")[0].items("points").values()
+    assert (point["task"], point["instruction"]) == ("remove", "A name, number or pronoun is not the document's.")
+    assert keepers_in(result.summary or "") == {1: "Tom1"}
+
+
+# What it reads.
+
+
+async def test_without_room_for_the_document_it_reads_around_what_was_found(court: Open) -> None:
+    opened = court(document=island(200))
+    noted: list[str] = []
+    async with opened.shop(observer=lambda event: noted.append(getattr(event, "message", ""))) as shop:
+        settings = opened.settings({"context_tokens": 3000, "words": 100})
+        await shop.refine(opened.document, POOR, settings=settings, goals={"consistency": 1.0}, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert not sheet.within("document")
+    (passage,) = [item["text"] for item in sheet.items("passages").values()]
+    # Bob's station, and those around it; stretches that overlap are one.
+    assert {1, 2, 3, 4} <= keepers_in(passage).keys()
+    assert 40 not in keepers_in(passage)
+    assert passage in opened.document.text
+    assert any("does not fit into the window of the model that revises" in one for one in noted)
+
+
+async def test_the_passages_are_in_the_order_of_the_document_and_within_the_window(court: Open) -> None:
+    opened = court(document=island(400))
+    summary = told(1, wrong={380: "Bob", 120: "Jim", 121: "Jon", 250: "Joe"})
+    await opened.refine(summary, settings={"context_tokens": 3000, "words": 100}, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    found = [item["text"] for item in sheet.items("passages").values()]
+    starts = [opened.document.text.index(one) for one in found]
+    assert starts == sorted(starts)
+    assert [set(keepers_in(one)) & {120, 121, 250, 380} for one in found] == [{120, 121}, {250}, {380}]
+
+
+async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -> None:
+    opened = court(document=island(120))
+    summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
+    settings = {"context_tokens": 3000, "words": 300}
+    await opened.refine(summary, settings=settings, goals={"consistency": 1.0}, policy="paper", rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert 1 < len(sheet.items("points")) < 40
+    assert len(sheet.text) / 3 + sheet.wanted < 3000
+
+
+async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
+    async def reviewer(question: ReviewQuestion) -> Json:
+        return {"drop": [one["number"] for one in question["findings"]], "add": ["Tell of keeper number 150."]}
+
+    opened = court(document=island(200))
+    settings = {"context_tokens": 3000, "words": 100}
+    await opened.refine(POOR, settings=settings, review=True, reviewer=reviewer, rounds=1)
+
+    (sheet,) = opened.asked("revise")
+    assert any(150 in keepers_in(item["text"]) for item in sheet.items("passages").values())
+
+
+# What becomes of it.
+
+
+async def test_a_met_goal_may_fall_as_long_as_it_stays_met_by_more_than_the_tolerance(court: Open) -> None:
+    goals = {"coverage": 0.9, "consistency": 0.5}
+    opened = court(replies(told(1, 2, 3, 4, 5, wrong={6: "Bob", 99: "Jim"})))
+    result = await opened.refine(told(1), goals=goals, policy="all", rounds=1)
+
+    assert stories(result)[1] == (1, ("coverage",), True)
+    assert result.scores["consistency"] == pytest.approx(5 / 7)
+
+    opened = court(replies(told(1, 2, 3, 4, 5, wrong={6: "Bob", 99: "Jim"})))
+    result = await opened.refine(told(1), goals={**goals, "consistency": 0.7}, policy="all", rounds=1)
+    assert result.rounds[1].reason == "consistency fell by 0.286"
+
+
+USELESS = {
+    "empty": EmptyReply("the reply is empty", text="", usage=Usage()),
+    "refused": RefusedReply("the model declined", text="", usage=Usage(), finish_reason="content_filter"),
+    "broken off": "The keeper number 1 is called",
+    "much too long": f"{GOOD} It{' goes' * 60} on.",
+    "something else": "I would gladly do so, but please send me whatever it is that you want to have shortened.",
+}
+
+
+@pytest.mark.parametrize("kind", USELESS)
+async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_either(court: Open, kind: str) -> None:
+    useless = USELESS[kind]
+    rounds_failed: list[int] = []
+
+    def revised(sheet: Sheet) -> Said:
+        return GOOD if rounds_failed else useless
+
+    opened = court(Saying(revised))
+    async with opened.shop(observer=lambda event: _count(event, rounds_failed)) as shop:
+        result = await shop.refine(
+            opened.document,
+            POOR,
+            settings=opened.settings({"words": 60}),
+            goals={"coverage": 0.9},
+            policy="paper",
+            rounds=3,
+        )
+
+    assert stories(result) == [(0, (), True), (1, ("coverage",), False), (2, ("coverage",), True)]
+    assert result.rounds[1].reason.startswith("the revision was of no use: ")
+    assert result.rounds[2].base == result.rounds[0].draft
+    assert result.rounds[2].findings == result.rounds[1].findings
+    assert result.summary == GOOD
+
+
+def _count(event: object, rounds_failed: list[int]) -> None:
+    if "is of no use" in getattr(event, "message", ""):
+        rounds_failed.append(1)
+
+
+async def test_every_round_is_a_draw_of_its_own(court: Open) -> None:
+    opened = court(Saying(USELESS["much too long"]))
+    result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9}, policy="paper", rounds=2)
+
+    assert opened.model is not None
+    asked = [one for one in opened.model.asked if one.prompt.name == "revise"]
+    draws = [(one.given.words, one.sampling.sample) for one in asked]
+    assert [made.accepted for made in result.rounds] == [True, False, False]
+    assert len(asked) % 2 == 0
+    assert not set(draws[: len(draws) // 2]) & set(draws[len(draws) // 2 :])
+    assert result.summary == POOR
+
+
+# How long it may be.
+
+# Forty words is the limit: this is five per cent over it, and says what the next says in 37.
+LONG = GOOD
+SHORT = f"{GOOD[:34]}{''.join(f', keeper number {n} is called Tom{n}' for n in range(2, 7))}."
+# And this tells of all but one in 41.
+ALMOST = f"{told(1, 2, 3, 4, 5)} And that is all about them."
+FORTY = {"words": 40}
+
+
+def shortens(sheet: Sheet) -> bool:
+    """Whether a revision is asked for nothing but the limit."""
+    return [point["task"] for point in sheet.items("points").values()] == ["change"]
+
+
+def test_the_texts_are_as_long_as_they_should_be() -> None:
+    assert [count_words(text) for text in (LONG, SHORT, ALMOST)] == [42, 37, 41]
+    assert keepers_in(LONG) == keepers_in(SHORT)
+
+
+async def test_a_revision_a_few_words_over_the_limit_is_taken_and_shortened_in_the_end(any_court: Open) -> None:
+    opened = any_court(replies(LONG, SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    first, second = opened.asked("revise")
+    assert not shortens(first)
+    assert shortens(second)
+    assert (second.within("summary"), second.limit(r"at most (\d+) words")) == (LONG, 40)
+    assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [(("consistency",), True), ((), True)]
+    assert result.rounds[2].reason.startswith("shortened to the limit of words: coverage gained")
+    assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
+    assert result.scores == {"coverage": 1.0, "consistency": 1.0}
+
+
+async def test_the_next_round_may_take_the_words_out_again(court: Open) -> None:
+    opened = court(replies(ALMOST, SHORT))
+    result = await opened.refine(POOR, settings=FORTY)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, False]
+    assert stories(result) == [(0, (), True), (1, ("consistency",), True), (2, ("coverage",), True)]
+    assert result.summary == SHORT
+
+
+async def test_more_than_a_few_words_over_the_limit_are_told_and_asked_for_again(court: Open) -> None:
+    opened = court(replies(f"{GOOD} It goes on.", f"{GOOD} It goes.", SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    assert opened.model is not None
+    asked = [one for one in opened.model.asked if one.prompt.name == "revise"]
+    told_of = [one.complaint.reason for one in asked if one.complaint]
+    assert [said.partition(",")[0] for said in told_of] == ["it has 45 words", "it has 44 words"]
+    assert (result.summary, result.rounds[1].accepted) == (SHORT, True)
+
+
+async def test_what_the_model_does_not_shorten_is_shortened_by_sentences(court: Open) -> None:
+    opened = court(replies(LONG))
+    result = await opened.refine(POOR, settings=FORTY, rounds=1)
+
+    assert result.rounds[2].accepted
+    assert count_words(result.summary or "") <= 40
+    assert len(keepers_in(result.summary or "")) == 5
+    assert opened.store.runs.draft(result.rounds[2].draft).notes == (
+        "sentences were left out to keep to the limit of words",
+    )
+    assert set((result.summary or "")[:-1].split(". ")) < set(LONG[:-1].split(". "))
+    assert result.run.stop_reason == "rounds"
+
+
+async def test_a_shortened_draft_that_lost_the_gain_gives_way_to_the_best_within_the_limit(court: Open) -> None:
+    better = told(1, 2)
+    opened = court(replies(better, LONG, told(wrong={1: "Bob", 2: "Jim"})))
+    result = await opened.refine(POOR, settings=FORTY, rounds=2)
+
+    assert [made.accepted for made in result.rounds] == [True, True, True, False]
+    assert "fell by" in result.rounds[3].reason
+    assert result.summary == better
+    assert result.run.stop_reason == "rounds"
+    assert result.scores == {"coverage": 2 / 6, "consistency": 1.0}
+
+
+async def test_after_a_shortening_there_may_be_something_to_mend_again(court: Open) -> None:
+    opened = court(replies(LONG, told(1, 2, 3, 4, 5), SHORT))
+    result = await opened.refine(POOR, settings=FORTY, rounds=4)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, True, False]
+    assert (result.summary, result.run.stop_reason) == (SHORT, "goals_met")
+
+
+async def test_the_policy_that_takes_all_hands_out_the_last_within_the_limit(court: Open) -> None:
+    opened = court(replies(LONG, SHORT))
+    result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
+
+    assert [made.reason for made in result.rounds[1:]] == [
+        "the policy takes every revision",
+        "shortened to the limit of words",
+    ]
+    assert result.summary == SHORT
+
+
+async def test_an_excuse_in_place_of_a_shortened_draft_is_not_handed_out_either(court: Open) -> None:
+    opened = court(replies(LONG, USELESS["something else"]))
+    result = await opened.refine(POOR, settings=FORTY, policy="paper", rounds=1)
+
+    assert len(keepers_in(result.summary or "")) == 5
+    assert count_words(result.summary or "") <= 40
+
+
+async def test_a_budget_that_is_used_up_leaves_the_best_draft_within_the_limit(court: Open) -> None:
+    opened = court(replies(LONG, SHORT))
+    whole = await opened.refine(POOR, settings=FORTY, rounds=1)
+    calls = whole.usage.calls
+
+    for spared in range(1, calls):
+        other = court(replies(LONG, SHORT))
+        stopped = await other.refine(POOR, settings=FORTY, rounds=1, limits=Limits(max_calls=calls - spared))
+        assert stopped.summary in (POOR, SHORT)
+        if other.asked("revise") and not shortens(other.asked("revise")[-1]):
+            assert stopped.summary == POOR
+            break
+    done = await other.resume(stopped.run.id, Limits())
+    assert (done.summary, done.scores) == (whole.summary, whole.scores)
+
+
+async def test_whoever_stops_at_a_draft_that_is_too_long_gets_it_shortened(court: Open) -> None:
+    left: list[Json] = [{}, {"stop": True}]
+
+    async def reviewer(_question: ReviewQuestion) -> Json:
+        return left.pop(0)
+
+    opened = court(replies(ALMOST, told(1, 2, 3, 4, 5)))
+    result = await opened.refine(POOR, settings=FORTY, review=True, reviewer=reviewer)
+
+    assert [shortens(sheet) for sheet in opened.asked("revise")] == [False, True]
+    assert (result.summary, result.run.stop_reason) == (told(1, 2, 3, 4, 5), "cancelled")
+
+
+async def test_what_a_person_has_written_is_as_long_as_he_wants_it(court: Open) -> None:
+    async def reviewer(_question: ReviewQuestion) -> Json:
+        return {"edited": LONG}
+
+    opened = court()
+    result = await opened.refine(POOR, settings=FORTY, review=True, reviewer=reviewer)
+
+    assert (result.summary, result.run.stop_reason) == (LONG, "goals_met")
+    assert not opened.asked("revise")
+
+
+async def test_what_a_model_stops_at_is_shortened_before_it_is_handed_out(court: Open) -> None:
+    class Leading(Saying):
+        def decide(self, sheet: Sheet) -> Said:
+            if sheet.items("tried"):
+                return {"why": "It will do.", "stop": True}
+            return super().decide(sheet)
+
+    opened = court(Leading(lambda sheet: told(1, 2, 3, 4, 5) if shortens(sheet) else ALMOST))
+    result = await opened.refine(POOR, settings=FORTY, policy="agent")
+
+    assert (result.summary, result.run.stop_reason, result.run.why) == (
+        told(1, 2, 3, 4, 5),
+        "decided",
+        "It will do.",
+    )
+    assert len(opened.asked("decide")) == 2

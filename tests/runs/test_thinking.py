@@ -1,0 +1,36 @@
+"""A model that thinks without an end: a run says so, and does not ask for ever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft import Settings, Store, Workshop
+from redraft.errors import IncompleteError
+from redraft.models.reasoning import MOST
+from tests.chatserver import Answer, ChatServer, Seen
+from tests.models.support import KEY
+from tests.support import story
+
+
+async def test_a_run_whose_model_thinks_without_an_end_names_that_and_the_next_step(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+
+    def musing(seen: Seen) -> Answer:
+        limit = seen.body["max_completion_tokens"]
+        usage = {"prompt_tokens": 9, "completion_tokens": limit, "total_tokens": 9 + limit}
+        return Answer("", finish_reason="length", usage=usage)
+
+    with ChatServer(musing) as server, Store(tmp_path / "redraft.db") as store:
+        settings = Settings(model="openai:m", base_url=server.base_url, chunk_tokens=128, context_tokens=1024, words=60)
+        async with Workshop(store, settings=settings) as shop:
+            with pytest.raises(IncompleteError, match=f"{MOST:,} tokens were not enough") as caught:
+                await shop.summarize(story(12))
+        known = store.manners.known(f"openai:m@{server.base_url}")
+    assert "--reasoning-tokens" in caught.value.hint
+    # Each chunk takes a few requests until the room is as large as it may be, and no further tries with fewer words.
+    assert len(server.seen) <= 8 * 3
+    assert (known.reasoning_tokens or 0) >= MOST

@@ -1,0 +1,102 @@
+"""Everybody's window is on record with a run, and what is assumed is said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft import ModelSettings, Settings
+from redraft.runs.preparing import Order
+from redraft.runs.roles import judging_under, least_window
+from redraft.runs.windows import known_window, told_window, with_windows
+from redraft.settings import Evaluate, Judging
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+
+ASSUMED = "8,192 tokens are assumed"
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-own-01234567")
+
+
+def windows(settings: Settings, judging: Judging) -> tuple[int, list[int], list[str]]:
+    found, order, notes = with_windows(settings, Order(Evaluate(judging=judging)), known_window)
+    return found.context_tokens, [one.context_tokens for one in judging_under(found, order.judging)], notes
+
+
+def test_each_role_has_its_own() -> None:
+    own = ModelSettings(model="openai:q", base_url="http://127.0.0.1:9/v1", context_tokens=4000)
+    judging = Judging(judges=("near", "openai:gpt-4o", "extractive"), models={"near": own})
+    assert windows(Settings(model="openai:gpt-5"), judging) == (272_000, [4000, 128_000, 8192], [])
+    # What is given is the writer's, and that of whoever nobody knows anything about.
+    assert windows(Settings(model="openai:gpt-5", context_tokens=9000), judging)[:2] == (9000, [4000, 128_000, 8192])
+    judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
+    assert windows(Settings(model="openai:gpt-5", context_tokens=9000), judging) == (9000, [9000], [])
+
+
+def test_one_that_nobody_knows_is_said() -> None:
+    judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
+    _, judges, notes = windows(Settings(model="openai:gpt-5"), judging)
+    assert judges == [8192]
+    assert len(notes) == 1
+    assert notes[0].startswith(f"the window of openai:who is not known: {ASSUMED}")
+    assert windows(Settings(), Judging()) == (8192, [8192], [])
+
+
+def test_judges_look_things_up_in_the_least_of_their_windows() -> None:
+    judges = [Settings(model="openai:a", context_tokens=9000), Settings(context_tokens=100), Settings(model="openai:b")]
+    assert least_window(judges) == 8192
+    assert least_window([Settings(context_tokens=100)]) == 100
+
+
+def test_a_run_asks_the_server_and_a_plan_does_not(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    pages = {"/v1/models": {"data": [{"id": "m", "max_model_len": 12_345}]}}
+    with ChatServer(lambda _: "The keeper kept the light.", pages=pages) as server:
+        command = Inside(tmp_path, server.base_url)
+        run = ("summarize", "book.md", "-m", "openai:m", "-w", "60")
+        planned = command.run(*run, "--dry-run")
+        assert ASSUMED in planned.err
+        assert server.looked == []
+        done = command.run(*run)
+        assert done.code == 0, done.err
+        assert ASSUMED not in done.err
+        shown = command.run("runs", "--json").json["runs"][0]["run"]
+        assert command.run("show", shown, "--json").json["settings"]["context_tokens"] == 12_345
+
+
+def test_a_server_that_says_nothing_leaves_the_assumption(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda _: "The keeper kept the light.") as server:
+        done = Inside(tmp_path, server.base_url).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
+        assert done.err.count(ASSUMED) == 1
+        settled, _, _ = with_windows(Settings(model="openai:gpt-4o", base_url=server.base_url), Order(), told_window)
+        assert settled.context_tokens == 128_000
+
+
+def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
+    away, here = "http://judges.example/v1", "http://localhost:8001/v1"
+    writer = Settings(model="openai:gpt-5", context_tokens=9000)
+    for address, said in ((away, 1), (here, 0)):
+        _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=address))
+        assert len(notes) == said
+    assert notes == []
+    _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=away))
+    assert notes[0].startswith(f"openai:j at {away} is asked without a key")
+
+
+def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    with ChatServer(lambda _: "The keeper kept the light.") as server:
+        (tmp_path / "redraft.toml").write_text(
+            f'[models.near]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ncontext_tokens = 5000\n', "utf-8"
+        )
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml", REDRAFT_MODEL="openai:w")
+        command.run("summarize", "book.md", "-w", "60", "--refine", "--judge", "near", "--max-calls", "4")
+        run = command.run("runs", "--json").json["runs"][0]["run"]
+        shown = command.run("show", run).err
+    assert f"writer: openai:w at {server.base_url}, window 8,192 tokens" in shown
+    assert f"judge: near (openai:j) at {server.base_url}, window 5,000 tokens" in shown

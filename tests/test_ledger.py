@@ -1,0 +1,85 @@
+"""What the benchmark of the real model reads out of a ledger, on runs whose every reply is known."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from benchmarks.ledger import Asked, asked, entries, tallies, unsound
+from redraft import Evaluation, Judging, Settings, Workshop
+from tests.chatserver import ChatServer
+from tests.cli.inside import MODEL
+from tests.judges import Keepers, island, seen_on, told
+
+
+@pytest.fixture
+async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
+    """The database of a coverage, and what it says. The first reply of all cannot be read."""
+    judge, spoiled = Keepers(), ["no JSON at all"]
+
+    def serve(seen: object) -> str:
+        if spoiled:
+            return spoiled.pop()
+        said = judge(seen_on(seen))  # type: ignore[arg-type]
+        return said if isinstance(said, str) else json.dumps(said)
+
+    database = tmp_path / "redraft.db"
+    with ChatServer(serve) as server:  # type: ignore[arg-type]
+        settings = Settings(model=MODEL, base_url=server.base_url)
+        async with Workshop(database, settings=settings, judging=Judging(metrics=("coverage",))) as shop:
+            result = await shop.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))
+    return database, result.evaluations["coverage"]
+
+
+def test_requests_are_counted_by_what_became_of_them(judged: tuple[Path, Evaluation]) -> None:
+    database, _ = judged
+    requests = asked(database)
+    found = tallies(requests)
+    with sqlite3.connect(database) as ledger:
+        assert sum(len(one.outcomes) for one in requests) == ledger.execute("SELECT count(*) FROM calls").fetchone()[0]
+    assert (found["ask_document"].requests, found["ask_document"].repaired, found["ask_document"].at_once) == (1, 1, 0)
+    assert found["answer_from_summary"].at_once == found["answer_from_summary"].requests > 0
+    assert not any(one.lost for one in found.values())
+
+
+def test_a_cut_reply_that_is_asked_again_in_parts_counts_as_halved() -> None:
+    whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), ("length", "length"), 1.0, 9)
+    first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
+    tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
+    assert (tally.requests, tally.at_once, tally.halved, tally.lost, tally.cut) == (3, 2, 1, 0, 2)
+
+    alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
+    assert (alone.halved, alone.lost) == (0, 1)
+
+
+def test_a_score_stands_on_as_many_verdicts_as_it_says(judged: tuple[Path, Evaluation]) -> None:
+    database, coverage = judged
+    assert coverage.judged == 6
+    assert list(unsound([coverage], entries(database))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ({"judged": 7}, "says that 7 items were judged, and shows 6 verdicts"),
+        ({"judged": 0, "details": {}}, "says that 0 items were judged"),
+        ({"score": None}, "is scored and has the score None"),
+        ({"outcome": "failed"}, "is failed and has the score"),
+    ],
+)
+def test_a_score_that_stands_on_less_is_found(
+    judged: tuple[Path, Evaluation], change: dict[str, object], complaint: str
+) -> None:
+    _, coverage = judged
+    (found,) = unsound([replace(coverage, **change)], {"answer_from_summary": 99})  # type: ignore[arg-type]
+    assert complaint in found
+
+
+def test_verdicts_that_no_reply_holds_are_found(judged: tuple[Path, Evaluation]) -> None:
+    _, coverage = judged
+    (found,) = unsound([coverage], {"answer_from_summary": 5})
+    assert "6 verdicts, and the replies hold 5" in found

@@ -1,0 +1,140 @@
+"""Presets: what the papers set, and what goes before it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft.cli import given
+from redraft.presets import presets
+from tests.cli.inside import Inside
+from tests.support import SAMPLE, story
+
+PAGE = SAMPLE.parent.parent / "docs" / "presets.md"
+
+PAPERS: dict[str, dict[str, Any]] = {
+    "longsumeval": {
+        "metrics": ("coverage", "consistency"),
+        "questions": 12,
+        "claims": 10,
+        "similarity": "rouge1",
+        "threshold": 0.6,
+        "goals": {"coverage": 0.6, "consistency": 0.73},
+        "policy": "paper",
+    },
+    "booookscore": {"words": 585, "chunk_tokens": 2048, "metrics": ("booookscore",), "batch": 1},
+    "hamlet": {
+        "strategy": "direct",
+        "context_tokens": 128_000,
+        "temperature": 0.0,
+        "metrics": ("keyfact_recall", "faithfulness"),
+        "perspective": "both",
+    },
+}
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    (tmp_path / "book.md").write_text(story(60).text, "utf-8")
+    (tmp_path / "summary.md").write_text("Sentence number 1 tells of the keeper at station 1.", "utf-8")
+    return Inside(tmp_path, COLUMNS="100")
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_preset_sets_what_its_paper_says_and_nothing_else(name: str) -> None:
+    assert redraft.preset(name).set_fields == PAPERS[name]
+
+
+def test_every_preset_is_held_against_its_paper() -> None:
+    assert set(presets()) == set(PAPERS)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_page_names_the_place_in_the_paper_of_every_setting(name: str) -> None:
+    section = re.split(r"^## ", PAGE.read_text("utf-8"), flags=re.MULTILINE)
+    (own,) = (one for one in section if one.startswith(f"{name}\n"))
+    rows = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+?) \|$", own, re.MULTILINE))
+    assert set(rows) == set(PAPERS[name])
+    assert all(
+        re.search(r"equation|section|table|algorithm|appendix|\d\.\d|[IVX]-[A-Z]", where) for where in rows.values()
+    )
+
+
+def test_a_name_that_means_nothing_is_answered_with_those_that_there_are(command: Inside) -> None:
+    refused = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlett")
+    assert refused.code == 2
+    assert "there is no preset 'hamlett'" in refused.err
+    assert "longsumeval, booookscore, hamlet" in refused.err
+
+
+def test_flag_before_environment_before_file_before_preset_before_default(command: Inside) -> None:
+    def words(*arguments: str) -> int:
+        done = command.run("summarize", "book.md", "--json", *arguments)
+        assert done.code == 0, done.err
+        return int(done.json["settings"]["words"])
+
+    own = words()
+    assert own != 585
+    assert words("--preset", "booookscore") == 585
+    (command.folder / "redraft.toml").write_text('words = 300\npreset = "booookscore"\n', "utf-8")
+    assert words() == 300
+    command.environment["REDRAFT_WORDS"] = "200"
+    assert words() == 200
+    assert words("-w", "100") == 100
+
+
+def test_the_environment_and_the_file_name_a_preset(command: Inside) -> None:
+    command.environment["REDRAFT_PRESET"] = "booookscore"
+    by_environment = command.run("summarize", "book.md", "--json").json
+    del command.environment["REDRAFT_PRESET"]
+    (command.folder / "redraft.toml").write_text('[summarize]\npreset = "booookscore"\n', "utf-8")
+    by_file = command.run("summarize", "book.md", "--json").json
+    assert by_environment["settings"]["words"] == by_file["settings"]["words"] == 585
+
+
+def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -> None:
+    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "--rounds", "1", "--json")
+    assert done.json["goals"].keys() == {"coverage", "consistency"}
+    assert [goal["at_least"] for goal in done.json["goals"].values()] == [0.6, 0.73]
+    with redraft.Store(command.database) as store:
+        run = store.runs.get(done.json["run"])
+    assert run.refinement is not None
+    assert run.judging is not None
+    assert (run.refinement.policy, run.refinement.rounds) == ("paper", 1)
+    assert (run.judging.questions, run.judging.claims) == (12, 10)
+
+
+def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(command: Inside) -> None:
+    done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "-g", "coverage=0.1", "--json")
+    assert list(done.json["goals"]) == ["coverage"]
+    paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
+    assert "coverage 1.00: 12 questions judged" in paper.out
+    assert "consistency " in paper.out
+    own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
+    assert "coverage 1.00: 12 questions judged" in own.out
+    assert "consistency " not in own.out
+
+
+def test_what_a_command_has_no_option_for_is_passed_over(command: Inside) -> None:
+    done = command.run("evaluate", "book.md", "summary.md", "--preset", "hamlet", "--dry-run")
+    assert done.code == 0, done.err
+    assert "window 128,000 tokens" in done.err + done.out
+    assert "keyfact_recall" in done.err + done.out
+
+
+async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
+    paper = redraft.preset("booookscore")
+    async with redraft.Workshop(tmp_path / "redraft.db", settings=paper.settings, judging=paper.judging) as shop:
+        result = await shop.evaluate(story(30), "The keeper tells of the lamp.", words=40)
+    assert set(result.scores) == {"booookscore"}
+    assert (result.settings.chunk_tokens, result.settings.words) == (2048, 40)
+
+
+def test_every_field_of_a_preset_is_an_option() -> None:
+    """Else the command would pass it over without a word."""
+    options = {*redraft.Settings.model_fields, *given.JUDGING.values(), *given.REFINEMENT.values()}
+    assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options

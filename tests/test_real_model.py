@@ -1,0 +1,61 @@
+"""A real language model, the smallest that can be had: its replies are read, and nothing dies of them.
+
+`python -m benchmarks.real_model` has all strategies, all metrics and three texts; here is its smallest case.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from benchmarks.ledger import asked, entries, tallies, unsound
+from benchmarks.real_model import SOURCES, shortened
+from redraft import Judging, Limits, Settings, Workshop
+from redraft.text.words import count_words
+from tests.realserver import NAME, missing, real_model
+
+FATAL = {"bug", "refused_request", "provider"}
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Where the model is served; gone for certain when the test is over."""
+    if lacking := missing():
+        if os.environ.get("CI") == "true" and find_spec("xllamacpp") is not None:
+            pytest.fail(f"CI has half of it: {lacking}")
+        pytest.skip(lacking)
+    with real_model() as address:
+        yield address
+    place = urlsplit(address)
+    with socket.socket() as knock:
+        assert knock.connect_ex((str(place.hostname), place.port or 0)) != 0, "the server is still there"
+
+
+@pytest.mark.slow
+async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Path) -> None:
+    document = shortened(SOURCES["report"], 600)
+    assert 600 <= count_words(document.text) < 700
+    settings = Settings(
+        model=NAME, base_url=url, words=50, chunk_tokens=1200, context_tokens=4096, prompts="simple", temperature=0.3
+    )
+    judging = Judging(metrics=("coverage",), questions=2)
+    database = tmp_path / "redraft.db"
+    limits = Limits(concurrency=2, timeout=900)
+    async with Workshop(database, settings=settings, judging=judging, limits=limits) as shop:
+        result = await shop.summarize(document, judging=judging)
+
+    assert result.status == "done"
+    assert result.draft is not None
+    assert result.draft.words > 0
+    (coverage,) = (one for one in result.evaluations.values() if one.metric == "coverage")
+    assert coverage.outcome == "scored" or coverage.reason, "what cannot be judged says why"
+    assert list(unsound([coverage], entries(database))) == []
+    requests = asked(database)
+    assert {"summarize_chunk", "ask_document"} <= tallies(requests).keys()
+    assert not [one for one in requests if FATAL & set(one.outcomes)], "the server refuses nothing that is asked of it"
