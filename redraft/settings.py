@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
 
 from redraft.domain import Usage
 from redraft.errors import UsageError
 
 GIVEN_STRATEGY = "given"
 """In place of a strategy where the first draft comes from the user."""
-SimilarityName = Literal["exact", "rouge1", "cosine"]
+SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
 for by name."""
@@ -148,6 +149,27 @@ class Settings(BaseModel):
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 
 
+MOST_QUESTIONS = 1000
+_RANGE = re.compile(r"\s*([0-9]{1,4})\s*[-–]\s*([0-9]{1,4})\s*")
+
+
+def _questions(given: object) -> object:
+    """A range as it is typed, 9-15, as its two ends."""
+    found = _RANGE.fullmatch(given) if isinstance(given, str) else None
+    return (int(found[1]), int(found[2])) if found else given
+
+
+def _counted(given: int | tuple[int, int]) -> int | tuple[int, int]:
+    ends = (given, given) if isinstance(given, int) else given
+    if not 1 <= ends[0] <= ends[1] <= MOST_QUESTIONS:
+        raise ValueError(f"a number from 1 to {MOST_QUESTIONS}, or a range of such numbers as in 9-15")
+    return given
+
+
+Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterValidator(_counted)]
+"""How many questions there are: at most, or about each stretch from so many to so many."""
+
+
 class Judging(BaseModel):
     """How a draft is judged."""
 
@@ -164,8 +186,10 @@ class Judging(BaseModel):
     """Where the judges are; without one, those of the writer's provider are where the writer is."""
     repeat: int = Field(default=1, ge=1, le=50)
     """How often each judge answers."""
-    questions: int = Field(default=40, ge=1, le=1000)
-    """The most questions of a pack, however long the document."""
+    questions: Questions = 40
+    """The most questions of a pack, however long the document; or how many are asked about each stretch: `(9, 15)`."""
+    stretch_tokens: int = Field(default=4096, ge=256)
+    """The tokens of a stretch of the document that questions are asked about at once, at most."""
     claims: int = Field(default=120, ge=1, le=10_000)
     """The most questions about one draft."""
     batch: int = Field(default=10, ge=1, le=100)
@@ -175,6 +199,8 @@ class Judging(BaseModel):
     similarity: SimilarityName = "rouge1"
     threshold: float = Field(default=0.6, ge=0, lt=1)
     """Answers that are no more alike than this are not the same."""
+    second_look: bool = True
+    """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None
     """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
     pack: str | None = None

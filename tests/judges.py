@@ -177,7 +177,7 @@ class Keepers:
         asked = [
             {"question": named(int(one[1])), "kind": "who", "answer": one[2], "quote": one.group()} for one in found
         ]
-        return {"questions": asked[: sheet.limit(r"Write (\d+) questions")]}
+        return {"questions": asked[: sheet.limit(r"Write (?:\d+ to )?(\d+) questions")]}
 
     def rank_questions(self, sheet: Sheet) -> Said:
         return {"order": sheet.ids}

@@ -1,9 +1,9 @@
-"""Evidence: the passages of the document that a question is answered from, few at first, more when they are silent."""
+"""Evidence: the places of the document that a question is answered from, and those that an answer quotes."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.agents.room import USUAL, Wording
@@ -14,9 +14,6 @@ from redraft.text.quotes import locate
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
-# How many passages are looked at for each item, and how many where those say nothing of it.
-NEAR = 2
-FAR = 12
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
 _LONGEST_QUOTE = 600
@@ -43,27 +40,22 @@ class EvidenceDesk:
     @property
     def name(self) -> str:
         """What the evidence depends on."""
-        return f"{self.document.id} {self.passages.name} {self.room}"
+        return f"{self.document.id} {self.passages.name} {self.window}"
 
     @property
     def room(self) -> int:
         """The tokens of evidence that a prompt has room for."""
         return int(self.window * _SHARE_OF_WINDOW)
 
-    def evidence(self, question: str, *, wide: bool, within: Span | None = None) -> list[Span]:
-        """The places nearest to a question; when `wide`, the whole document where it fits, or else many more places.
+    def evidence(self, question: str, count: int, *, wide: bool = False) -> list[Span]:
+        """The places nearest to a question, the best first: at most `count`, besides those that it quotes.
 
-        With `within` that place is all that there is to read, whole where it fits.
+        A question that quotes the document is about that place, so no other is looked for unless `wide`.
         """
-        if within is not None:
-            near = self.nearest(question, FAR, within) if self._tokens([within]) > self.room else []
-            return near or [within]
-        if wide and self.document_tokens <= self.room:
-            return [Span(0, len(self.document.text))]
         named = self._named(question)
         if named and not wide:
             return named
-        near = [passage.span for passage in self.passages.nearest(question, FAR if wide else NEAR)]
+        near = [passage.span for passage in self.passages.nearest(question, count)]
         return list(dict.fromkeys([*named, *near]))
 
     def nearest(self, text: str, count: int, within: Span) -> list[Span]:
@@ -90,18 +82,6 @@ class EvidenceDesk:
                 whole.append(span)
         return whole
 
-    def batches(self, found: Mapping[int, Sequence[Span]], most: int) -> list[list[int]]:
-        """Questions grouped in their order so that the evidence of each group fits into one prompt."""
-        batches: list[list[int]] = []
-        for number in found:
-            last = batches[-1] if batches else []
-            tokens = self._tokens(self.joined([found[n] for n in [*last, number]]))
-            if last and len(last) < most and tokens <= self.room:
-                last.append(number)
-            else:
-                batches.append([number])
-        return batches
-
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
         """The sentences of a summary in as many parts as it takes for each to fit into a prompt; mostly that is one."""
         parts: list[list[Statement]] = [[]]
@@ -115,9 +95,6 @@ class EvidenceDesk:
             parts[-1].append(statement.model_copy(update={"before": ""}) if parts[-1] else statement)
             filled += tokens
         return parts
-
-    def _tokens(self, spans: Sequence[Span]) -> int:
-        return sum(self.tokenizer.count(self.text(span)) for span in spans)
 
     def text(self, span: Span) -> str:
         """The document's words at a place."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
@@ -49,15 +50,16 @@ class Examiner:
     judge: Judge
 
     async def ask_document(
-        self, excerpt: str, count: int, label: str, attempt: Attempt | None = None
+        self, excerpt: str, count: tuple[int, int], label: str, attempt: Attempt | None = None
     ) -> list[judging.DocumentQuestion]:
-        """At most `count` questions about a stretch of the document, the most important first.
+        """Questions about a stretch of the document, from so many to so many, the most important first.
 
         Who says which attempt it is asks about less where the reply is cut.
         """
-        given = judging.AskDocumentGiven(excerpt=excerpt, count=count)
-        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, count * self.judge.needs(QUESTION), label, attempt)
-        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:count]
+        least, most = count
+        given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
+        reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
+        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
@@ -73,23 +75,36 @@ class Examiner:
         return list(dict.fromkeys([number for number in order if number in known] + sorted(known)))
 
     async def questions_about(
-        self, statements: Sequence[Statement], at_most: int, document: str
+        self, statements: Sequence[Statement], among: Sequence[Statement], at_most: int, desk: EvidenceDesk
     ) -> Account[judging.SentenceQuestions]:
-        """What each sentence of a summary claims, as questions with the answers that it gives."""
+        """What some sentences of a summary claim, as questions with the answers that they give.
+
+        The summary is in view, all of it where it fits, or that part of it which a sentence stands in. Remembered are
+        the questions by sentence, with what it points back to: another draft that says the same there is asked no more.
+        """
+        parts = desk.parts(among)
+        part_of = {one.id: number for number, part in enumerate(parts) for one in part}
+        texts = [" ".join(one.sentence for one in part) for part in parts]
+        each = at_most * self.judge.needs(CLAIM)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
-            given = judging.AskSummaryGiven(sentences=asked, at_most=at_most)
-            room = len(numbers) * at_most * self.judge.needs(CLAIM)
+            summary = texts[part_of[statements[numbers[0]].id]]
+            given = judging.AskSummaryGiven(summary=summary, sentences=asked, at_most=at_most)
             label = labelled("questions about", numbers)
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
+            reply = await self.judge.ask(judging.ASK_SUMMARY, given, len(numbers) * each, label, attempt)
             return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
 
+        async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
+            groups = [[n for n in numbers if part_of[statements[n].id] == at] for at in range(len(parts))]
+            return await account([batch for group in groups for batch in self.judge.batches(group, each)], ask)
+
+        meant = _pointed_back_to(among)
         return await self.judge.remembered(
             judging.ASK_SUMMARY,
             judging.SentenceQuestions,
-            [[document, at_most, one.before, one.sentence] for one in statements],
-            lambda numbers: account(self.judge.batches(numbers, at_most * self.judge.needs(CLAIM)), ask),
+            [[desk.document.id, at_most, *meant[one.id], one.sentence] for one in statements],
+            judged,
         )
 
     async def answers_from_summary(
@@ -140,26 +155,43 @@ class Examiner:
             lambda numbers: account(self.judge.batches(numbers, self.judge.needs(COMPARISON)), ask),
         )
 
-    async def answers_from_document(self, questions: Sequence[str], desk: EvidenceDesk) -> Account[Remembered]:
-        """The document's own answers. Before it is believed to hold none, more of it is read."""
+    async def answers_from_document(
+        self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
+    ) -> Account[Remembered]:
+        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`."""
+        each = self.judge.needs(ANSWER)
 
         async def ask(reading: Reading) -> Entries[Remembered]:
             some, spans = reading.numbers, reading.spans
             asked = [Asked(id=n + 1, question=questions[n]) for n in some]
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
-            room = len(some) * self.judge.needs(ANSWER)
-            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, reading.attempt)
+            # A second look at the same pages is a further draw: the first reply would only be repeated.
+            attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
+            room = len(some) * each
+            reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, attempt)
             return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
 
-        fitting = batch_size(self.judge.reply_tokens, self.judge.needs(ANSWER))
-        search = Search(desk, questions, ask, _is_silent, min(fitting, QUESTIONS_NEAR), fitting)
+        fitting = batch_size(self.judge.reply_tokens, each)
+        looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
+        search = Search(looks, ask, _is_silent)
         return await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
-            [[desk.name, question] for question in questions],
-            search.verdicts,
+            [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
+            search.closer if wide else search.verdicts,
         )
+
+
+def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
+    """By the number of a sentence those right before it that tell whom it means: back to one that stands by itself."""
+    meant: dict[int, list[str]] = {}
+    chain: list[str] = []
+    for one in statements:
+        chain = chain if one.before else []
+        meant[one.id] = list(chain) or ([one.before] if one.before else [])
+        chain = [*chain, one.sentence]
+    return meant
 
 
 def _is_given(answer: str) -> bool:

@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
+from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
@@ -179,7 +180,8 @@ class Factfinder:
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [f"{one.before} “{one.sentence}”" for one in statements]
-        search = Search(desk, sought, ask, _is_faulty, min(fitting, SENTENCES_NEAR), fitting, within)
+        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting)
+        search = Search(looks, ask, _is_faulty, within)
         return await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             Verified,

@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from redraft.agents.evidence import NEAR, EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.looking import NEAR
 from redraft.agents.pen import Pen, Written, tolerated
 from redraft.domain import REVIEW, Finding, Span
 from redraft.prompts.revising import REVISE, Point, ReviseGiven

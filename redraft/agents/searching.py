@@ -1,4 +1,4 @@
-"""Holding items against the document: against the passages nearest to each, and against more of it where those are
+"""Holding items against the document: against what is read for them at first, and against more of it where that is
 silent."""
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.looking import Look, Looks
 from redraft.domain import Span
 
 Verdict = TypeVar("Verdict")
@@ -29,38 +29,40 @@ class Reading:
 class Search(Generic[Verdict]):
     """How verdicts come about. Nothing is believed to be missing from the document before more of it was read."""
 
-    desk: EvidenceDesk
-    items: Sequence[str]
-    """What is looked for, in words."""
+    looks: Looks
     ask: Callable[[Reading], Awaitable[Entries[Verdict]]]
     silent: Callable[[Verdict], bool]
-    near: int
-    """How many items are asked about at once, beside the passages nearest to them."""
-    far: int
-    """And how many beside the wider choice."""
     within: Span | None = None
     """The part of the document that there is to read, where that is not all of it."""
 
     async def verdicts(self, numbers: Sequence[int]) -> Account[Verdict]:
         """The verdicts on some of the items."""
-        if self.within is not None:
+        if (within := self.within) is not None:
             # A part of the document is read whole at once: to look for places in it first costs more than it saves.
-            return await self._read(numbers, wide=True)
-        near = await self._read(numbers, wide=False)
+            return await self._read(lambda: self.looks.part(numbers, within), wide=True)
+        near = await self._read(lambda: self.looks.first(numbers), wide=False)
         silent = [n for n, verdict in near.verdicts.items() if self.silent(verdict)]
         if not silent:
             return near
-        far = await self._read(silent, wide=True)
+        far = await self._read(lambda: self.looks.second(silent), wide=True)
         spoken = {n: verdict for n, verdict in near.verdicts.items() if n not in silent}
         return Account(spoken | far.verdicts, near.trouble or far.trouble)
 
-    async def _read(self, numbers: Sequence[int], *, wide: bool) -> Account[Verdict]:
+    async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
+        """The verdicts when more is read for each item, whatever was found before."""
+        return await self._read(lambda: self.looks.closer(numbers), wide=True)
+
+    async def _read(self, choose: Callable[[], list[Look]], *, wide: bool) -> Account[Verdict]:
         # The first search indexes the document, and nothing else should have to wait for that.
-        found = await asyncio.to_thread(
-            lambda: {n: self.desk.evidence(self.items[n], wide=wide, within=self.within) for n in numbers}
-        )
+        looks = await asyncio.to_thread(choose)
+        read = {n: look.spans for look in looks for n in look.numbers}
 
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
-            return await self.ask(Reading(some, self.desk.joined([found[n] for n in some]), wide, attempt))
+            return await self.ask(Reading(some, read[some[0]], wide, attempt))
 
-        return await account(self.desk.batches(found, self.far if wide else self.near), ask)
+        first, *others = [look.numbers for look in looks] or [()]
+        if not others or looks[0].spans != looks[-1].spans:
+            return await account([one for one in (first, *others) if one], ask)
+        # All of them begin with the same words: the first goes ahead, so that a provider remembers them.
+        ahead, behind = await account([first], ask), await account(others, ask)
+        return Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)

@@ -6,6 +6,7 @@ import click
 
 from redraft.cli.options import grouped, option
 from redraft.cli.sections import LISTED
+from redraft.cli.sizes import Count
 
 
 def _metrics() -> str:
@@ -45,12 +46,22 @@ required_judges = option(
     help="Model that judges: extractive, openai:NAME, or PROVIDER:NAME.",
 )
 
-questions = option(
-    "--questions",
-    section="judging",
-    type=click.IntRange(1, 1000),
-    metavar="N",
-    help="Most questions about the document: their number grows with the root of its length, up to N.  [default: 40]",
+questions = grouped(
+    option(
+        "--questions",
+        section="judging",
+        type=Count(1000),
+        metavar="N|A-B",
+        help="Most questions about the document: their number grows with the root of its length, up to N. Or from A to"
+        " B about each stretch of it, as in 9-15.  [default: 40]",
+    ),
+    option(
+        "--stretch-tokens",
+        section="judging",
+        type=click.IntRange(min=256),
+        metavar="N",
+        help="Most tokens of the document that questions are asked about at once.  [default: 4096]",
+    ),
 )
 
 validator = option(
@@ -104,8 +115,16 @@ verdict_options = grouped(
     option(
         "--similarity",
         section="judging",
-        type=click.Choice(["exact", "rouge1", "cosine"]),
-        help="How answers are compared; cosine needs --embeddings.  [default: rouge1]",
+        type=click.Choice(["exact", "rouge1", "cosine", "judge"]),
+        help="How answers are compared; cosine needs --embeddings, judge has the judge compare all of them.  [default:"
+        " rouge1]",
+    ),
+    option(
+        "--second-look/--no-second-look",
+        section="judging",
+        default=None,
+        help="Before answers are said to differ, have the judge compare them in words, with more of the document read."
+        "  [default: second look]",
     ),
     option(
         "--threshold",

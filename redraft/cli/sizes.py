@@ -1,4 +1,4 @@
-"""Sizes of files as they are typed: 50MB, 1.5GB, or a number of bytes."""
+"""Sizes of files as they are typed: 50MB, 1.5GB, or a number of bytes; and counts: 40, or 9-15."""
 
 from __future__ import annotations
 
@@ -24,6 +24,28 @@ class Size(click.ParamType[int]):
         if not found:
             self.fail(f"{value!r} is no size. Write it as 50MB or 2GB.", param, ctx)
         return int(float(found[1]) * _UNITS[found[2].upper()])
+
+
+_COUNT = re.compile(r"\s*([0-9]{1,6})(?:\s*-\s*([0-9]{1,6}))?\s*")
+
+
+class Count(click.ParamType["int | tuple[int, int]"]):
+    """A number, or a range of numbers: 40, or 9-15."""
+
+    name = "count"
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | tuple[int, int]:
+        """The number, or the two ends of the range."""
+        found = _COUNT.fullmatch(str(value))
+        first, last = (int(found[1]), int(found[2] or found[1])) if found else (0, 0)
+        if found is None or not 1 <= first <= last <= self._most:
+            self.fail(
+                f"{value!r} is no number from 1 to {self._most:,}, and no range of them such as 9-15.", param, ctx
+            )
+        return (first, last) if found[2] else first
 
 
 def allow(context: click.Context, parameter: click.Parameter, most: int) -> None:  # noqa: ARG001

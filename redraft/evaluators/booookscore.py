@@ -196,7 +196,7 @@ def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evide
     if about and (first := _first_named(question, desk)):
         return desk.place(first)
     for text in (*([question] if about else []), f"{question} {around}"):
-        if near := desk.evidence(text, wide=False):
+        if near := desk.evidence(text, 1):
             return desk.place(near[0])
     return None
 

@@ -9,6 +9,7 @@ from math import ceil
 from typing_extensions import override
 
 from redraft.agents.accounting import Account
+from redraft.agents.comparing import Compared, compared
 from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
@@ -16,12 +17,14 @@ from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
-from redraft.evaluators.similarity import Similarity, similarity
+from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
 from redraft.evaluators.words import UNSUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
+    COMPARE_ANSWERS,
+    Pair,
     SentenceQuestions,
     Statement,
     SummaryQuestion,
@@ -48,7 +51,10 @@ class _Claim:
 
 @dataclass(frozen=True, slots=True)
 class _Checked:
-    """One judge's answers from the document by claim, how like the summary's they are, and what that comes to."""
+    """One judge's answers from the document by claim, how like the summary's they are, and what that comes to.
+
+    `likeness` is 1 or 0 where the judge has compared the two in words.
+    """
 
     answers: dict[int, Remembered]
     likeness: dict[int, float]
@@ -63,15 +69,17 @@ class Consistency(Evaluator):
     """Asks what the summary claims, and looks the answers up in the document."""
 
     likeness: SimilarityName = "rouge1"
-    """How alike an answer of the document's and the summary's are; `cosine` takes an `encoder`."""
+    """How alike an answer of the document's and the summary's are; `cosine` takes an `encoder`, `judge` asks."""
     threshold: float = 0.6
     claims: int = 120
     """The most questions; a summary that would need more is examined by sentences spread over all of it."""
     top_k: int | None = None
+    second_look: bool = True
+    """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 2
-    prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT)
+    version = 3
+    prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
 
     @override
@@ -83,6 +91,7 @@ class Consistency(Evaluator):
             threshold=judging.threshold,
             claims=judging.claims,
             top_k=judging.top_k,
+            second_look=judging.second_look,
             encoder=encoder,
         )
 
@@ -99,12 +108,22 @@ class Consistency(Evaluator):
         claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
         asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
         reading, evidence = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
-        prompt = asking * ahead.overhead(ASK_SUMMARY) + ahead.summary
         answered = min(claims, self.top_k or claims)
-        prompt += ahead.seats * (evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION)
-        completion = ahead.sentences * asked * ahead.needs(CLAIM) + ahead.seats * 2 * answered * ahead.needs(ANSWER)
-        drafts, calls = ahead.drafts, asking + ahead.seats * reading
-        yield Stage(self.name, drafts * calls, drafts * prompt, drafts * completion)
+        comparing = (0, 0, 0)
+        if self.second_look or self.likeness == "judge":
+            comparing = ahead.comparing(answered, self.second_look)
+        prompt = evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION + comparing[1]
+        parts, part = ahead.parts()
+        asking += parts - 1
+        asked_of = asking * (ahead.overhead(ASK_SUMMARY) + part) + 2 * ahead.summary
+        completion = 2 * answered * ahead.needs(ANSWER) + comparing[2]
+        drafts, seats = ahead.drafts, ahead.seats
+        yield Stage(
+            self.name,
+            drafts * (asking + seats * (reading + comparing[0])),
+            drafts * (asked_of + seats * prompt),
+            drafts * (ahead.sentences * asked * ahead.needs(CLAIM) + seats * completion),
+        )
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each claim that the document contradicts or does not make."""
@@ -112,7 +131,7 @@ class Consistency(Evaluator):
             return self.not_applicable("the summary has no sentence")
         examined = _spread(case.statements, self.claims)
         asked = await Examiner(case.panel[0]).questions_about(
-            examined, asked_each(len(examined)), case.desk.document.id
+            examined, case.statements, asked_each(len(examined)), case.desk
         )
         claims = _claims(examined, asked, claims_each(len(examined), self.claims), self.top_k)
         passed_over = len(asked.open(range(len(examined))))
@@ -142,14 +161,45 @@ class Consistency(Evaluator):
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
+        answers = dict(sorted(found.verdicts.items()))
         likeness = {
             n: alike(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
-            for n, answer in sorted(found.verdicts.items())
+            for n, answer in answers.items()
         }
-        ballot = {n: self._verdict(like, found.verdicts[n]) for n, like in likeness.items()}
+        doubtful = [n for n, like in likeness.items() if self._is_to_be_asked(claims[n], answers[n], like)]
+        settled = await self._asked(judge, claims, answers, doubtful, case)
+        for at, n in enumerate(doubtful):
+            if (one := settled.verdicts.get(at)) is None:
+                del likeness[n]
+                continue
+            likeness[n] = float(not one.contradicts)
+            answers[n] = one.read or answers[n]
+        ballot = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
         points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
-        return _Checked(found.verdicts, likeness, Sitting(judge.name, ballot, points, found.trouble))
+        return _Checked(answers, likeness, Sitting(judge.name, ballot, points, found.trouble or settled.trouble))
+
+    def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:
+        """Whether the two answers are compared in words: they seem to differ, or differ in little that may be much."""
+        asks = self.second_look or self.likeness == "judge"
+        if not asks or not is_answer(answer.answer) or is_same(claim.asked.answer, answer.answer):
+            return False
+        return likeness <= self.threshold or is_doubtful(claim.asked.answer, answer.answer)
+
+    async def _asked(
+        self,
+        judge: Judge,
+        claims: Sequence[_Claim],
+        answers: Mapping[int, Remembered],
+        doubtful: Sequence[int],
+        case: Case,
+    ) -> Account[Compared]:
+        pairs = [
+            Pair(id=0, question=asked.question, document=answers[n].answer, summary=asked.answer)
+            for n in doubtful
+            for asked in [claims[n].asked]
+        ]
+        return await compared(Examiner(judge), pairs, case.desk, confirm=self.second_look)
 
     def _verdict(self, likeness: float, answer: Remembered) -> str:
         if likeness > self.threshold:
@@ -240,6 +290,6 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
         "expected": answers[0].answers[n].answer if answers else "",
-        "likeness": round(answers[0].likeness[n], 4) if answers else None,
+        "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
         **(item.shown() if item else UNJUDGED),
     }

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from typing_extensions import override
 
-from redraft.agents.examiner import ANSWER, COMPARISON, Examiner
+from redraft.agents.comparing import compared
+from redraft.agents.examiner import ANSWER, Examiner
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding, PackQuestion
@@ -17,6 +18,7 @@ from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, mean, object
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.packs.keyfacts import bin_of
 from redraft.prompts.judging import (
+    ANSWER_FROM_DOCUMENT,
     ANSWER_FROM_SUMMARY,
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
@@ -47,16 +49,18 @@ class Coverage(Evaluator):
     """Asks a summary the questions of the document's pack, the `top_k` most important ones where that is set."""
 
     top_k: int | None = None
+    second_look: bool = True
+    """Whether more of the document is read before an answer of the summary's is said to contradict it."""
     name = "coverage"
-    version = 2
-    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS)
+    version = 3
+    prompts = (ASK_DOCUMENT, RANK_QUESTIONS, ANSWER_FROM_SUMMARY, COMPARE_ANSWERS, ANSWER_FROM_DOCUMENT)
     aim = "content"
     needs = uses = "questions"
 
     @override
     def configured(self, judging: Judging, encoder: Encoder | None) -> Coverage:
         """With as many questions as are wanted."""
-        return replace(self, top_k=judging.top_k)
+        return replace(self, top_k=judging.top_k, second_look=judging.second_look)
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
         """Every draft is asked all questions, and every answer may differ from the document's."""
@@ -65,10 +69,9 @@ class Coverage(Evaluator):
         questions = min(ahead.questions, self.top_k or ahead.questions)
         parts, part = ahead.parts()
         answering = parts * ahead.batches(questions, ahead.needs(ANSWER))
-        comparing = ahead.batches(questions, ahead.needs(COMPARISON))
-        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION
-        prompt += comparing * ahead.overhead(COMPARE_ANSWERS) + questions * 2 * A_QUESTION
-        completion = questions * (parts * ahead.needs(ANSWER) + ahead.needs(COMPARISON))
+        comparing, compared, replies = ahead.comparing(parts * questions, self.second_look)
+        prompt = answering * (part + ahead.overhead(ANSWER_FROM_SUMMARY)) + parts * questions * A_QUESTION + compared
+        completion = questions * parts * ahead.needs(ANSWER) + replies
         times = ahead.judgings
         yield Stage(self.name, times * (answering + comparing), times * prompt, times * completion)
 
@@ -79,7 +82,7 @@ class Coverage(Evaluator):
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
-        panel = await together(_sit(judge, case, questions) for judge in case.panel)
+        panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         sittings = [one.sitting for one in panel]
         items = polled(sittings, range(len(questions)))
         details = {
@@ -103,11 +106,11 @@ class Coverage(Evaluator):
         )
 
 
-async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion]) -> _Answered:
+async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.desk
     )
-    refuted, undecided, trouble = await _refuted(judge, questions, found.verdicts)
+    refuted, undecided, trouble = await _refuted(judge, case, questions, found.verdicts, confirm=confirm)
     answers: dict[int, SummaryAnswer] = {}
     ballot: dict[int, str] = {}
     for n, given in sorted(found.verdicts.items()):
@@ -123,7 +126,12 @@ async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion]) -> _
 
 
 async def _refuted(
-    judge: Judge, questions: Sequence[PackQuestion], given: Mapping[int, Sequence[SummaryAnswer]]
+    judge: Judge,
+    case: Case,
+    questions: Sequence[PackQuestion],
+    given: Mapping[int, Sequence[SummaryAnswer]],
+    *,
+    confirm: bool,
 ) -> tuple[set[tuple[int, int]], set[tuple[int, int]], str]:
     """Which answers to which questions contradict the document's, for which nobody can say, and what went wrong."""
     doubtful = [
@@ -137,10 +145,10 @@ async def _refuted(
         Pair(id=0, question=questions[n].text, document=questions[n].answer, summary=given[n][at].answer)
         for n, at in doubtful
     ]
-    compared = await Examiner(judge).compare_answers(pairs)
-    refuted = {doubtful[at] for at, one in compared.verdicts.items() if one.verdict == "contradicts"}
-    undecided = {doubtful[at] for at in compared.open(range(len(doubtful)))}
-    return refuted, undecided, compared.trouble
+    found = await compared(Examiner(judge), pairs, case.desk, confirm=confirm)
+    refuted = {doubtful[at] for at, one in found.verdicts.items() if one.contradicts}
+    undecided = {doubtful[at] for at in found.open(range(len(doubtful)))}
+    return refuted, undecided, found.trouble
 
 
 def _sitting(judge: Judge, ballot: dict[int, str], trouble: str) -> Sitting:

@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from operator import mul
 from typing import Any, Literal
 
 from redraft.agents import factfinder
-from redraft.agents.evidence import FAR, NEAR, EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
+from redraft.agents.looking import most_looks, most_of_part
 from redraft.agents.room import Entry
 from redraft.domain import Chunk
 from redraft.packs.growing import chunk_tokens
-from redraft.packs.questions import questions_wanted
+from redraft.packs.questions import Quantity, questions_wanted
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
 from redraft.settings import Judging
 from redraft.text.chunks import chunk
-from redraft.text.passages import WINDOW
 
 # As a rule: a question or a fact with its number, and what is said around a sentence to number it.
 A_QUESTION = 40
@@ -106,18 +107,34 @@ class Ahead:
 
         An answer to a query is held against the chunk that the query is about.
         """
-        document = chunk_tokens(self.desk) if query else self.desk.document_tokens
-        fitting = batch_size(self.reply_room, tokens)
-        first = min(near, fitting, max(1, self.desk.room // (NEAR * WINDOW)))
-        second = fitting if document <= self.desk.room else min(fitting, max(1, self.desk.room // (FAR * WINDOW)))
-        calls = ceil(items / first), ceil(items / second)
-        evidence = min(document, self.desk.room, first * NEAR * WINDOW), min(document, self.desk.room)
-        return sum(calls), sum(map(mul, calls, evidence))
+        fitting, each = batch_size(self.reply_room, tokens), tokens + A_QUESTION
+        if query:
+            return most_of_part(self.desk.window, chunk_tokens(self.desk), items, each, fitting)
+        return most_looks(self.desk.window, self.desk.document_tokens, items, each, min(near, fitting), fitting)
+
+    def comparing(self, items: int, confirm: bool) -> tuple[int, int, int]:
+        """The calls, the prompt tokens and those of the replies, when so many pairs of answers are compared in words.
+
+        With `confirm` each of them is taken for a contradiction at first, and answered from more of the document.
+        """
+        calls = self.batches(items, self.needs(COMPARISON))
+        prompt = calls * self.overhead(COMPARE_ANSWERS) + items * 2 * A_QUESTION
+        completion = items * self.needs(COMPARISON)
+        if not confirm:
+            return calls, prompt, completion
+        reading, evidence = self.searching(items, self.needs(ANSWER), QUESTIONS_NEAR)
+        more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
+        return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
+
+    @property
+    def quantity(self) -> Quantity:
+        """How many questions about the document are asked for."""
+        return Quantity(self.judging.questions, self.judging.stretch_tokens)
 
     @property
     def questions(self) -> int:
         """How many questions the document's pack has at most."""
-        return questions_wanted(self.desk, self.judging.questions)
+        return questions_wanted(self.desk, self.quantity)
 
     @cached_property
     def chunks(self) -> Sequence[Chunk]:

@@ -16,7 +16,7 @@ from redraft.evaluators.goals import founded
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
-from redraft.packs.questions import build_pack, pack_key
+from redraft.packs.questions import Quantity, build_pack, pack_key
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -56,13 +56,17 @@ class Jury:
         return known if known is not None and chosen else await self._asked()
 
     async def _asked(self) -> Pack:
-        built = await build_pack(self.panel[0], self.desk, self.judging.questions, self.observer)
+        built = await build_pack(self.panel[0], self.desk, self._quantity, self.observer)
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 
     @property
+    def _quantity(self) -> Quantity:
+        return Quantity(self.judging.questions, self.judging.stretch_tokens)
+
+    @property
     def _pack_key(self) -> str:
-        return pack_key(self.panel[0], self.desk, self.judging.questions)
+        return pack_key(self.panel[0], self.desk, self._quantity)
 
     def _known_pack(self) -> Pack | None:
         """The pack that need not be built first."""

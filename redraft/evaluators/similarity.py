@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
@@ -29,12 +30,16 @@ _UNIT = re.compile(rf"[{_UNSPACED}]|[^{_UNSPACED}]+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ARTICLES = frozenset({"a", "an", "the"})
 _DECIMALS = 6
+# So many words on either side may be all the difference between a statement and its opposite.
+_FEW = 2
 
 
 def similarity(name: SimilarityName, encoder: Encoder | None) -> Similarity:
-    """The measure called `name`; `cosine` needs an encoder."""
+    """The measure called `name`; `cosine` needs an encoder. `judge` measures nothing: what is not the same is asked."""
     if name == "exact":
         return exact
+    if name == "judge":
+        return _same
     if name == "rouge1":
         return rouge1
     if encoder is None:
@@ -61,6 +66,28 @@ def exact(one: str, other: str) -> float:
 def rouge1(one: str, other: str) -> float:
     """The F1 of ROUGE-1 with stemming, as the package rouge-score has it, but in any script."""
     return float(_rouge().score(one, other)["rouge1"].fmeasure)
+
+
+def _same(one: str, other: str) -> float:
+    return float(is_same(one, other))
+
+
+def is_same(one: str, other: str) -> bool:
+    """Whether two answers differ in nothing but case, articles, punctuation, and commas between thousands."""
+    return _in_order(one) == _in_order(other) != []
+
+
+def is_doubtful(one: str, other: str) -> bool:
+    """Whether two answers that share most of their words may yet say opposite things.
+
+    That goes by form, in any language: they differ in a number, or in so few words that one may stand in the place of
+    the other ("before", "after") or deny the rest ("not").
+    """
+    words, others = Counter(_in_order(one)), Counter(_in_order(other))
+    more, fewer = words - others, others - words
+    if any(any(map(str.isnumeric, word)) for word in (*more, *fewer)):
+        return True
+    return bool(more or fewer) and more.total() <= _FEW and fewer.total() <= _FEW
 
 
 def _cosine(encoder: Encoder) -> Similarity:
@@ -90,8 +117,13 @@ def _has_letter(part: str) -> bool:
 
 
 def _plain_words(text: str) -> set[str]:
-    found = set(words(_THOUSANDS.sub("", text)))
-    return found - _ARTICLES or found
+    return set(_in_order(text))
+
+
+def _in_order(text: str) -> list[str]:
+    """The words without articles, unless there are no others."""
+    found = words(_THOUSANDS.sub("", text))
+    return [word for word in found if word not in _ARTICLES] or found
 
 
 class _RougeTokenizer:

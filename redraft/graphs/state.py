@@ -48,12 +48,14 @@ class Options(TypedDict, total=False):
     prompts: str | Path
     sample: int
     repeat: int
-    questions: int
+    questions: int | tuple[int, int]
+    stretch_tokens: int
     claims: int
     batch: int
     top_k: int
     similarity: str
     threshold: float
+    second_look: bool
     embeddings: str | Path
     pack: str
     keyfacts: str

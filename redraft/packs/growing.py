@@ -49,11 +49,8 @@ class Gardener:
     @property
     def key(self) -> str:
         """The same for the same judges, prompts and chunks: trees are grown once for each."""
-        material = [
-            [judge.model.identity, *judge.drawn, judge.sample, judge.reply_tokens]
-            for judge in (self.builder, self.validator)
-        ]
-        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, self.desk.room, *self.perspectives]
+        material = [[judge.model.identity, *judge.drawn, judge.sample] for judge in (self.builder, self.validator)]
+        chunks = [chunk_tokens(self.desk), self.desk.tokenizer.name, *self.perspectives]
         return content_id(json.dumps([material, hashes(self.builder.book), chunks]))[:32]
 
     async def grow(self) -> KeyFacts:

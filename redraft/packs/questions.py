@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 from math import ceil, sqrt
 
@@ -18,26 +18,27 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.packs.misses import Misses
 from redraft.prompts.judging import ASK_DOCUMENT, RANK_QUESTIONS, Candidate, DocumentQuestion
-from redraft.text.chunks import chunk
+from redraft.text.chunks import MIN_BUDGET, chunk
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import halves
 from redraft.text.words import count_words
 
-# As many as in the paper for a document that fits the window.
-_FEWEST, _MOST_IN_WINDOW = 6, 12
+# As many as in the paper, for a document of up to so many tokens.
+_FEWEST, _MOST_AT_FIRST = 6, 12
+_AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
-# A longer document is read in stretches short enough that none of it is skimmed over.
-_STRETCH_TOKENS = 4096
 # More are asked for than are kept, so that there is something to choose from.
 _SPARE = 1.5
 _MOST_RANKED = 120
+# As many as the window has room for that is taken for granted elsewhere too.
+_RANKED_AT_ONCE = 80
 _RANKED_TOKENS = 100
+# How much longer than its share a stretch may be, so that what is left over is no stretch by itself.
+_EVEN = 1.1
 _LONGEST_TEXT = 500
 # Among so many places in the document one from the right stretch is looked for, where no quote tells which it is.
 _PLACES = 12
 _PROMPT_TOKENS = 600
-# How many questions are wanted follows the length of the document beside the window, and no language.
-_REPLY_AS_A_RULE = 1_080
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,32 +50,54 @@ class _Found:
     stretch: int
 
 
-async def build_pack(judge: Judge, desk: EvidenceDesk, limit: int, observer: Observer) -> Pack:
-    """Ask about the whole document; at most `limit` questions, however long it is. What could not be had is named."""
-    stretches = stretches_of(desk)
-    wanted = questions_wanted(desk, limit)
-    each = questions_each(wanted, len(stretches))
-    named = [_Stretch(one.span, one.index, f"stretch {one.index + 1} of {len(stretches)}") for one in stretches]
-    misses = Misses()
-    replies = await together(_ask(judge, desk, stretch, each, misses) for stretch in named)
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """How many questions a pack has, which depends on the document and on these two alone."""
+
+    questions: int | tuple[int, int]
+    """The most of all; or from how many to how many are asked about each stretch, and all of them are kept."""
+    stretch: int
+    """The tokens of a stretch of the document that is asked about by itself, at most."""
+
+
+async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, observer: Observer) -> Pack:
+    """Ask about the whole document, stretch by stretch. What could not be had is named."""
+    stretches = stretches_of(desk, quantity.stretch)
+    wanted = questions_wanted(desk, quantity)
+    least, most = questions_each(desk, quantity, len(stretches))
+    misses, of = Misses(), len(stretches)
+    replies = await together(_ask(judge, desk, stretch, (least, most), of, misses) for stretch in stretches)
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Noted(trouble))
-    found = _trimmed([asked for asked, _ in replies], min(_MOST_RANKED, max(wanted, desk.window // _RANKED_TOKENS)))
+    found = _trimmed([asked for asked, _ in replies], max(_MOST_RANKED, wanted))
     if not found:
         what = "not one question about the document came back"
         raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
-    order = list(range(len(found)))
-    if len(stretches) > 1:
-        candidates = [
-            Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)
-        ]
-        order = [number - 1 for number in await Examiner(judge).rank(candidates, "questions ranked")]
+    order = await _ranked(judge, found, desk.window) if len(stretches) > 1 else range(len(found))
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
     document = desk.document.id
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
+
+
+async def _ranked(judge: Judge, found: Sequence[_Found], window: int) -> list[int]:
+    """The places of the questions, the most important first. Of more than fit at once every group has questions from
+    all over the document, and what comes first in each of them comes first."""
+    groups = ceil(len(found) / ranked_at_once(window))
+    candidates = [Candidate(id=n + 1, question=f.asked.question, answer=f.asked.answer) for n, f in enumerate(found)]
+    label = "questions ranked"
+    orders = await together(
+        Examiner(judge).rank(candidates[at::groups], f"{label}, part {at + 1}/{groups}" if groups > 1 else label)
+        for at in range(groups)
+    )
+    return [number - 1 for row in zip_longest(*orders) for number in row if number is not None]
+
+
+def ranked_at_once(window: int) -> int:
+    """How many questions are put in their order at once: the same in all but the smallest windows."""
+    return max(1, min(_RANKED_AT_ONCE, window // _RANKED_TOKENS))
 
 
 def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
@@ -83,81 +106,118 @@ def pack_id(document: str, questions: Sequence[PackQuestion]) -> str:
     return content_id(json.dumps(material, ensure_ascii=False))[:16]
 
 
-def pack_key(judge: Judge, desk: EvidenceDesk, limit: int) -> str:
-    """The same for the same document, judge, prompts and limits: a pack is built once for each."""
+def pack_key(judge: Judge, desk: EvidenceDesk, quantity: Quantity) -> str:
+    """The same for the same document, judge, prompts and quantity: a pack is built once for each.
+
+    Nothing of the judge's window is in it: whatever it can read at once, the same is asked about the same stretches.
+    """
     hashes = [judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)]
-    material = [judge.model.identity, *judge.drawn, *hashes, limit, desk.room, desk.tokenizer.name]
+    asked = [quantity.questions, quantity.stretch]
+    material = [judge.model.identity, *judge.drawn, *hashes, *asked, desk.tokenizer.name]
     return content_id(json.dumps(material))[:32]
 
 
-def stretches_of(desk: EvidenceDesk) -> Sequence[Chunk]:
-    """The document whole where it fits into a prompt, else in stretches."""
-    room = _room(desk)
-    fits = desk.document_tokens <= room
-    return chunk(desk.document, desk.tokenizer, room if fits else min(room, _STRETCH_TOKENS))
+def stretches_of(desk: EvidenceDesk, most: int) -> Sequence[Chunk]:
+    """The document in stretches of at most so many tokens, about as long as each other; whole where it has no more."""
+    count = ceil(desk.document_tokens / most)
+    # Each ends with a sentence, and so before its share is full.
+    share = most if count <= 1 else min(most, ceil(desk.document_tokens / count * _EVEN))
+    return chunk(desk.document, desk.tokenizer, max(MIN_BUDGET, share))
 
 
-def questions_wanted(desk: EvidenceDesk, limit: int) -> int:
-    """6 to 12 for what fits into the window; beyond that as many more as the root of the length."""
-    usual = max(desk.room, desk.window - _REPLY_AS_A_RULE - _PROMPT_TOKENS)
-    fitting = max(_FEWEST, min(_MOST_IN_WINDOW, count_words(desk.document.text) // _WORDS_A_QUESTION))
-    return max(1, min(limit, round(fitting * max(1.0, sqrt(desk.document_tokens / usual)))))
+def questions_wanted(desk: EvidenceDesk, quantity: Quantity) -> int:
+    """6 to 12 for a document of some pages; beyond that as many more as the root of its length, up to the limit.
+
+    Where it is set how many are asked about each stretch, all of these.
+    """
+    if not isinstance(quantity.questions, int):
+        return quantity.questions[1] * len(stretches_of(desk, quantity.stretch))
+    first = max(_FEWEST, min(_MOST_AT_FIRST, count_words(desk.document.text) // _WORDS_A_QUESTION))
+    grown = round(first * max(1.0, sqrt(desk.document_tokens / _AT_FIRST_TOKENS)))
+    return max(1, min(quantity.questions, grown))
 
 
-def _room(desk: EvidenceDesk) -> int:
-    """The tokens of the document that a prompt has room for beside what it says and the questions that come back."""
-    return max(desk.room, desk.window - _MOST_IN_WINDOW * QUESTION.tokens(desk.wording) - _PROMPT_TOKENS)
+def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tuple[int, int]:
+    """From how many to how many questions are asked for about each stretch."""
+    if not isinstance(quantity.questions, int):
+        return quantity.questions
+    wanted = questions_wanted(desk, quantity)
+    each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(_SPARE * wanted / stretches) + 1)
+    return each, each
 
 
-def questions_each(wanted: int, stretches: int) -> int:
-    """How many questions to ask for about each stretch."""
-    return wanted if stretches == 1 else min(_MOST_IN_WINDOW, ceil(_SPARE * wanted / stretches) + 1)
+def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int) -> list[Span]:
+    """A stretch whole where a prompt has room for it beside so many questions that come back, or else in parts."""
+    room = max(desk.room, desk.window - count * QUESTION.tokens(desk.wording) - _PROMPT_TOKENS)
+    if stretch.tokens <= room:
+        return [stretch.span]
+    start, end = stretch.span
+    own = replace(desk.document, text=desk.document.text[start:end], sections=())
+    return [
+        Span(start + one.span.start, start + one.span.end) for one in chunk(own, desk.tokenizer, max(MIN_BUDGET, room))
+    ]
 
 
 @dataclass(frozen=True, slots=True)
-class _Stretch:
-    """A part of the document that is asked about at once, and what it is called."""
+class _Part:
+    """A stretch, or a part of it, that is asked about at once, and what it is called."""
 
     span: Span
-    index: int
+    stretch: int
     name: str
 
-    def halves(self, text: str) -> list[_Stretch]:
-        """Its two halves; nothing where it is one sentence."""
-        parts = halves(text, self.span) or ()
-        return [_Stretch(part, self.index, f"{self.name}, part {at}") for at, part in enumerate(parts, 1)]
+    def divided(self, spans: Sequence[Span]) -> list[_Part]:
+        """Its parts by their own names; itself where it is the only one."""
+        if len(spans) == 1:
+            return [self]
+        return [_Part(span, self.stretch, f"{self.name}, part {at}") for at, span in enumerate(spans, 1)]
 
 
 async def _ask(
-    judge: Judge, desk: EvidenceDesk, stretch: _Stretch, count: int, misses: Misses, attempt: Attempt = FIRST
+    judge: Judge, desk: EvidenceDesk, stretch: Chunk, count: tuple[int, int], stretches: int, misses: Misses
 ) -> tuple[list[_Found], list[str]]:
-    """The questions about one stretch; where the reply is cut off, half as many about each half of it.
+    """The questions about one stretch, and what went wrong. A stretch that the judge declines does not stop the others.
 
-    Of a stretch that the judge declines it is said what went wrong. It does not stop the others.
+    From a judge whose window has no room for it they are had part by part, and are no more for that.
     """
-    text = desk.text(stretch.span)
-    if not count_words(text):
-        return [], []
+    whole = _Part(stretch.span, stretch.index, f"stretch {stretch.index + 1} of {stretches}")
+    parts = whole.divided([span for span in parts_of(desk, stretch, count[1]) if count_words(desk.text(span))])
+    return await _asked_of(judge, desk, parts, count, misses, FIRST)
+
+
+async def _asked_of(
+    judge: Judge,
+    desk: EvidenceDesk,
+    parts: Sequence[_Part],
+    count: tuple[int, int],
+    misses: Misses,
+    attempt: Attempt,
+) -> tuple[list[_Found], list[str]]:
+    """So many questions about some parts together: the first of each, then the second, ..."""
+    least, most = (ceil(one / max(1, len(parts))) for one in count)
+    replies = await together(_asked(judge, desk, part, (least, most), misses, attempt) for part in parts)
+    found: list[_Found] = []
+    for row in zip_longest(*(asked for asked, _ in replies)):
+        found += _spread([one for one in row if one is not None], count[1] - len(found))
+    return found, [trouble for _, troubles in replies for trouble in troubles]
+
+
+async def _asked(
+    judge: Judge, desk: EvidenceDesk, part: _Part, count: tuple[int, int], misses: Misses, attempt: Attempt
+) -> tuple[list[_Found], list[str]]:
+    """The questions about a part; where the reply is cut off, half as many about each half of it."""
     roomier = attempt.roomier()
-    parts = stretch.halves(desk.document.text) if roomier and count > 1 else []
+    two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
+    label = f"questions on {part.name}"
     try:
-        asked = await Examiner(judge).ask_document(
-            text, count, f"questions on {stretch.name}", attempt if parts else None
-        )
+        asked = await Examiner(judge).ask_document(desk.text(part.span), count, label, attempt if two else None)
     except (ReplyError, RejectedRequest) as error:
         misses.note(error)
-        if not (parts and roomier and isinstance(error, ReplyError) and error.wants_room):
-            return [], [f"no questions on {stretch.name}: {error.message}"]
-        following = attempt if error.late else roomier
-    else:
-        return [_Found(one, _evidence(one, desk, stretch.span), stretch.index) for one in asked], []
-    counts = (count + 1) // 2, count // 2
-    replies = await together(
-        _ask(judge, desk, part, few, misses, following) for part, few in zip(parts, counts, strict=True)
-    )
-    (first, here), (second, there) = replies
-    mixed = [found for pair in zip_longest(first, second) for found in pair if found is not None]
-    return mixed, [*here, *there]
+        if two and roomier and isinstance(error, ReplyError) and error.wants_room:
+            following = attempt if error.late else roomier
+            return await _asked_of(judge, desk, part.divided(two), count, misses, following)
+        return [], [f"no {label}: {error.message}"]
+    return [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked], []
 
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:
@@ -186,9 +246,14 @@ def _trimmed(asked: Sequence[Sequence[_Found]], most: int) -> list[_Found]:
             if found is not None and (key := one_line(found.asked.question).casefold()) not in seen:
                 seen.add(key)
                 fresh.append(found)
-        room = min(most - len(kept), len(fresh))
-        kept += [fresh[at * len(fresh) // room] for at in range(room)]
+        kept += _spread(fresh, most - len(kept))
     return sorted(kept, key=lambda found: found.stretch)
+
+
+def _spread(found: Sequence[_Found], most: int) -> list[_Found]:
+    """As many as may be, from the first to the last of them."""
+    room = min(most, len(found))
+    return [found[at * len(found) // room] for at in range(room)]
 
 
 def chosen_in(order: Sequence[int], parts: Sequence[int], wanted: int) -> list[int]:

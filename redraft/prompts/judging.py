@@ -17,6 +17,7 @@ from redraft.prompts.contract import (
     Prompt,
     ReplyModel,
     Silent,
+    SummaryText,
     Text,
     Whole,
     lenient,
@@ -78,10 +79,11 @@ class Candidate(Item):
 
 
 class AskDocumentGiven(GivenModel):
-    """A stretch of a document to ask about."""
+    """A stretch of a document to ask about, and how many questions: `count`, or from `at_least` up to that."""
 
     excerpt: Excerpt
     count: int
+    at_least: int | None = None
 
 
 class DocumentQuestion(ReplyModel):
@@ -155,8 +157,9 @@ class Comparisons(ReplyModel):
 
 
 class AskSummaryGiven(GivenModel):
-    """Sentences of a summary to ask about."""
+    """Sentences to ask about, and the summary that they are from: all of it, or as much as there is room for."""
 
+    summary: SummaryText
     sentences: Annotated[list[Statement], Fence("sentence")]
     at_most: int
 

@@ -100,13 +100,16 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
 
 
 def _questions(ahead: Ahead) -> Iterator[Stage]:
-    stretches = len(packs.stretches_of(ahead.desk))
-    asked = stretches * packs.questions_each(ahead.questions, stretches)
-    prompt = ahead.desk.document_tokens + stretches * ahead.overhead(judging.ASK_DOCUMENT)
-    calls, completion = stretches, asked * ahead.needs(QUESTION)
-    if stretches > 1:
-        calls += 1
-        prompt += ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION
+    stretches = packs.stretches_of(ahead.desk, ahead.quantity.stretch)
+    _, each = packs.questions_each(ahead.desk, ahead.quantity, len(stretches))
+    parts = [len(packs.parts_of(ahead.desk, one, each)) for one in stretches]
+    asked = sum(number * ceil(each / number) for number in parts)
+    calls, completion = sum(parts), asked * ahead.needs(QUESTION)
+    prompt = ahead.desk.document_tokens + calls * ahead.overhead(judging.ASK_DOCUMENT)
+    if len(stretches) > 1:
+        ranking = ceil(asked / packs.ranked_at_once(ahead.desk.window))
+        calls += ranking
+        prompt += ranking * ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION
         completion += asked * ahead.needs(NUMBER)
     yield Stage("asking about the document", calls, prompt, completion)
 

@@ -23,6 +23,9 @@ LONGEST = 240
 # Equal passages must tie whatever the order in which their products were summed up.
 _DECIMALS = 6
 
+STRETCH = 16
+"""How many passages a stretch has: a stretch is what is read whole when much of it is wanted."""
+
 
 @dataclass(frozen=True, slots=True)
 class Passage:
@@ -76,6 +79,13 @@ class Passages:
             if passage.span.end >= span.end:
                 break
         return held
+
+    def stretch(self, place: Span) -> Span:
+        """The stretch of the document that a place begins in: `STRETCH` passages that follow each other."""
+        starts = [passage.span.start for passage in self._passages[::STRETCH]]
+        at = max(0, bisect_right(starts, place.start) - 1)
+        end = starts[at + 1] if at + 1 < len(starts) else len(self._document.text)
+        return Span(starts[at] if at else 0, end)
 
     def around(self, span: Span, beside: int) -> list[Passage]:
         """Those that hold a place of the document, and so many on either side of them."""

@@ -105,14 +105,37 @@ class Nearsighted(Keepers):
         return said
 
 
-@pytest.mark.parametrize("keepers", [40, 800], ids=["a document that fits", "a longer one"])
-async def test_more_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path, keepers: int) -> None:
-    court = Court(tmp_path, Nearsighted(), document=island(keepers))
+async def test_more_is_read_before_the_document_is_believed_to_say_nothing(tmp_path: Path) -> None:
+    court = Court(tmp_path, Nearsighted(), document=island(800))
     result = await court.evaluate(told(7), metrics=("consistency",))
 
     assert result.scores == {"consistency": 1.0}
     near, wide = (sum(map(len, passages(sheet))) for sheet in court.asked("answer_from_document"))
     assert wide > 3 * near
+
+
+async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(80))
+    await court.evaluate(told(*range(1, 50), 99), metrics=("consistency", "faithfulness"))
+
+    asked = court.asked("answer_from_document", "verify_sentences")
+    assert len({sheet.prompt for sheet in asked}) == 2
+    assert len(asked) > 4
+    beginning = f'<passage n="1">\n{court.document.text.strip()}\n</passage>\n'
+    assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
+
+
+async def test_a_longer_document_is_read_once_for_many_questions(tmp_path: Path) -> None:
+    """Not once for each batch: each part of it is read beside the questions that it has the answers to."""
+    court = Court(tmp_path, document=island(400))
+    # None of them has the number of a station, which would be looked up in another place as well.
+    asked = [n for n in range(1, 401, 4) if n % 7]
+    result = await court.evaluate(told(*asked), metrics=("consistency",), settings={"context_tokens": 32768})
+
+    read = [text for sheet in court.asked("answer_from_document") for text in passages(sheet)]
+    assert result.scores == {"consistency": 1.0}
+    assert len(court.asked("answer_from_document")) > 1
+    assert 0.5 < sum(map(len, read)) / len(court.document.text) < 1.1
 
 
 async def test_only_the_questions_without_an_answer_are_looked_up_again(tmp_path: Path) -> None:

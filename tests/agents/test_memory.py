@@ -39,14 +39,44 @@ async def test_two_changed_sentences_of_sixty_are_the_only_ones_asked_about(
 
     asked = {sentence_of(item) for sheet in court.asked("ask_summary") for item in sheet.items("sentences").values()}
     assert asked == {told(wrong={20: "Bob"}), told(wrong={40: "Jim"})}
-    # Their questions are those that were asked about the sentences before, and the document's answers are known.
-    assert not court.asked("answer_from_document")
+    # Their questions are those that were asked about the sentences before, and the document's answers are known; that
+    # these are others is confirmed.
+    assert court.items("compare_answers") == court.items("answer_from_document") == 2
     assert (first.scores, second.scores) == ({"consistency": 1.0}, {"consistency": 58 / 60})
     assert prompt_tokens(server) < 0.15 * tokens
 
 
 def prompt_tokens(server: ChatServer) -> int:
     return sum(seen.prompt_tokens for seen in server.answered)
+
+
+async def test_questions_are_asked_with_the_whole_summary_in_view(court: Court) -> None:
+    summary = told(*range(1, 41))
+    await court.evaluate(summary, metrics=("consistency",))
+
+    asked = court.asked("ask_summary")
+    assert len(asked) > 1
+    assert {sheet.within("summary") for sheet in asked} == {summary}
+    # What stays the same comes first.
+    assert all(sheet.text.startswith(f"<summary>\n{summary}\n</summary>\n") for sheet in asked)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "asked_again"),
+    [
+        ("Hester came. She sat. She left.", "Ann came. She sat. She left.", 3),
+        ("Hester came. Ann left. The lamp went out.", "Ann came. Ann left. The lamp went out.", 1),
+    ],
+    ids=["what points back to it", "and nothing else"],
+)
+async def test_a_changed_sentence_takes_along_what_points_back_to_it(
+    court: Court, before: str, after: str, asked_again: int
+) -> None:
+    await court.evaluate(before, metrics=("consistency",))
+    court.forget()
+    await court.evaluate(after, metrics=("consistency",))
+
+    assert court.items("ask_summary") == asked_again
 
 
 @pytest.mark.parametrize("sentences", [20, 41, 61])

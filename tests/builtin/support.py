@@ -58,7 +58,7 @@ def split(text: str) -> list[str]:
 def judge(passages: Sequence[str], summary: Sequence[str], at_most: int = 3) -> list[Verdict]:
     """All questions about the sentences of a summary, with the answers of both sides."""
     statements = [Statement(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
-    asked = ask_summary(AskSummaryGiven(sentences=statements, at_most=at_most)).sentences
+    asked = ask_summary(AskSummaryGiven(summary=" ".join(summary), sentences=statements, at_most=at_most)).sentences
     questions = [(entry.id, question) for entry in asked for question in entry.questions]
     answers = answer_from_document(
         AnswerFromDocumentGiven(

@@ -27,7 +27,7 @@ _NEGATION = re.compile(r"\b(?:not|never) ")
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
-    given_ = AskSummaryGiven(sentences=[Statement(id=7, sentence=sentence)], at_most=at_most)
+    given_ = AskSummaryGiven(summary=sentence, sentences=[Statement(id=7, sentence=sentence)], at_most=at_most)
     (entry,) = ask_summary(given_).sentences
     assert entry.id == 7
     return [question.answer for question in entry.questions]

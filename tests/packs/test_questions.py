@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from redraft.errors import JudgingError, UsageError
 from redraft.events import Event, Noted
 from redraft.history.results import Result
 from redraft.packs.questions import chosen_in
+from redraft.settings import Judging
 from tests.chatserver import Answer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, told
 
@@ -43,10 +45,67 @@ async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, 
     assert not court.asked("rank_questions")
 
 
+async def test_the_pack_is_the_same_for_every_window(tmp_path: Path) -> None:
+    """Whatever a judge can read at once, the same questions are asked about the same stretches."""
+    packs, asked = [], []
+    for window in (8192, 32_768, 128_000):
+        court = Court(tmp_path / str(window), document=island(800))
+        packs.append(await built(court, settings={"context_tokens": window}))
+        asked.append(sorted(sheet.text for sheet in court.asked("ask_document", "rank_questions")))
+
+    assert packs[0] == packs[1] == packs[2]
+    assert asked[0] == asked[1] == asked[2]
+    assert len(packs[0].questions) > 12
+
+
+async def test_a_pack_that_was_built_in_one_window_serves_another(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(600))
+    await built(court, settings={"context_tokens": 8192})
+    court.forget()
+    await coverage(court, settings={"context_tokens": 128_000})
+
+    assert not court.asked("ask_document")
+    assert len(court.store.packs.all()) == 1
+
+
+async def test_a_small_window_reads_a_stretch_in_parts_and_has_as_many_questions(tmp_path: Path) -> None:
+    large = await built(Court(tmp_path / "large", document=island(120)))
+    small = await built(Court(tmp_path / "small", document=island(120)), settings={"context_tokens": 1500})
+
+    assert len(small.questions) == len(large.questions) == 12
+    assert {int(question.position * 5) for question in small.questions} == set(range(5))
+
+
+@pytest.mark.parametrize("given", [(9, 15), "9-15"])
+async def test_a_range_of_questions_holds_for_each_stretch(tmp_path: Path, given: object) -> None:
+    court = Court(tmp_path, document=island(400))
+    pack = await built(court, questions=given, stretch_tokens=4000)
+
+    sheets = court.asked("ask_document")
+    assert len(sheets) > 1
+    assert all("Write 9 to 15 questions" in sheet.text for sheet in sheets)
+    assert len(pack.questions) == 15 * len(sheets)
+
+
+@pytest.mark.parametrize("wrong", [0, 1001, (5, 4), (0, 3), "nine", "9-1001"])
+def test_what_is_no_number_of_questions_is_refused(wrong: Any) -> None:
+    with pytest.raises(ValueError, match="questions"):
+        Judging(questions=wrong)
+
+
+async def test_stretches_are_about_as_long_as_each_other(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(160))
+    await built(court, stretch_tokens=4000)
+
+    lengths = [len(sheet.within("excerpt")) for sheet in court.asked("ask_document")]
+    assert len(lengths) > 1
+    assert max(lengths) < 1.3 * min(lengths)
+
+
 async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path) -> None:
     sizes = []
-    for keepers in (200, 800, 3000):
-        pack = await built(Court(tmp_path / str(keepers), document=island(keepers)), settings={"context_tokens": 4096})
+    for keepers in (300, 800, 3000):
+        pack = await built(Court(tmp_path / str(keepers), document=island(keepers)))
         sizes.append(len(pack.questions))
 
     assert 12 < sizes[0] < sizes[1] < sizes[2] == 40
@@ -66,7 +125,7 @@ async def test_every_part_of_a_long_document_is_asked_about(tmp_path: Path) -> N
 
 
 async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its_end(tmp_path: Path) -> None:
-    pack = await built(Court(tmp_path, document=island(1200)), settings={"context_tokens": 256})
+    pack = await built(Court(tmp_path, document=island(1200)), stretch_tokens=256)
 
     positions = sorted(question.position for question in pack.questions)
     assert positions[-1] > 0.95

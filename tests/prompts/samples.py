@@ -56,6 +56,7 @@ GIVEN: dict[str, BaseModel] = {
         ]
     ),
     "ask_summary": judging.AskSummaryGiven(
+        summary="Hester came. She sat down. Ann came. She left.",
         sentences=[
             judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
             judging.Statement(id=3, before="Ann came.", sentence="She left."),

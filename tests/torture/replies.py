@@ -96,7 +96,7 @@ class _Bench:
         return _by(found, lambda one: one.answer)
 
     async def ask_summary(self, marks: Sequence[str]) -> Account[str]:
-        found = await Examiner(self.judge).questions_about(_statements(marks), 1, marks[0])
+        found = await Examiner(self.judge).questions_about(*[_statements(marks)] * 2, 1, self.desk)
         return _by(found, lambda one: one.questions[0].question)
 
     async def facts_faithful(self, marks: Sequence[str]) -> Account[str]:

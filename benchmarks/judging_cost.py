@@ -1,0 +1,254 @@
+"""What judging costs: the tokens of a first draft and of a second, for documents and windows of several sizes.
+
+    python -m benchmarks.judging_cost [--metric NAME ...] [--words 600] [--sizes N ...] [--prompts standard]
+
+The judge goes by rules, and replies at the length at which a model does: it asks a question about every nine words of
+a sentence, words every third answer otherwise than the summary, contradicts one in twelve, and finds one in twelve
+nowhere. What is counted is what is sent and what comes back, with the schema of the reply, by o200k_base where it is
+there: every call in the ledger, and no discount for what a provider has read before. The second draft has two other
+sentences in place of two, and one more.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import sqlite3
+import tempfile
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+from zlib import crc32
+
+from benchmarks.common import prose, table, use_vocabulary
+from redraft import Document, Workshop
+from redraft.domain import Usage
+from redraft.graphs.plan import DEFAULT_WORDS
+from redraft.models.base import Reply, Request, Sampling
+from redraft.prompts import factual, judging
+from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.judging import UNANSWERABLE
+from redraft.prompts.tags import Tags, Wire
+from redraft.settings import USUAL_METRICS
+from redraft.text.documents import parse
+from redraft.text.sentences import sentences
+from redraft.text.tokens import tokenizer_named
+
+SIZES = (5_000, 10_000, 20_000, 50_000, 100_000)
+WINDOWS = (8_192, 32_768, 128_000)
+VOCABULARY_NAME = "o200k_base"
+_SPARE = 12
+"""How many further sentences there are to put into a second draft."""
+
+
+@dataclass
+class Reader:
+    """A judge by rules, who remembers what each question is about."""
+
+    prompts: str = "standard"
+    identity: str = "reader"
+    known: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By question its answer, and the sentence that holds it."""
+
+    def most_tokens(self, sampling: Sampling) -> int:
+        return sampling.max_tokens or 0
+
+    async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
+        value = getattr(self, request.prompt.name)(request.given)
+        wire = json.dumps(value.model_dump(mode="json", context=Wire(Tags(request.given))), ensure_ascii=False)
+        schema = json.dumps(cast(Any, request.prompt.returns).model_json_schema())
+        tokenizer = tokenizer_named(VOCABULARY_NAME)
+        usage = Usage(tokenizer.count(request.text) + tokenizer.count(schema), tokenizer.count(wire))
+        assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
+        return Reply(cast(Value_, value), wire, usage)
+
+    def _asked(self, sentence: str, at: int) -> tuple[str, str]:
+        """A question about the part of a sentence, and its answer."""
+        words = sentence.split()
+        part = words[len(words) * at // 3 : len(words) * (at + 1) // 3] or words
+        question = f"What does the narrator tell of {' '.join(part[:4])} in the part about {' '.join(words[:3])}?"
+        answer = " ".join(part[-8:])
+        self.known[question] = answer, " ".join(words)
+        return question, answer
+
+    def ask_document(self, given: judging.AskDocumentGiven) -> judging.DocumentQuestions:
+        lines = _sentences(given.excerpt)
+        chosen = lines[:: max(1, len(lines) // given.count)][: given.count]
+        asked = [(self._asked(one, 1), one) for one in chosen]
+        return judging.DocumentQuestions(
+            questions=[
+                judging.DocumentQuestion(question=question, kind="what", answer=answer, quote=one)
+                for (question, answer), one in asked
+            ]
+        )
+
+    def rank_questions(self, given: judging.RankGiven) -> judging.Ranking:
+        return judging.Ranking(order=[one.id for one in given.candidates])
+
+    def answer_from_summary(self, given: judging.AnswerFromSummaryGiven) -> judging.SummaryAnswers:
+        answers = []
+        for one in given.questions:
+            held = crc32(one.question.encode()) % 2 == 0
+            answer = self.known[one.question][0] if held else UNANSWERABLE
+            answers.append(
+                judging.SummaryAnswer(id=one.id, answer=answer, sentences=[given.sentences[0].id] if held else [])
+            )
+        return judging.SummaryAnswers(answers=answers)
+
+    def compare_answers(self, given: judging.CompareGiven) -> judging.Comparisons:
+        return judging.Comparisons(
+            comparisons=[
+                judging.Comparison(
+                    id=one.id,
+                    reason="The two answers name the same thing in other words.",
+                    verdict="contradicts" if _kind(one.question) == 1 else "agrees",
+                )
+                for one in given.pairs
+            ]
+        )
+
+    def ask_summary(self, given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
+        found = []
+        for one in given.sentences:
+            asked = [
+                self._asked(one.sentence, at)
+                for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
+            ]
+            questions = [
+                judging.SummaryQuestion(question=question, kind="what", answer=answer, importance=3)
+                for question, answer in asked
+            ]
+            found.append(judging.SentenceQuestions(id=one.id, questions=questions))
+        return judging.SummaryQuestions(sentences=found)
+
+    def answer_from_document(self, given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
+        there = " ".join(" ".join(given.passages).split())
+        return judging.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
+
+    def _found(self, one: judging.Asked, there: str) -> judging.DocumentAnswer:
+        answer, sentence = self.known[one.question]
+        kind = _kind(one.question)
+        if sentence not in there or kind == 2:
+            return judging.DocumentAnswer(id=one.id, answer=UNANSWERABLE, quote="")
+        if kind == 1:
+            answer = "something else altogether, as it is told there"
+        elif kind % 3 == 0:
+            answer = f"put otherwise, that is about {answer.split()[0]}"
+        return judging.DocumentAnswer(id=one.id, answer=answer, quote=" ".join(sentence.split()[:16]))
+
+    def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
+        there = " ".join(" ".join(given.passages).split())
+        return factual.Verifications(
+            sentences=[
+                factual.Verification(
+                    id=one.id,
+                    reason="The passages say so, in as many words and in the same order of events.",
+                    quote=" ".join(one.sentence.split()[:16]),
+                    category="none" if " ".join(one.sentence.split()) in there else "out_of_article",
+                )
+                for one in given.sentences
+            ]
+        )
+
+
+def _kind(question: str) -> int:
+    return crc32(question.encode()) % 12
+
+
+def _sentences(text: str) -> list[str]:
+    found = (" ".join(text[span.start : span.end].split()) for span in sentences(text))
+    return [one for one in found if 10 <= len(one.split()) <= 30]
+
+
+def drafts(document: Document, words: int) -> tuple[str, str]:
+    """A first draft of sentences from all parts of a document, and a second."""
+    lines = _sentences(document.text)
+    count = words // 18
+    chosen = [lines[at * len(lines) // count] for at in range(count)]
+    others = [one for one in lines[1 :: len(lines) // _SPARE] if one not in chosen]
+    second = [*chosen]
+    second[count // 3], second[2 * count // 3] = others[0], others[1]
+    return " ".join(chosen), " ".join([*second, others[2]])
+
+
+async def spent(document: Document, window: int, words: int, metrics: Sequence[str], prompts: str) -> list[Spent]:
+    """The calls of the first judging and of the second."""
+    found: list[Spent] = []
+    with tempfile.TemporaryDirectory() as folder:
+        async with Workshop(Path(folder) / "redraft.db", model=cast(Any, Reader(prompts))) as shop:
+            for text in drafts(document, words):
+                asked = {"context_tokens": window, "prompts": prompts}
+                result = await shop.evaluate(document, text, metrics=tuple(metrics), **asked)  # type: ignore[arg-type]
+                found.append(Spent.on(shop.store.path, result.run.id))
+    return found
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The calls of a run, the tokens sent and those received, by prompt."""
+
+    by_prompt: Mapping[str, tuple[int, int, int]]
+
+    @classmethod
+    def on(cls, path: Path, run: str) -> Spent:
+        """What the ledger has of a run."""
+        with closing(sqlite3.connect(path)) as database:
+            rows = database.execute(
+                "SELECT prompt, count(*), sum(prompt_tokens), sum(completion_tokens) FROM calls WHERE run = ? "
+                "GROUP BY prompt",
+                (run,),
+            )
+            return cls({prompt: (calls, sent, received) for prompt, calls, sent, received in rows})
+
+    @property
+    def tokens(self) -> int:
+        """Of all prompts."""
+        return sum(sent + received for _, sent, received in self.by_prompt.values())
+
+
+async def report(
+    sizes: Sequence[int], windows: Sequence[int], words: int, metrics: Sequence[str], prompts: str
+) -> None:
+    """Both tables: what it comes to, and by prompt."""
+    tokenizer = tokenizer_named(VOCABULARY_NAME)
+    text = prose().split(" ")
+    head = ("words", "tokens", "window", "first draft", "of the document", "second draft", "of the first")
+    rows: list[tuple[object, ...]] = [head]
+    details: list[tuple[object, ...]] = []
+    for size in sizes:
+        document = parse(" ".join((text * (size // len(text) + 1))[:size]).encode(), name="book.txt")
+        tokens = tokenizer.count(document.text)
+        for window in windows:
+            first, second = await spent(document, window, words, metrics, prompts)
+            share = f"{100 * second.tokens / first.tokens:.1f} %"
+            rows.append((f"{size:,}", f"{tokens:,}", f"{window:,}", f"{first.tokens:,}", first.tokens / tokens))
+            rows[-1] = (*rows[-1], f"{second.tokens:,}", share)
+            for name in sorted(first.by_prompt | second.by_prompt):
+                one, other = (shown.by_prompt.get(name, (0, 0, 0)) for shown in (first, second))
+                share = f"{sum(one[1:]) / tokens:.2f}"
+                details.append((f"{size:,}", f"{window:,}", name, *(f"{cell:,}" for cell in one), share))
+                details[-1] += tuple(f"{cell:,}" for cell in other)
+    print(f"a summary of {words} words, {', '.join(metrics)}: tokens sent and received\n")
+    table(rows)
+    print()
+    counted = ("calls", "sent", "received")
+    table([("words", "window", "prompt", *counted, "of the document", *counted), *details])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--metric", action="append", default=[])
+    parser.add_argument("--words", type=int, default=DEFAULT_WORDS)
+    parser.add_argument("--sizes", type=int, nargs="*", default=SIZES)
+    parser.add_argument("--windows", type=int, nargs="*", default=WINDOWS)
+    parser.add_argument("--prompts", default="standard")
+    given = parser.parse_args()
+    use_vocabulary()
+    asyncio.run(report(given.sizes, given.windows, given.words, given.metric or USUAL_METRICS, given.prompts))
+
+
+if __name__ == "__main__":
+    main()

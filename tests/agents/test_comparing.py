@@ -1,0 +1,139 @@
+"""No claim is called inconsistent by a measure alone: the judge compares in words, with more of the document read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evaluation
+from redraft.evaluators.similarity import is_doubtful, is_same, rouge1
+from redraft.text.documents import parse
+from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet
+
+# A question, what the document answers, and what the summary does.
+PRICE = ("What did the lamp cost?", "£1,850 pounds", "1,850")
+WAR = ("When was the light sold?", "after the war", "before the war")
+DOCUMENT = parse(
+    b"# The Lamp\n\nThe lamp cost the town \xc2\xa31,850 pounds in all, which the council paid.\n\n"
+    b"The light was sold after the war, to a man from the mainland.",
+    name="lamp.md",
+)
+
+
+class Clerk(Keepers):
+    """Has one claim to ask about, answers it as it is told, and compares as one who can read."""
+
+    def __init__(self, claim: tuple[str, str, str], later: str = "", verdicts: Sequence[str] = ()) -> None:
+        self.claim = claim
+        self.later = later
+        """What the document is said to answer the second time, where that is something else."""
+        self.verdicts = list(verdicts)
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        question, _, answer = self.claim
+        asked = [{"question": question, "kind": "what", "answer": answer, "importance": 3}]
+        return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
+
+    def answer_from_document(self, sheet: Sheet) -> Said:
+        answer, self.claim = self.claim[1], (self.claim[0], self.later or self.claim[1], self.claim[2])
+        return {"answers": [{"id": n, "answer": answer, "quote": answer} for n in sheet.ids]}
+
+    def compare_answers(self, sheet: Sheet) -> Said:
+        return {"comparisons": [self.compared(n, pair) for n, pair in sheet.items("pairs").items()]}
+
+    def compared(self, n: str, pair: dict[str, str]) -> Json:
+        opposite = {"before", "after"} <= {*pair["document"].split(), *pair["summary"].split()}
+        verdict = self.verdicts.pop(0) if self.verdicts else "contradicts" if opposite else "agrees"
+        return {"id": n, "reason": "So it reads.", "verdict": verdict}
+
+
+async def judged(folder: Path, clerk: Clerk, **judging: Any) -> tuple[Evaluation, Court]:
+    court = Court(folder, clerk, document=DOCUMENT)
+    result = await court.evaluate("The lamp was dear.", metrics=("consistency",), **judging)
+    return result.evaluations["consistency"], court
+
+
+def test_the_measure_alone_is_wrong_about_both() -> None:
+    assert rouge1(*PRICE[1:]) > 0.6 or not is_same(*PRICE[1:])
+    assert rouge1(*WAR[1:]) > 0.6
+
+
+@pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
+async def test_the_same_amount_in_other_words_is_no_inconsistency(tmp_path: Path, measure: str) -> None:
+    found, _ = await judged(tmp_path, Clerk(PRICE), similarity=measure)
+
+    assert (found.score, found.findings, found.unjudged) == (1.0, (), 0)
+
+
+@pytest.mark.parametrize("measure", ["rouge1", "exact", "judge"])
+async def test_one_word_that_turns_a_sentence_into_its_opposite_is_found(tmp_path: Path, measure: str) -> None:
+    found, court = await judged(tmp_path, Clerk(WAR), similarity=measure)
+
+    assert (found.score, [one.kind for one in found.findings]) == (0.0, ["inconsistent"])
+    assert found.findings[0].expected == "after the war"
+    # It was looked at once more before it was called so.
+    assert len(court.asked("answer_from_document")) == 2
+
+
+async def test_where_the_second_look_reads_otherwise_there_is_no_finding(tmp_path: Path) -> None:
+    claim = ("When was the light sold?", "in the spring", "after the war")
+    found, court = await judged(tmp_path, Clerk(claim, later="after the war was over", verdicts=["contradicts"]))
+
+    assert (found.score, found.findings) == (1.0, ())
+    assert [pair["document"] for sheet in court.asked("compare_answers") for pair in sheet.items("pairs").values()] == [
+        "in the spring",
+        "after the war was over",
+    ]
+
+
+async def test_a_second_look_that_finds_nothing_leaves_the_first(tmp_path: Path) -> None:
+    found, _ = await judged(tmp_path, Clerk(WAR, later=UNANSWERABLE))
+
+    assert [(one.kind, one.expected) for one in found.findings] == [("inconsistent", "after the war")]
+
+
+async def test_a_comparison_without_a_verdict_makes_no_finding_and_no_score(tmp_path: Path) -> None:
+    found, _ = await judged(tmp_path, Clerk(WAR, verdicts=["perhaps"] * 9))
+
+    assert (found.outcome, found.score, found.findings) == ("failed", None, ())
+
+
+async def test_the_paper_compares_by_a_measure_alone(tmp_path: Path) -> None:
+    found, court = await judged(tmp_path, Clerk(PRICE), similarity="exact", second_look=False)
+
+    assert [one.kind for one in found.findings] == ["inconsistent"]
+    assert not court.asked("compare_answers")
+
+
+async def test_a_contradicted_answer_of_a_summary_is_looked_at_once_more(tmp_path: Path) -> None:
+    class Hasty(Keepers):
+        """Takes every other name for a contradiction, and the second time reads the name that the summary has."""
+
+        def answer_from_document(self, sheet: Sheet) -> Said:
+            return {"answers": [{"id": n, "answer": "Bob", "quote": ""} for n in sheet.ids]}
+
+    court = Court(tmp_path, Hasty())
+    coverage = await court.evaluate("The keeper number 1 is called Bob.", metrics=("coverage",))
+
+    assert [one.kind for one in coverage.evaluations["coverage"].findings if one.kind == "contradicted"] == []
+    assert court.items("answer_from_document") == 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "doubtful"),
+    [
+        ("before the war", "after the war", True),
+        ("the ship sank off the cape", "the ship sank off the cape in 1902", True),
+        ("the council approved the plan", "the council never approved the plan", True),
+        ("he did leave the island", "he didn't leave the island", True),
+        ("市议会批准了", "市议会没批准了", True),
+        ("The lamp, and the oil", "the lamp and oil", False),
+        ("1,850", "1850", False),
+        ("the old keeper of the light", "the old keeper of the light at the far end of the cape", False),
+    ],
+)
+def test_what_may_be_the_opposite_goes_by_form(one: str, other: str, doubtful: bool) -> None:
+    assert is_doubtful(one, other) is is_doubtful(other, one) is doubtful
