@@ -56,7 +56,7 @@ class Modes:
         self._begin_of: dict[str, int] = {}
         self._answered: set[tuple[str, int]] = set()
         self._trials: dict[Hashable, _Trial] = {}
-        self._refusals = 0
+        self._refusals: set[tuple[Hashable, int]] = set()
         self._obeyed: set[Mode] = set()
 
     @property
@@ -93,7 +93,7 @@ class Modes:
     @property
     def hopeless(self) -> bool:
         """Whether every mode has been refused, more than once, and no structured reply has ever come."""
-        return not self._answered and self._refusals >= _ROUNDS * len(self._modes)
+        return not self._answered and len(self._refusals) >= _ROUNDS * len(self._modes)
 
     def mode(self, shape: str, request: Hashable) -> Mode:
         """The mode in which a request for this shape is made."""
@@ -126,7 +126,9 @@ class Modes:
         trial.faults += fault
         if fault and trial.faults < _FAULTS:
             return False
-        self._refusals += not fault
+        if not fault:
+            # Another draw of the same text is refused for what is in that.
+            self._refusals.add((request[0] if isinstance(request, tuple) else request, at))
         if at == len(self._modes) - 1:
             if not fault:
                 del self._trials[request]

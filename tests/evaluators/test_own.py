@@ -299,7 +299,9 @@ async def test_what_is_no_evaluation_is_refused_in_a_sentence(court: Court, comp
 
 
 async def test_whatever_it_finds_is_kept(court: Court) -> None:
-    given = giving(lambda one: one.scored(1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, unjudged=2))
+    given = giving(
+        lambda one: one.scored(1, findings=[FINDING], held=[SENTENCE], details={"x": [1]}, judged=2, unjudged=2)
+    )
     found = (await judged(court, given))["giving"]
 
     assert (found.score, found.findings, found.held, found.unjudged) == (1.0, (FINDING,), (SENTENCE,), 2)

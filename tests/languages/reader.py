@@ -16,7 +16,7 @@ from tests.chatserver import Seen, text_of
 from tests.judges import Sheet, seen_on, sentence_of
 
 _FENCED = re.compile(r"<(\w+)(?: [^>]*)?>\n(.*?)\n</\1>", re.DOTALL)
-_LIMIT = re.compile(r"(\d[\d,]*) words")
+_LIMIT = re.compile(r"(\d[\d,]*) (?:words|characters)")
 
 
 def _shortened(sentence: str, limit: int) -> str:

@@ -107,8 +107,12 @@ class _Bench:
     async def align_facts(self, marks: Sequence[str]) -> Account[str]:
         facts = [f"Someone lit {mark}." for mark in marks]
         found = await Factfinder(self.judge).align(_statements(marks), facts, self.desk)
-        # The sentence that states a fact bears the fact's own mark.
-        return _by(found, lambda stating: " ".join(sorted(marks[n - 1] for n in stating)))
+        # The sentence that states a fact bears the fact's own mark; that it is stated is right also without its place.
+        said = {
+            number: " ".join(sorted(marks[n - 1] for n in told.sentences)) or (marks[number] if told.stated else "")
+            for number, told in found.verdicts.items()
+        }
+        return Account(said, found.trouble)
 
     async def verify_sentences(self, marks: Sequence[str]) -> Account[str]:
         found = await Factfinder(self.judge).verify(_statements(marks), self.desk, None)
