@@ -98,7 +98,8 @@ def _outcome(result: Result) -> Iterator[str]:
     yield from score_lines(result.scores, result.initial_scores, result.goals)
     if revisions := result.rounds[1:]:
         taken = sum(bool(made.accepted) for made in revisions)
-        yield f"{count(len(revisions), 'revision')}, {taken or 'none'} of them taken; {why_stopped(result)}"
+        of_them = f"{taken or 'none'} of them taken" if len(revisions) > 1 else "taken" if taken else "not taken"
+        yield f"{count(len(revisions), 'revision')}, {of_them}; {why_stopped(result)}"
     elif result.rounds:
         yield why_stopped(result)
     if result.run.judging and result.draft:
