@@ -108,7 +108,7 @@ class _Bench:
         facts = [f"Someone lit {mark}." for mark in marks]
         found = await Factfinder(self.judge).align(_statements(marks), facts, self.desk)
         # The sentence that states a fact bears the fact's own mark.
-        return _by(found, lambda stating: " ".join(sorted(marks[n - 1] for n in stating)))
+        return _by(found, lambda told: " ".join(sorted(marks[n - 1] for n in told.sentences)))
 
     async def verify_sentences(self, marks: Sequence[str]) -> Account[str]:
         found = await Factfinder(self.judge).verify(_statements(marks), self.desk, None)
