@@ -49,14 +49,17 @@ def _strategy(config: RunnableConfig) -> str:
 async def summarizer(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """Draft by the strategy that the configuration names, and refine."""
     async with _shop() as shop:
-        yield assembly.summarizer(_strategy(config), shop=shop).compile(name="summarizer")
+        # A strategy may be another package's, and to look for those is to read files.
+        graph = await off_loop(assembly.summarizer, _strategy(config), shop=shop)
+        yield graph.compile(name="summarizer")
 
 
 @asynccontextmanager
 async def draft(config: RunnableConfig) -> AsyncIterator[CompiledStateGraph[Any, Any, Any, Any]]:
     """Draft by the strategy that the configuration names."""
     async with _shop() as shop:
-        yield assembly.draft(_strategy(config), shop=shop).compile(name="draft")
+        graph = await off_loop(assembly.draft, _strategy(config), shop=shop)
+        yield graph.compile(name="draft")
 
 
 @asynccontextmanager
