@@ -44,6 +44,8 @@ from redraft.text.cleaning import clean
 
 # What a reply without a limit is taken to cost at most: more than models write at once.
 _UNLIMITED = 131_072
+# What a provider may refuse to take, and can be done without.
+_FEATURES = ("temperature", "top_p", "maxItems", "max_completion_tokens")
 # By these a server says that it cannot make out a request, or breaks down over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
@@ -104,11 +106,10 @@ class ChatModel:
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
         draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
-        self._takes_temperature = traits.temperature is not None and draws
-        self._takes_top_p = traits.top_p is not None and draws
-        self._old_limit_name = False
         # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
-        self._limits_lists = traits.speaks_openai and not is_openais(traits.address or "")
+        limits = traits.speaks_openai and not is_openais(traits.address or "")
+        has = (draws and traits.temperature, draws and traits.top_p, limits, traits.speaks_openai)
+        self._takes = {feature for feature, there in zip(_FEATURES, has, strict=True) if there}
         self._seconds = seconds
 
     @property
@@ -223,28 +224,18 @@ class ChatModel:
         return reply
 
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
-        used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
-        if self._takes_temperature:
-            used.add("temperature")
-        if mode in ("json_schema", "tools") and self._limits_lists:
-            used.add("maxItems")
-        if self._takes_top_p and sampling.top_p is not None:
-            used.add("top_p")
-        if self._traits.speaks_openai and not self._old_limit_name:
-            used.add("max_completion_tokens")
+        used: set[str] = self._takes | ({mode} if mode and not self._modes.is_last(mode) else set())
+        if mode not in ("json_schema", "tools"):
+            used.discard("maxItems")
+        if sampling.top_p is None:
+            used.discard("top_p")
         return frozenset(used)
 
     def _learned(self, error: CapabilityError, mode: Mode | None) -> ModelError:
         """Do without what the provider has just refused; an error of another kind where there is no doing without."""
         feature = error.message.partition(":")[0]
-        if feature == "temperature":
-            self._takes_temperature = False
-        elif feature == "maxItems":
-            self._limits_lists = False
-        elif feature == "top_p":
-            self._takes_top_p = False
-        elif feature == "max_completion_tokens":
-            self._old_limit_name = True
+        if feature in _FEATURES:
+            self._takes.discard(feature)
         elif mode and self._modes.is_last(mode):
             return ProviderError(error.message, hint=_NO_WAY)
         else:
@@ -288,14 +279,15 @@ class ChatModel:
         fields: dict[str, Any] = {}
         extra: dict[str, Any] = {}
         traits, sampling = self._traits, request.sampling
-        if traits.temperature and self._takes_temperature:
+        if traits.temperature and "temperature" in self._takes:
             fields[traits.temperature] = sampling.temperature
-        if traits.top_p and self._takes_top_p and sampling.top_p is not None:
+        if traits.top_p and "top_p" in self._takes and sampling.top_p is not None:
             fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + room
-            fields[traits.limit] = None if self._old_limit_name else limit
-            extra |= {"max_tokens": limit} if self._old_limit_name else {}
+            old_name = traits.speaks_openai and "max_completion_tokens" not in self._takes
+            fields[traits.limit] = None if old_name else limit
+            extra |= {"max_tokens": limit} if old_name else {}
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
@@ -313,7 +305,7 @@ class ChatModel:
         """The reply that is asked for, as the call of a function. Its lists are limited where that costs nothing."""
         shape = _shape(request)
         tool = convert_to_openai_tool(shape, strict=strict)
-        if self._limits_lists:
+        if "maxItems" in self._takes:
             called = tool["function"]
             called["parameters"] = Form(shape).limited(called["parameters"], request.given)
         return tool
