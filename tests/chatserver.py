@@ -117,6 +117,17 @@ def text_of(message: Json) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
+# With this a prompt goes on whose reply is asked for in words.
+FORM = "\n\nReply with one JSON object"
+
+
+def asked(seen: Seen) -> str:
+    """What a request asks, and of whom: the same in whichever way it asks for the form of the reply."""
+    texts = [text_of(message).partition(FORM)[0] for message in seen.messages]
+    drawn = {name: value for name, value in seen.body.items() if name.startswith(("max_", "temperature", "top_p"))}
+    return json.dumps([seen.model, texts, drawn], sort_keys=True)
+
+
 def linear_latency(
     base: float, per_prompt_token: float, per_completion_token: float, jitter: float = 0.2, seed: int = 0
 ) -> Latency:

@@ -20,7 +20,7 @@ from redraft.experiments.bench import Bench
 from redraft.experiments.hamlet import Design, Outcome, hamlet
 from redraft.experiments.report import hamlet_report
 from redraft.models.prices import PriceTable
-from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
+from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told
 
 ALL_KNOWING, HALF_KNOWING = "openai:whole", "openai:half"
@@ -76,7 +76,7 @@ def files(outcome: Outcome) -> dict[str, str]:
 
 def sent(server: ChatServer) -> Counter[str]:
     """How often each request was answered."""
-    return Counter(json.dumps(seen.body, sort_keys=True) for seen in server.answered)
+    return Counter(map(asked, server.answered))
 
 
 @contextmanager

@@ -78,7 +78,9 @@ async def test_a_server_that_refuses_the_limit_is_asked_without_it_in_the_same_w
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
-    given = AskSummaryGiven(sentences=[Statement(id=n, sentence="It rained.") for n in (1, 2)], at_most=4)
+    given = AskSummaryGiven(
+        summary="It rained. It rained.", sentences=[Statement(id=n, sentence="It rained.") for n in (1, 2)], at_most=4
+    )
     schema = {
         "properties": {
             "sentences": {

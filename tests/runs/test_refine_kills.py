@@ -21,7 +21,7 @@ from redraft.events import CallAnswered, Event, StageStarted, unobserved
 from redraft.graphs import assembly, judging, refinement
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.results import Result
-from tests.chatserver import ChatServer
+from tests.chatserver import ChatServer, asked
 from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
@@ -153,7 +153,7 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 def sent(server: ChatServer) -> Counter[str]:
     """How often each request has been answered."""
-    return Counter(str(seen.body) for seen in server.answered)
+    return Counter(map(asked, server.answered))
 
 
 def outcome(result: Result) -> tuple[Any, ...]:

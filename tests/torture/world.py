@@ -21,7 +21,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from redraft.agents.pen import MAX_TRIES
-from tests.chatserver import Answer, ChatServer, Reply, Seen, summarizer, text_of
+from tests.chatserver import FORM, Answer, ChatServer, Reply, Seen, summarizer, text_of
 from tests.judges import Keepers, island, seen_on, told
 from tests.torture.processes import PATIENCE, Ended, Fate, Running, start
 from tests.torture.runner import Violation
@@ -52,13 +52,11 @@ Twist = Callable[[Seen, Answer], Reply]
 def identity(seen: Seen) -> int:
     """A number that stands for what a request says, in whichever way it asks for its reply. As good as unique."""
     texts = [text_of(message) for message in seen.messages]
-    texts[0] = texts[0].partition(_FORM)[0]
+    texts[0] = texts[0].partition(FORM)[0]
     digest = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
     return 1000 + int(digest[:7], 16)
 
 
-# With this a prompt goes on whose reply is asked for in words.
-_FORM = "\n\nReply with one JSON object"
 _JUDGE, _PROSE = Keepers(), summarizer()
 
 
@@ -265,7 +263,7 @@ def _is_lost(seen: Seen) -> bool:
     """Whether prose came whole as the server sent it, and was empty, or broke off: that is asked for again, so often
     at most. In no other case does what was answered go out again: a structured reply is mended, or asked for in halves.
     """
-    structured = seen.body.get("response_format") or seen.body.get("tools") or _FORM in text_of(seen.messages[0])
+    structured = seen.body.get("response_format") or seen.body.get("tools") or FORM in text_of(seen.messages[0])
     useless = not seen.reply.strip() or seen.finish_reason == "length"
     return seen.answered and not seen.fault and not structured and useless
 
