@@ -21,7 +21,7 @@ from redraft.events import CallAnswered, Event, StageStarted, unobserved
 from redraft.graphs import assembly, judging, refinement
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.history.results import Result
-from tests.chatserver import ChatServer
+from tests.chatserver import ChatServer, Seen, text_of
 from tests.judges import KEY, Court, Json, island, told
 
 # Of this one consistency is mended first, and coverage then: it comes past every node three times, and revises twice.
@@ -152,8 +152,18 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 
 def sent(server: ChatServer) -> Counter[str]:
-    """How often each request has been answered."""
-    return Counter(str(seen.body) for seen in server.answered)
+    """How often each request has been answered, in whichever way it asks for its reply.
+
+    Who goes on with a run knows of the server what those before have learned, and asks as it is obeyed.
+    """
+    return Counter(said_in(seen) for seen in server.answered)
+
+
+def said_in(seen: Seen) -> str:
+    """A request without its way of asking for a form."""
+    body = {name: value for name, value in seen.body.items() if name not in ("response_format", "tools", "tool_choice")}
+    texts = [text_of(message) for message in seen.messages]
+    return str({**body, "messages": [texts[0].partition("\n\nReply with one JSON object")[0], *texts[1:]]})
 
 
 def outcome(result: Result) -> tuple[Any, ...]:
