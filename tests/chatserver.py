@@ -124,8 +124,8 @@ FORM = "\n\nReply with one JSON object"
 def asked(seen: Seen) -> str:
     """What a request asks, and of whom: the same in whichever way it asks for the form of the reply."""
     texts = [text_of(message).partition(FORM)[0] for message in seen.messages]
-    drawn = {name: value for name, value in seen.body.items() if name.startswith(("max_", "temperature", "top_p"))}
-    return json.dumps([seen.model, texts, drawn], sort_keys=True)
+    body = {name: value for name, value in seen.body.items() if name not in ("response_format", "tools", "tool_choice")}
+    return json.dumps(body | {"messages": texts}, sort_keys=True)
 
 
 def linear_latency(

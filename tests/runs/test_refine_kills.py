@@ -152,7 +152,10 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Undisturbed:
 
 
 def sent(server: ChatServer) -> Counter[str]:
-    """How often each request has been answered."""
+    """How often each request has been answered.
+
+    Who goes on with a run knows of the server what those before have learned, and asks as it is obeyed.
+    """
     return Counter(map(asked, server.answered))
 
 

@@ -174,6 +174,8 @@ def injections() -> list[str]:
 
 
 _FENCE = re.compile(rf"<[\s/\\]*(?:{'|'.join(_TAGS)})")
+# What is noted of the model says nothing of what was read.
+_ABOUT_THE_MODEL = re.compile(r"vocabulary|the window of \S+ is not known")
 
 
 def _fences(text: str) -> Counter[str]:
@@ -230,7 +232,7 @@ def _lost(here: World, said: str) -> Iterator[Violation]:
     source = (here.folder / "hostile.md").read_bytes()
     marks = [word for word in (*_BEFORE, *_AFTER) if word.encode() in source.replace(b"\0", b"")]
     missing = [word for word in marks if word not in sent]
-    noted = [line for line in said.splitlines() if line.startswith("note: ") and "vocabulary" not in line]
+    noted = [line for line in said.splitlines() if line.startswith("note: ") and not _ABOUT_THE_MODEL.search(line)]
     if missing and not noted:
         yield Violation("lost", f"{len(missing)} of {len(marks)} words were never read, and nothing is said of it")
 
