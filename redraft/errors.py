@@ -127,6 +127,12 @@ class TransientError(ModelError):
     retryable = True
 
 
+class TimedOut(TransientError):
+    """The model did not answer within the time that a request may take."""
+
+    code = "timed_out"
+
+
 class Unreached(TransientError):
     """Nobody listens at the provider's address: nothing was sent."""
 
@@ -160,6 +166,8 @@ class ReplyError(ModelError):
     """The model answered, and the answer is of no use. Carries the answer and what it cost."""
 
     code = "reply"
+    late = False
+    """Whether it was time that ran out, of which there is no more for a larger reply."""
 
     def __init__(
         self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", hint: str = ""
@@ -197,6 +205,13 @@ class CutReply(ReplyError):
 
     def __init__(self, message: str, *, text: str, usage: Usage, place: str = "", hint: str = "") -> None:
         super().__init__(message, text=text, usage=usage, finish_reason="length", place=place, hint=hint)
+
+
+class LateReply(CutReply):
+    """The reply did not end within the time that a request may take; a smaller one may."""
+
+    code = "late"
+    late = True
 
 
 class CutThought(CutReply):

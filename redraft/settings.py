@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator
@@ -30,6 +31,8 @@ PerspectiveName = Literal["both", "analytical", "narrative"]
 ReplyForm = Literal["schema", "tools", "plain"]
 """In which way a model is asked for a structured reply."""
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
+PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
+"""What may be given as a `Path` too. It is kept as text, as it stands in the store."""
 
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65
@@ -81,7 +84,7 @@ class ModelSettings(BaseModel):
     """The most tokens of a reply, however much room it would have."""
     reasoning_tokens: int | None = Field(default=None, ge=0)
     """The tokens that it may think in each call, besides its reply."""
-    prompts: str | None = None
+    prompts: PathOrName | None = None
     """A set of prompts, or a directory; without one those of the run."""
     replies: ReplyForm | None = None
     price: Price | None = None
@@ -126,7 +129,7 @@ class Settings(BaseModel):
     """The tokens that the model may think in each call, besides its reply; without a number what is known of it."""
     price: Price | None = None
     """What the model costs, in place of what tables say."""
-    prompts: str = "standard"
+    prompts: PathOrName = "standard"
     sample: int = Field(default=0, ge=0)
     """A different number draws different replies to the same requests."""
     replies: ReplyForm | None = None
@@ -198,7 +201,7 @@ class Judging(BaseModel):
     """Answers that are no more alike than this are not the same."""
     second_look: bool = True
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
-    embeddings: str | None = None
+    embeddings: PathOrName | None = None
     """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
     pack: str | None = None
     """The id of the pack to use; without one, the document's own is used, or built."""

@@ -157,6 +157,7 @@ def refused(body: Json, refuses: Collection[str]) -> Fault | None:
     rows = (
         (form, True, f"Invalid parameter: 'response_format' of type '{form}' {no}"),
         ("temperature", heat not in (None, 1), value),
+        ("top_p", "top_p" in body, f"Unsupported parameter: 'top_p' {no}"),
         ("tools", "tools" in body, f"Unsupported parameter: 'tools' {no}"),
         ("max_completion_tokens", "max_completion_tokens" in body, limit),
     )

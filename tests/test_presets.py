@@ -10,7 +10,13 @@ import pytest
 
 import redraft
 from redraft.cli import given
+from redraft.cli.commands.evaluate import evaluate
+from redraft.cli.commands.summarize import summarize
 from redraft.presets import presets
+from redraft.prompts.coherence import FIND_CONFUSION
+from redraft.prompts.factual import FACTUAL
+from redraft.prompts.judging import JUDGING
+from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.support import SAMPLE, story
 
@@ -26,7 +32,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "goals": {"coverage": 0.6, "consistency": 0.73},
         "policy": "paper",
     },
-    "booookscore": {"words": 585, "chunk_tokens": 2048, "metrics": ("booookscore",), "batch": 1},
+    "booookscore": {"words": 585, "chunk_tokens": 2048, "top_p": 1.0, "metrics": ("booookscore",), "batch": 1},
     "hamlet": {
         "strategy": "direct",
         "context_tokens": 128_000,
@@ -136,5 +142,44 @@ async def test_a_workshop_begins_from_a_preset(tmp_path: Path) -> None:
 
 def test_every_field_of_a_preset_is_an_option() -> None:
     """Else the command would pass it over without a word."""
-    options = {*redraft.Settings.model_fields, *given.JUDGING.values(), *given.REFINEMENT.values()}
+    named = {**given.JUDGING, **given.REFINEMENT}
+    options = {named.get(str(one.name), str(one.name)) for one in [*summarize.params, *evaluate.params]}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
+
+
+def asked_by(command: Inside, *arguments: str) -> list[tuple[str, dict[str, Any]]]:
+    """Of every request that reaches the models, which one that is, and how its reply is drawn."""
+    with ChatServer(lambda _: "The keeper kept the light.") as server:
+        command.environment |= {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-0123456789"}
+        command.run(*arguments, "-m", "openai:w", "-q")
+        return [(seen.body["model"], seen.body) for seen in server.seen]
+
+
+def test_drafts_are_drawn_as_the_preset_has_it_and_each_step_at_its_own_temperature(command: Inside) -> None:
+    bodies = [body for _, body in asked_by(command, "summarize", "book.md", "--preset", "booookscore")]
+    assert {body["top_p"] for body in bodies} == {1.0}
+    assert {body["temperature"] for body in bodies} == {0.5}
+    own = asked_by(command, "summarize", "book.md", "--preset", "booookscore", "--top-p", "0.9", "-w", "50")
+    assert {body["top_p"] for _, body in own} == {0.9}
+
+
+def test_with_hamlet_the_writer_and_the_judges_decode_greedily(command: Inside) -> None:
+    judged = asked_by(command, "evaluate", "book.md", "summary.md", "--preset", "hamlet", "--judge", "openai:j")
+    written = asked_by(command, "summarize", "book.md", "--preset", "hamlet")
+    assert {model for model, _ in judged} == {"j"}
+    assert {model for model, _ in written} == {"w"}
+    assert {body["temperature"] for _, body in judged + written} == {0.0}
+
+
+def test_whoever_judges_decodes_greedily_in_every_paper() -> None:
+    """So no preset says it of judges."""
+    judging = {*JUDGING, *FACTUAL, FIND_CONFUSION}
+    assert {prompt.temperature for prompt in judging} == {0.0}
+
+
+def test_a_preset_that_makes_no_difference_says_so(command: Inside) -> None:
+    said = "the preset longsumeval is about judging and refining, and makes no difference without --refine"
+    assert said in command.run("summarize", "book.md", "--preset", "longsumeval", "--dry-run").err
+    assert said not in command.run("summarize", "book.md", "--preset", "longsumeval", "--dry-run", "-q").err
+    for more in (("--preset", "longsumeval", "--refine"), ("--preset", "booookscore")):
+        assert "makes no difference" not in command.run("summarize", "book.md", *more, "--dry-run").err

@@ -9,9 +9,11 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import redraft
 from redraft import load
 from redraft.errors import DocumentError
 from redraft.sources import read_file, size
@@ -47,6 +49,32 @@ def no_file(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Pa
     else:
         os.mkfifo(path)
     yield path, kind
+
+
+async def test_wherever_a_path_is_taken_it_may_be_a_path(tmp_path: Path) -> None:
+    source, summary, prompts = tmp_path / "story.txt", tmp_path / "summary.txt", tmp_path / "prompts"
+    source.write_text(STORY * 10, "utf-8")
+    summary.write_text("Ines kept the light.", "utf-8")
+    prompts.mkdir()
+    (prompts / "readme.md").write_text("Nothing is changed here.", "utf-8")
+    (tmp_path / "prices.toml").write_text('[prices]\n"m" = { prompt = 1, completion = 2 }\n', "utf-8")
+
+    assert load(source) == load(str(source))
+    with pytest.raises(DocumentError, match="no such file"):
+        load(tmp_path / "nowhere.txt")
+    assert redraft.price_table(tmp_path / "prices.toml").own == redraft.price_table(str(tmp_path / "prices.toml")).own
+    assert redraft.Settings(prompts=prompts) == redraft.Settings(prompts=str(prompts))
+    assert redraft.ModelSettings(model="openai:m", prompts=prompts).prompts == str(prompts)
+    assert redraft.Judging(embeddings=tmp_path).embeddings == str(tmp_path)
+
+    async with redraft.Workshop(tmp_path / "book.db") as shop:
+        result = await shop.summarize(source, words=20, prompts=prompts)
+        assert result.settings.prompts == str(prompts)
+        graph = redraft.graphs.judge().compile(checkpointer=await shop.checkpointer())
+        thread: Any = {"configurable": {"thread_id": "one"}}
+        state = await graph.ainvoke({"source": source, "summary": summary}, thread, context=shop)
+        assert {*state["scores"]} == {"coverage", "consistency"}
+        assert (await graph.aget_state(thread)).values["source"] == source
 
 
 def test_what_is_no_file_is_refused_at_once(no_file: tuple[Path, str]) -> None:

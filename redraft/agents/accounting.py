@@ -4,8 +4,8 @@ A reply is a list of entries that name the items they speak of. Entries out of o
 item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
 neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
 counted. A reply that is cut at the end of its room is asked for again in halves, and each half has as much room as the
-whole had; one item alone has twice the room, and twice that. What the provider rejects, or answers with nothing, is
-asked in halves as well, and about a single item once more.
+whole had; one item alone has twice the room, and twice that, unless it was time that ran out. What the provider
+rejects, or answers with nothing, is asked in halves as well, and about a single item once more.
 """
 
 from __future__ import annotations
@@ -103,6 +103,8 @@ async def _after(
 
 def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
     """How half of the items, or a `single` one, are asked about after this; None where that would be of no use."""
+    if isinstance(error, ReplyError) and error.late:
+        return None if single else attempt
     if isinstance(error, ReplyError) and error.wants_room:
         return attempt.roomier() or (None if single else attempt)
     if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):

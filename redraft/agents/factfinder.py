@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 from pydantic import BaseModel
 
@@ -14,11 +15,12 @@ from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
-from redraft.domain import KeyFact, Perspective, Span
+from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
 from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
+from redraft.text.tokens import Tokenizer
 
 # What a fact may need in a prompt, and what one entry of a reply may hold.
 FACT_TOKENS = 40
@@ -36,6 +38,8 @@ SENTENCES_NEAR = 12
 _LONGEST_REASON = 400
 _SHARE_OF_WINDOW = 0.5
 _PROMPT_TOKENS = 450
+# What is said around a fact to name its level.
+_LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
 """The category of a sentence with which nothing is wrong."""
@@ -119,9 +123,13 @@ class Factfinder:
 
         return await account(self._batches(len(facts), OPINION), ask)
 
-    async def query(self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str) -> str:
-        """The question that these facts of an excerpt answer."""
-        listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(facts, 1)]
+    async def query(
+        self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceDesk
+    ) -> str:
+        """The question that these facts of an excerpt answer; the main ones, where all do not fit in beside it."""
+        room = desk.window - desk.tokenizer.count(excerpt) - _PROMPT_TOKENS - QUERY_TOKENS
+        main = _main(facts, room, desk.tokenizer)
+        listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
         given = factual.QueryGiven(excerpt=excerpt, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
@@ -198,6 +206,20 @@ def facts_at_once(room: int, tokens: int) -> int:
     """
     left = int(window_of(room) * _SHARE_OF_WINDOW) - _PROMPT_TOKENS
     return max(1, min(FACTS_AT_ONCE, batch_size(room, tokens), left // (tokens + FACT_TOKENS)))
+
+
+def _main(facts: Sequence[KeyFact], room: int, tokenizer: Tokenizer) -> list[KeyFact]:
+    """As many of the facts as there is room for, in their order: leaves are the first to be left out, roots the last.
+
+    The first of all is never left out.
+    """
+    kept: set[int] = set()
+    for n in sorted(range(len(facts)), key=lambda n: get_args(Level).index(facts[n].level)):
+        room -= tokenizer.count(facts[n].text) + _LEVEL_TOKENS
+        if kept and room < 0:
+            break
+        kept.add(n)
+    return [facts[n] for n in sorted(kept)]
 
 
 def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> factual.VetGiven:

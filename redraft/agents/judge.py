@@ -77,7 +77,7 @@ class Judge:
             try:
                 return await self._asked(prompt, given, room, label, attempt)
             except ReplyError as error:
-                roomier = attempt.roomier() if error.wants_room else None
+                roomier = attempt.roomier() if error.wants_room and not error.late else None
                 if roomier is None:
                     raise
                 attempt = roomier

@@ -2,11 +2,14 @@
 
 A reply that is empty, or that breaks off, may be an accident of the way: it is asked for once more in the same words,
 one that broke off with twice the room. Whatever else is wrong with a reply is told to the model when it is asked again.
+
+Where no reply is without a flaw, one that is whole and says nothing over and over is kept before any other; of what
+loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any, Literal
@@ -18,6 +21,7 @@ from redraft.models.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.threads import off_loop
 from redraft.text.framing import unframed
+from redraft.text.remains import unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words
 
@@ -31,7 +35,7 @@ _TOLERANCE = 0.05
 # About what is said around a reply that is complained of, in tokens.
 _COMPLAINT_TOKENS = 120
 
-Kind = Literal["empty", "cut", "unfinished", "long", "short"]
+Kind = Literal["empty", "cut", "unfinished", "long", "short", "loop", "echo"]
 _ACCIDENTS = ("empty", "cut")
 
 
@@ -47,6 +51,8 @@ Examine = Callable[[str], Flaw | None]
 """What is wrong with a text, if anything is."""
 Spare = Callable[[Prompt[Any, str], BaseModel], int]
 """How many tokens of the window a prompt leaves for what is said after it."""
+Instructions = Callable[[Prompt[Any, str], BaseModel], str]
+"""What a prompt says besides the texts that it is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +65,17 @@ class Written:
     flaw: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A reply's text, nothing where the model wrote nothing."""
+
+    text: str
+    cut: bool = False
+    """Whether it broke off for want of room."""
+    echo: bool = False
+    """Whether most of the reply was the prompt's own words, which are left out of the text."""
+
+
 @dataclass(slots=True)
 class _Course:
     """How far the asking for one text has come."""
@@ -69,7 +86,8 @@ class _Course:
     lost: int = 0
     lost_in_a_row: int = 0
     complaint: Complaint | None = None
-    flawed: list[Written] = field(default_factory=list)
+    flawed: list[tuple[bool, Written]] = field(default_factory=list)
+    """What can be kept of each try, and whether that is all of it."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
 
     def count(self, flaw: Flaw) -> None:
@@ -85,7 +103,7 @@ class _Course:
 class Pen:
     """A model that writes. `tokens_per_word` sizes the room for replies in the document's language.
 
-    Without `spare` the model's window has no end.
+    Without `spare` the model's window has no end, and without `instructions` nothing is known for an echo of them.
     """
 
     model: Model
@@ -97,6 +115,7 @@ class Pen:
     """The language to write in; without one it is that of what is read."""
     characters: bool = False
     """Whether that language puts no spaces between words, so that lengths are told in characters."""
+    instructions: Instructions | None = None
 
     async def within(
         self,
@@ -151,27 +170,24 @@ class Pen:
         course = _Course(max_tokens)
         while course.told < len(limits) and course.lost <= MAX_TRIES:
             asked = given(limits[course.shrunk])
-            text, cut = await self._heard(prompt, asked, course, label)
-            flaw = _flaw(text, cut, examine)
-            written = Written(text, count_words(text), len(course.flawed) + 1, flaw.said if flaw else "")
+            heard = await self._heard(prompt, asked, course, label)
+            text, words, once = heard.text, count_words(heard.text), unlooped(heard.text)
+            flaw = _flaw(heard, once, examine)
             if flaw is None:
-                return written
-            course.flawed.append(written)
+                return Written(text, words, len(course.flawed) + 1)
+            course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
             course.count(flaw)
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
-            if cut:
+            if heard.cut and flaw.kind != "loop":
                 course.room = max(course.room, int(min(2 * max_tokens, left)))
             if course.lost_in_a_row != 1:
                 limit = limits[min(course.shrunk, len(limits) - 1)]
-                fits = left >= self.tokens(written.words) + _COMPLAINT_TOKENS + course.room
-                course.complaint = Complaint.about(
-                    text if fits else "", _told(flaw, written.words, limit, self.characters)
-                )
-        best = min(course.flawed, key=lambda one: (not one.text, not ends_sentence(one.text), abs(one.words - wanted)))
+                fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
+                course.complaint = Complaint.about(once if fits else "", _told(flaw, words, limit, self.characters))
+        _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
         return replace(best, attempts=len(course.flawed))
 
-    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Course, label: str) -> tuple[str, bool]:
-        """The next reply's text, nothing where the model wrote nothing, and whether it broke off for want of room."""
+    async def _heard(self, prompt: Prompt[Any, str], given: BaseModel, course: _Course, label: str) -> _Heard:
         same = (given, course.room, course.complaint)
         # What was answered before would be answered from memory: it is a further sample of it.
         sample = self.sample * MAX_TRIES + course.answered.count(same)
@@ -180,11 +196,14 @@ class Pen:
         try:
             reply = await self.model.ask(Request(prompt, given, sampling, tried, course.complaint))
         except EmptyReply as error:
-            return "", error.finish_reason == "length"
-        text = unframed(reply.value)
-        if text:
+            return _Heard("", error.finish_reason == "length")
+        said = unframed(reply.value)
+        if said:
             course.answered.append(same)
-        return text, reply.finish_reason == "length"
+        text = said
+        if self.instructions is not None:
+            text = without_copies(said, await off_loop(self.instructions, prompt, given), list(_texts(given)))
+        return _Heard(text, reply.finish_reason == "length", 2 * count_words(text) < count_words(said))
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """How freely a reply to `prompt` is drawn."""
@@ -216,12 +235,40 @@ def unfinished(text: str) -> Flaw | None:
     return None if ends_sentence(text) else Flaw("unfinished", "does not end a sentence")
 
 
-def _flaw(text: str, cut: bool, examine: Examine) -> Flaw | None:
-    if not text:
+def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
+    """What is wrong with a text, of which this is left where each sentence stands once."""
+    if heard.echo:
+        return Flaw("echo", "repeats the instructions")
+    if not heard.text:
         return Flaw("empty", "empty")
-    found = examine(text)
+    if once != heard.text:
+        return Flaw("loop", "says the same over and over")
+    found = examine(heard.text)
     # What is too long already is not too long for want of room.
-    return Flaw("cut", "breaks off before its end") if cut and (found is None or found.kind != "long") else found
+    return Flaw("cut", "breaks off before its end") if heard.cut and (found is None or found.kind != "long") else found
+
+
+def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tuple[bool, Written]:
+    """What can be kept of a flawed text, with what was wrong and what is, and whether the text was whole."""
+    left = without_unfinished(once)
+    said = [flaw.said] if left == text or flaw.kind != "long" else []
+    said += ["kept up to its first turn"] * (once != text)
+    said += ["kept without its last sentence, which has no end"] * (left != once)
+    if left != text and left and (still := examine(left)):
+        said.append(still.said)
+    whole = left == text and ends_sentence(text) and flaw.kind != "echo"
+    return whole, Written(left, count_words(left), tries, ", ".join(said))
+
+
+def _texts(given: BaseModel) -> Iterator[str]:
+    """The texts that a prompt is given."""
+    for name in type(given).model_fields:
+        value = getattr(given, name)
+        for one in value if isinstance(value, list) else [value]:
+            if isinstance(one, BaseModel):
+                yield from _texts(one)
+            elif isinstance(one, str):
+                yield one
 
 
 def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
@@ -231,6 +278,10 @@ def _told(flaw: Flaw, words: int, limit: int, characters: bool) -> str:
     match flaw.kind:
         case "empty":
             return "it is empty"
+        case "loop":
+            return f"it says the same over and over; say everything once, and {keep}"
+        case "echo":
+            return f"it repeats the instructions; write the text that they ask for, and {keep}"
         case "long":
             return f"it has {words} {unit}, {words - limit} too many; {keep}"
         case "short":

@@ -12,6 +12,7 @@ from redraft.agents.pen import Pen, Written, tolerated
 from redraft.domain import REVIEW, Finding, Span
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.units import ngrams, words
+from redraft.text.words import count_words
 
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
@@ -23,6 +24,8 @@ _MARGIN = 180
 _ROUNDS = 1000
 # Who revises a summary keeps most of its words: a reply that shares fewer pairs of them is something else.
 _IN_COMMON = 0.1
+# A summary that was put into the language that is asked for shares none, and yet is not much shorter; an excuse is.
+_TRANSLATED = 0.4
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,13 @@ class Reviser:
     def _given(self, order: Order) -> ReviseGiven:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
-            summary=order.summary, points=points, keep=list(order.keep), words=order.words, query=self.query
+            summary=order.summary,
+            points=points,
+            keep=list(order.keep),
+            words=order.words,
+            query=self.query,
+            language=self.pen.language,
+            characters=self.pen.characters,
         )
         if self.pen.spare is None:
             return bare.model_copy(update={"document": self.desk.document.text})
@@ -95,17 +104,19 @@ class Reviser:
         written = await pen.within(
             REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most
         )
-        if written.flaw or not _is_something_else(written.text, order):
+        if written.flaw or not _is_something_else(written.text, order, self.pen.language):
             return written
         return replace(written, flaw="it has hardly a word in common with the summary")
 
 
-def _is_something_else(text: str, order: Order) -> bool:
-    """Whether a reply is no revision: an excuse, a question, an answer in another language.
+def _is_something_else(text: str, order: Order, language: str | None) -> bool:
+    """Whether a reply is no revision: an excuse, a question, an answer in a language that nobody has asked for.
 
     What somebody has asked for in words of his own may be just that.
     """
     if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
+        return False
+    if language and count_words(text) > _TRANSLATED * count_words(order.summary):
         return False
     points = (f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings)
     known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}

@@ -45,7 +45,7 @@ JUDGING = {
 }
 """By option of judging the field that it sets."""
 _PLACES = ("base_url", "key_env")
-_DRAWING = ("context_tokens", "temperature", "prompts", "replies", "reasoning_tokens")
+_DRAWING = ("context_tokens", "temperature", "top_p", "prompts", "replies", "reasoning_tokens")
 REFINEMENT = {
     "goal": "goals",
     "rounds": "rounds",

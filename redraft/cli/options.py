@@ -129,6 +129,14 @@ prompt_set = option(
 )
 draw_options = grouped(
     temperature,
+    option(
+        "--top-p",
+        section="model",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="P",
+        help="The writer draws each word from the likeliest ones that together have this probability.  [default: the"
+        " model's own]",
+    ),
     prompt_set,
     option(
         "--sample",

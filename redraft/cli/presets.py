@@ -13,6 +13,8 @@ from redraft.cli.sections import LISTED
 if TYPE_CHECKING:
     from redraft.presets import Preset
 
+_NAMED = "redraft.preset"
+
 
 def _names() -> str:
     from redraft.presets import presets
@@ -28,7 +30,16 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
 
     known = {one.name for one in context.command.params}
     found = {key: value for key, value in _values(preset(name)).items() if key in known}
+    context.meta[_NAMED] = name
     context.default_map = {**found, **(context.default_map or {})}
+
+
+def about_judging_alone(context: click.Context) -> str | None:
+    """The preset that sets nothing for a draft that is not judged, if such a one was named."""
+    from redraft.presets import preset
+
+    name = context.meta.get(_NAMED)
+    return name if name and not preset(name).settings.model_fields_set else None
 
 
 def _values(preset: Preset) -> dict[str, Any]:

@@ -44,9 +44,6 @@ async def align(case: Case, items: Sequence[Item]) -> Aligned:
 
 
 async def _sit(judge: Judge, case: Case, texts: Sequence[str]) -> tuple[Sitting, dict[int, Told]]:
-    if not case.statements:
-        # Nobody need be asked what an empty summary states.
-        return _sitting(judge, dict.fromkeys(range(len(texts)), MISSING), ""), {}
     # A fact that several trees have is asked about once.
     place = {text: n for n, text in enumerate(dict.fromkeys(texts))}
     found = await Factfinder(judge).align(case.statements, list(place), case.desk)

@@ -64,6 +64,8 @@ class Coverage(Evaluator):
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
         """Every draft is asked all questions, and every answer may differ from the document's."""
+        if not ahead.sentences:
+            return
         questions = min(ahead.questions, self.top_k or ahead.questions)
         parts, part = ahead.parts()
         answering = parts * ahead.batches(questions, ahead.needs(ANSWER))
@@ -75,6 +77,8 @@ class Coverage(Evaluator):
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find what is not answered and what is answered otherwise than by the document."""
+        if not case.statements:
+            return self.not_applicable("the summary has no sentence")
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
@@ -103,9 +107,6 @@ class Coverage(Evaluator):
 
 
 async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:
-    if not case.statements:
-        # Nobody need be asked what an empty summary says.
-        return _Answered({}, _sitting(judge, dict.fromkeys(range(len(questions)), UNANSWERED), ""))
     found = await Examiner(judge).answers_from_summary(
         case.statements, [question.text for question in questions], case.desk
     )

@@ -131,7 +131,8 @@ class Jury:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
             reason = str(error) if isinstance(error, JudgingError) else f"{type(error).__name__}: {error}"
-            self.observer(Noted(f"{evaluator.name} failed: {reason}"))
+            hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
+            self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation

@@ -43,6 +43,8 @@ class KeyfactRecall(Evaluator):
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find the facts that are missing: roots first, then branches, then leaves."""
+        if not case.statements:
+            return self.not_applicable("the summary has no sentence")
         items = items_of(case.trees)
         if not items:
             return self.not_applicable(_nothing(case))

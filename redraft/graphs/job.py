@@ -23,6 +23,8 @@ from redraft.text.words import count_words
 
 REVISION_OF = "revision of "
 """How the node of a draft begins that the reviser has written; the id of what it revises follows."""
+NO_REVISION_OF = "no revision of "
+"""How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""
 
 
 @dataclass(frozen=True, slots=True)

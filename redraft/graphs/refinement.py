@@ -16,7 +16,7 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import shortening
-from redraft.graphs.job import REVISION_OF, Job
+from redraft.graphs.job import NO_REVISION_OF, REVISION_OF, Job
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,
@@ -213,19 +213,21 @@ async def revise(state: State, job: Job) -> Update:
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
     text, note = await _revision(base, state, job, number)
+    made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
         text = base.text
         if state.get("shortening"):
             text, note = shortening.by_sentences(base, job)
             job.observe(Noted(note))
-    draft = await job.add_draft(text, f"{REVISION_OF}{base.id}", number, (note,) if note else ())
+    draft = await job.add_draft(text, f"{made}{base.id}", number, (note,) if note else ())
     await job.keep_round(_round(state, number, draft))
     return {"draft": draft, "round": number}
 
 
 async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[str, str]:
-    """A revision of a draft, and what is wrong with it: one that is over the limit, or breaks off, is none."""
+    """A revision of a draft, nothing where none came back, and what is wrong with it: one that is over the limit, or
+    breaks off, is none."""
     judged = await job.judged(base.id)
     reviser, order = job.reviser, shortening.order(base, judged, state, job)
     if state.get("shortening"):

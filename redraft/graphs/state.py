@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from langgraph.channels import EphemeralValue
@@ -41,7 +42,10 @@ class Options(TypedDict, total=False):
     chunk_tokens: int
     context_tokens: int
     temperature: float
-    prompts: str
+    top_p: float
+    max_tokens: int
+    reasoning_tokens: int
+    prompts: str | Path
     sample: int
     repeat: int
     questions: int | tuple[int, int]
@@ -52,7 +56,7 @@ class Options(TypedDict, total=False):
     similarity: str
     threshold: float
     second_look: bool
-    embeddings: str
+    embeddings: str | Path
     pack: str
     keyfacts: str
     perspective: str
@@ -60,15 +64,16 @@ class Options(TypedDict, total=False):
     policy: str
     rounds: int
     tolerance: float
+    judged_share: float
     review: bool
 
 
 class Task(Options, total=False):
     """What a graph is started with: a document, or a run that is recorded already."""
 
-    source: str
+    source: str | Path
     """The path of a document, or the id of one that is in the store."""
-    summary: str
+    summary: str | Path
     """Where a summary is judged or refined: its path, or the id of its text in the store."""
     recorded: Annotated[str, EphemeralValue]
     """The id of a run that is recorded already, in place of a document. It is of this start only, so that the next one

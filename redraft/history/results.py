@@ -9,6 +9,7 @@ from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
 from redraft.errors import RunError
 from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
+from redraft.graphs.job import NO_REVISION_OF
 from redraft.settings import STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -34,6 +35,8 @@ class Result:
     """What the metrics say of the draft."""
     initial: Mapping[str, Evaluation] = field(default_factory=dict)
     """What they said of the first one."""
+    lost: tuple[int, ...] = ()
+    """The rounds in which no revision came back, where another might have met the goals."""
 
     @property
     def settings(self) -> Settings:
@@ -216,7 +219,17 @@ def read_result(store: Store, key: str) -> Result:
         rounds=tuple(rounds),
         evaluations=_judged(store, run, run.draft),
         initial=_judged(store, run, rounds[0].draft) if rounds else {},
+        lost=tuple(lost_rounds(store, run)),
     )
+
+
+def lost_rounds(store: Store, run: Run) -> list[int]:
+    """The rounds of a refinement in which no revision came back: none where the goals are met all the same, or where a
+    person was asked before each, who would have to be asked again."""
+    if run.refinement is None or run.refinement.review or run.stop_reason == "goals_met":
+        return []
+    rounds = store.judgments.rounds(run.id)
+    return [made.number for made in rounds if store.runs.draft(made.draft).node.startswith(NO_REVISION_OF)]
 
 
 def _judged(store: Store, run: Run, draft: str | None) -> dict[str, Evaluation]:

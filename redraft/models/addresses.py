@@ -37,6 +37,12 @@ def is_here(url: str) -> bool:
     return host in {"localhost", "::1"} or host.startswith("127.")
 
 
+def is_openais(url: str) -> bool:
+    """Whether an address is OpenAI's own, or that of its models at Azure."""
+    host = urlsplit(url).hostname or ""
+    return host.endswith((".openai.com", ".openai.azure.com"))
+
+
 def has_usual_key() -> bool:
     """Whether there is an OPENAI_API_KEY."""
     return bool(os.environ.get(_KEY_VARIABLE, "").strip())

@@ -24,15 +24,17 @@ from redraft.errors import (
     RefusedReply,
     RejectedRequest,
     ReplyError,
-    TransientError,
+    TimedOut,
     UnreadableReply,
     UsageError,
 )
+from redraft.models.addresses import is_openais
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
+from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value
-from redraft.models.reasoning import ThinkingRoom, refuses_temperature, thought_tokens, usual_room
+from redraft.models.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
 from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
@@ -101,10 +103,12 @@ class ChatModel:
         """Why every way of asking for a structured reply was refused; those who come later may try again."""
         told = traits.thinking if reasoning_reserve is None else reasoning_reserve
         self._thinking = ThinkingRoom(usual_room(traits.name), told)
-        self._takes_temperature = traits.temperature is not None and (
-            not refuses_temperature(traits.name) if takes_temperature is None else takes_temperature
-        )
+        draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
+        self._takes_temperature = traits.temperature is not None and draws
+        self._takes_top_p = traits.top_p is not None and draws
         self._old_limit_name = False
+        # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
+        self._limits_lists = traits.speaks_openai and not is_openais(traits.address or "")
         self._seconds = seconds
 
     @property
@@ -145,19 +149,16 @@ class ChatModel:
         mode = self._modes.mode(*which) if structured else None
         room = self._thinking.within(request)
         # What is learned while this request is under way is not what it was made with.
-        used = self._used(mode)
+        used = self._used(mode, request.sampling)
         messages = self._messages(request, mode)
         try:
             async with asyncio.timeout(self._seconds):
                 message = await self._bound(request, mode, room).ainvoke(messages)
         except TimeoutError:
-            raise TransientError("the model did not answer in time") from None
+            raise TimedOut(f"the model did not answer within {self._seconds or 0:g} s") from None
         except Exception as error:  # noqa: BLE001
             # The provider's own exception may quote the request with its key, and a traceback would show it.
-            failure = translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
-            if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
-                # LangChain takes no call of a function for one whose arguments are a list.
-                failure = CapabilityError("tools: the arguments of the call are no object")
+            failure = self._translated(error, mode, used)
             if isinstance(failure, CapabilityError):
                 failure = self._learned(failure, mode)
             elif isinstance(failure, RejectedRequest) and failure.too_long:
@@ -185,6 +186,13 @@ class ChatModel:
         if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
             self._modes.obeyed(mode)
         return replace(reply, mode=self._modes.begins)
+
+    def _translated(self, error: Exception, mode: Mode | None, used: frozenset[str]) -> ModelError:
+        """The failure that an exception of the provider's package is."""
+        if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
+            # LangChain takes no call of a function for one whose arguments are a list.
+            return CapabilityError("tools: the arguments of the call are no object")
+        return translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """A window may have room for the request and its reply, and none for so many thoughts beside them."""
@@ -214,10 +222,14 @@ class ChatModel:
             raise failure
         return reply
 
-    def _used(self, mode: Mode | None) -> frozenset[str]:
+    def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         used: set[str] = {mode} if mode and not self._modes.is_last(mode) else set()
         if self._takes_temperature:
             used.add("temperature")
+        if mode in ("json_schema", "tools") and self._limits_lists:
+            used.add("maxItems")
+        if self._takes_top_p and sampling.top_p is not None:
+            used.add("top_p")
         if self._traits.speaks_openai and not self._old_limit_name:
             used.add("max_completion_tokens")
         return frozenset(used)
@@ -227,6 +239,10 @@ class ChatModel:
         feature = error.message.partition(":")[0]
         if feature == "temperature":
             self._takes_temperature = False
+        elif feature == "maxItems":
+            self._limits_lists = False
+        elif feature == "top_p":
+            self._takes_top_p = False
         elif feature == "max_completion_tokens":
             self._old_limit_name = True
         elif mode and self._modes.is_last(mode):
@@ -274,7 +290,7 @@ class ChatModel:
         traits, sampling = self._traits, request.sampling
         if traits.temperature and self._takes_temperature:
             fields[traits.temperature] = sampling.temperature
-        if traits.top_p and sampling.top_p is not None:
+        if traits.top_p and self._takes_top_p and sampling.top_p is not None:
             fields[traits.top_p] = sampling.top_p
         if traits.limit and sampling.max_tokens is not None:
             limit = sampling.max_tokens + room
@@ -283,9 +299,9 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, _shape(request))
+            runnable = _with_tool(chat, self._tool(request))
         elif mode == "json_schema":
-            tool = convert_to_openai_tool(_shape(request), strict=True)["function"]
+            tool = self._tool(request, strict=True)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:
@@ -293,9 +309,17 @@ class ChatModel:
             runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
         return runnable
 
+    def _tool(self, request: Request[Any, Any], *, strict: bool | None = None) -> dict[str, Any]:
+        """The reply that is asked for, as the call of a function. Its lists are limited where that costs nothing."""
+        shape = _shape(request)
+        tool = convert_to_openai_tool(shape, strict=strict)
+        if self._limits_lists:
+            called = tool["function"]
+            called["parameters"] = Form(shape).limited(called["parameters"], request.given)
+        return tool
 
-def _with_tool(chat: BaseChatModel, shape: type[BaseModel]) -> Runnable[Any, BaseMessage]:
-    tool = convert_to_openai_tool(shape)
+
+def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseMessage]:
     try:
         bound = chat.bind_tools([tool], tool_choice=tool["function"]["name"])
     except NotImplementedError:

@@ -19,6 +19,7 @@ from redraft.errors import (
     RateLimited,
     RefusedReply,
     RejectedRequest,
+    TimedOut,
     TransientError,
     Unreached,
     UsageError,
@@ -31,8 +32,11 @@ _WIDTH = 300
 # A provider that wants to be left alone for longer than this has not asked us to wait, but to stop.
 _LONGEST_WAIT = 3600.0
 _FEATURES = {
+    "maxItems": re.compile(r"max_?items", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
     "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
+    # Some take only one of the two, and it is the temperature that prompts set.
+    "top_p": re.compile(r"\btop_?p\b", re.IGNORECASE),
     "temperature": re.compile(r"temperature", re.IGNORECASE),
     "max_completion_tokens": re.compile(r"max_completion_tokens", re.IGNORECASE),
 }
@@ -43,6 +47,7 @@ _ARGUMENTS = re.compile(r"\barguments?\b")
 _CLIENTS = frozenset({"langchain_core", "langchain_openai", "openai", "httpx", "httpx2", "pydantic"})
 _LOST = frozenset({"TransportError", "APIConnectionError", "ClientConnectionError"})
 _UNREACHED = frozenset({"ConnectError", "ConnectTimeout", "ClientConnectorError"})
+_LATE = frozenset({"TimeoutError", "ReadTimeout", "WriteTimeout", "APITimeoutError", "ReadTimeoutError"})
 _NO_CREDIT = "the account has no credit left; add some, then resume the run"
 
 
@@ -67,7 +72,8 @@ def translate(
         return _of_status(status, error, message, used)
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
-        kind = Unreached if any(type(one).__name__ in _UNREACHED for one in _causes(error)) else TransientError
+        names = {type(one).__name__ for one in _causes(error)}
+        kind = Unreached if names & _UNREACHED else TimedOut if names & _LATE else TransientError
         return kind(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import Also, EachAlone, Silent, label
+from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, label
 from redraft.prompts.tags import NOBODY, Names, Tags, Wire
 
 # What a model puts around a reply that it takes for the call of a function.
@@ -39,6 +39,8 @@ class _Field:
     alone: bool
     names: Names | None
     """What the field names, or each of its list."""
+    most: str
+    """Which of the numbers that the prompt is given says how many may be in its list; nothing where none does."""
     also: frozenset[str]
 
 
@@ -62,6 +64,7 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
         silent=Silent() in metadata,
         alone=EachAlone() in metadata,
         names=next((mark for mark in marks if isinstance(mark, Names)), None),
+        most=next((mark.field for mark in metadata if isinstance(mark, AtMost)), ""),
         also=frozenset(_plain(other) for mark in metadata if isinstance(mark, Also) for other in mark.names),
     )
 
@@ -78,6 +81,23 @@ class Form:
         """The field that is the whole reply: its one list of entries; nothing where there is no such field."""
         fields = list(_fields(self.shape).values())
         return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
+
+    def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
+        """The JSON schema of the shape, with how long its lists may be where what the prompt is given tells that.
+
+        A model that writes by a schema, and has come to repeat itself, cannot go on without an end then.
+        """
+        properties = dict(schema.get("properties", {}))
+        for name, field in _fields(self.shape).items():
+            if not (found := properties.get(name)):
+                continue
+            if field.one is not None:
+                properties[name] = Form(field.one).limited(found, given)
+            elif field.is_list and found.get("type") == "array":
+                items = Form(field.entry).limited(found["items"], given) if field.entry else found["items"]
+                most = _most(field, given)
+                properties[name] = {**found, "items": items, **({"maxItems": most} if most else {})}
+        return {**schema, "properties": properties}
 
     def is_exact(self, value: object) -> bool:
         """Whether the value has all fields of the shape, and no other."""
@@ -210,6 +230,15 @@ class Form:
         if self.tags is None or names is None or not isinstance(entry, dict):
             return NOBODY
         return self.tags.number(names.field, entry.get("id"))
+
+
+def _most(field: _Field, given: BaseModel) -> int:
+    """How many entries a list may have: one for each of the items, or as many as are asked for."""
+    inner = _fields(field.entry) if field.entry else {}
+    names = inner["id"].names if "id" in inner else field.names
+    if field.most:
+        return int(getattr(given, field.most))
+    return len(getattr(given, names.field, ())) if names else 0
 
 
 def _plain(name: object) -> str:

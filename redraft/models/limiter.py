@@ -16,8 +16,8 @@ _BACK_OFF = 0.7
 class Limiter:
     """Lets requests through in the order in which they came.
 
-    The number of requests in flight adapts: a 429 lowers it at once, and answers raise it again one by one, up to
-    what the user allows. All of it happens in one event loop.
+    The number of requests in flight adapts: a 429 or a time-out lowers it at once, and answers raise it again one
+    by one, up to what the user allows. All of it happens in one event loop.
     """
 
     def __init__(
@@ -61,7 +61,10 @@ class Limiter:
         self._admit()
 
     def turned_away(self, began: float, retry_after: float | None) -> None:
-        """A request that began at `began` met a rate limit. Many do at once; together they count as one."""
+        """A request that began at `began` met a rate limit, or was not answered in time.
+
+        Many are at once; together they count as one.
+        """
         now = time.monotonic()
         if began >= self._lowered_at:
             self.allowed = max(1.0, min(self.allowed, self.in_flight) * _BACK_OFF)

@@ -45,7 +45,7 @@ def builtin_prices() -> PriceTable:
     return PriceTable(_TABLE.validate_python(tomllib.loads(text)["prices"]), {})
 
 
-def price_table(path: str | None) -> PriceTable:
+def price_table(path: str | Path | None) -> PriceTable:
     """The built-in table, with the entries of the TOML file at `path` before it."""
     builtin = builtin_prices()
     if path is None:
@@ -55,11 +55,11 @@ def price_table(path: str | None) -> PriceTable:
             tomllib.loads(read_file(Path(path).expanduser(), MOST_OF_SETTINGS).decode())["prices"]
         )
     except OSError as error:
-        raise UsageError(f"cannot read the prices: {error.strerror}", place=path) from error
+        raise UsageError(f"cannot read the prices: {error.strerror}", place=str(path)) from error
     except (KeyError, ValueError) as error:
         raise UsageError(
             f"not a price table: {_reason(error)}",
-            place=path,
+            place=str(path),
             hint='write [prices] and lines such as "my-model" = { prompt = 0.25, completion = 2.0 }',
         ) from error
     return PriceTable(builtin.builtin, own)

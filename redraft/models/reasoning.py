@@ -51,8 +51,8 @@ def usual_room(name: str) -> int:
     return START if _THINKS.search(known) and not _ANSWERS.search(known) else 0
 
 
-def refuses_temperature(name: str) -> bool:
-    """Whether it is one of OpenAI's models that think, to which no temperature can be given."""
+def refuses_drawing(name: str) -> bool:
+    """Whether it is one of OpenAI's models that think, to which neither a temperature nor `top_p` can be given."""
     return bool(_OPENAI.match(_last_part(name)))
 
 

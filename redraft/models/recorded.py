@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import random
 import time
 import unicodedata
-from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -21,7 +19,6 @@ from pydantic import BaseModel
 from redraft.domain import Usage
 from redraft.errors import (
     CapabilityError,
-    CutThought,
     ModelError,
     ProviderError,
     RateLimited,
@@ -29,6 +26,7 @@ from redraft.errors import (
     RejectedRequest,
     ReplyError,
     StoreError,
+    TimedOut,
     Unreached,
     UnreadableReply,
 )
@@ -36,6 +34,7 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unob
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
+from redraft.models.patience import Patience, Tries
 from redraft.models.prices import FREE
 from redraft.models.secrets import environment_keys, without
 from redraft.prompts.book import PromptBook
@@ -50,12 +49,6 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
 
-_TRANSIENT_TRIES = 6
-_RATE_LIMIT_TRIES = 30
-_CAPABILITY_TRIES = 6
-_THOUGHT_TRIES = 8
-_FIRST_PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
 _BYTES_A_TOKEN_AS_A_RULE = 4
 # About as much is said around a complaint.
 _COMPLAINT_BYTES = 200
@@ -121,6 +114,7 @@ class RecordedModel:
         self._observer = observer
         self._pause = pause
         self._manners: Manners | None = None
+        self._patience = Patience()
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -184,7 +178,7 @@ class RecordedModel:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
         and once more where it was asked for in another way."""
         request = replace(request, mode=(await self._met()).mode)
-        tries: Counter[type[ModelError]] = Counter()
+        tries = Tries(self._patience, structured=request.prompt.returns is not str)
         attempt = 1
         while True:
             try:
@@ -199,8 +193,8 @@ class RecordedModel:
                     return reply
                 continue
             attempt += 1
-            tries[type(failure)] += 1
-            wait = _wait(failure, tries[type(failure)], repaired=request.complaint is not None)
+            wait = tries.pause(failure, repaired=request.complaint is not None)
+            failure = failure if wait is not None else tries.ended_by(failure)
             self._observer(CallFailed(request.label, failure.message, wait))
             if wait is None:
                 raise failure
@@ -261,9 +255,14 @@ class RecordedModel:
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         await self._learn(reply.mode)
-        self._limiter.answered()
+        self._answered()
         self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
         return replace(reply, repaired=request.complaint is not None)
+
+    def _answered(self) -> None:
+        """Take note that the model answers."""
+        self._limiter.answered()
+        self._patience.answered()
 
     async def _failed(self, error: BaseException, turn: _Turn) -> None:
         """Record an attempt that brought no value. What nobody has said the cost of stays booked at its most."""
@@ -275,11 +274,14 @@ class RecordedModel:
         if isinstance(error, ReplyError):
             call = self._charged(turn, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
-            self._limiter.answered()
+            self._answered()
         elif isinstance(error, _UNBILLED):
             call = replace(call, most_tokens=0, booked_usd=0.0)
         if isinstance(error, RateLimited):
             self._limiter.turned_away(turn.began, error.retry_after)
+        elif isinstance(error, TimedOut):
+            # A server that answers a few at a time lets the others wait.
+            self._limiter.turned_away(turn.began, None)
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
@@ -373,25 +375,3 @@ def _extra_bytes(request: Request[Any, Any]) -> int:
     if request.complaint is None:
         return size
     return 2 * size + _bytes(request.complaint.reply) + _bytes(request.complaint.reason) + _COMPLAINT_BYTES
-
-
-def _wait(error: ModelError, tries: int, *, repaired: bool) -> float | None:
-    """Seconds before the next try; None when there shall be none."""
-    if isinstance(error, UnreadableReply):
-        # What was cut would be cut again: who asked for it can ask for less, or with more room.
-        return None if error.cut or (repaired and not error.moved) else 0.0
-    if isinstance(error, CutThought):
-        return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
-    if not error.retryable:
-        return None
-    if isinstance(error, CapabilityError):
-        return 0.0 if tries <= _CAPABILITY_TRIES else None
-    limit = _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
-    if tries >= limit:
-        return None
-    if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= _FIRST_PAUSE:
-        # The limiter holds everyone back until then.
-        return 0.0
-    # Jitter keeps the tasks that failed together from coming back together.
-    pause: float = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2 ** (tries - 1))
-    return pause * random.uniform(0.6, 1.4)

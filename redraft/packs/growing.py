@@ -154,7 +154,7 @@ class Gardener:
         factfinder = Factfinder(self.builder)
         try:
             excerpt, label = self.desk.text(tree.span), f"{tree.perspective} query of {name}"
-            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label)
+            query = await factfinder.query(excerpt, tree.kept, tree.perspective, label, self.desk)
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""

@@ -19,7 +19,7 @@ class Misses:
 
     def nothing(self, what: str, missing: str, place: str) -> JudgingError:
         """The error where all of it came to nothing: it names the cause, and what may help against that."""
-        cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut]
+        cut = [one for one in self.replies if isinstance(one, ReplyError) and one.cut and not one.late]
         if not cut:
             cause, hint = missing, "try another --judge, or --prompts simple"
         else:

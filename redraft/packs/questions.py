@@ -221,7 +221,8 @@ async def _asked(
     except (ReplyError, RejectedRequest) as error:
         misses.note(error)
         if two and roomier and isinstance(error, ReplyError) and error.wants_room:
-            return await _asked_of(judge, desk, part.divided(two), count, misses, roomier)
+            following = attempt if error.late else roomier
+            return await _asked_of(judge, desk, part.divided(two), count, misses, following)
         return [], [f"no {label}: {error.message}"]
     return [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked], []
 

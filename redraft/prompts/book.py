@@ -69,10 +69,18 @@ class PromptBook:
 
     def render(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
         """The text to send."""
+        return self._filled(prompt, _fenced(given))
+
+    def instructions(self, prompt: Prompt[Any, Any], given: BaseModel) -> str:
+        """The text to send, without what stands in fences."""
+        fences = _fences(type(given))
+        return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(given).items()})
+
+    def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
         known = None if prompt.template else self._templates.get(prompt.name)
         template = known or _compile(prompt, self.template(prompt))
         try:
-            return template.render(_fenced(given)).strip()
+            return template.render(values).strip()
         except _FAILURES as error:
             raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
 

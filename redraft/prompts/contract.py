@@ -66,6 +66,13 @@ class EachAlone:
     """Marks a list of a reply of which one entry that cannot be read is left out, and the others count."""
 
 
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """Marks a list of a reply that has no more entries than a number says that the prompt is given, by its name."""
+
+    field: str
+
+
 class ReplyModel(BaseModel):
     """Base of structured replies. The schema goes out with every request, so it holds only what a reply depends on."""
 

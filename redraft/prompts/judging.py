@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BeforeValidator
 from redraft.prompts.contract import (
     Also,
     Aside,
+    AtMost,
     EachAlone,
     Excerpt,
     Fence,
@@ -97,7 +98,7 @@ class DocumentQuestion(ReplyModel):
 class DocumentQuestions(ReplyModel):
     """The most important question first."""
 
-    questions: Annotated[list[DocumentQuestion], EachAlone()]
+    questions: Annotated[list[DocumentQuestion], EachAlone(), AtMost("count")]
 
 
 class RankGiven(GivenModel):
@@ -176,7 +177,9 @@ class SentenceQuestions(ReplyModel):
     """The questions about one sentence; none where it claims nothing."""
 
     id: Annotated[int, Names("sentences"), IDS]
-    questions: Annotated[list[SummaryQuestion], BeforeValidator(lambda value: [] if value is None else value)]
+    questions: Annotated[
+        list[SummaryQuestion], BeforeValidator(lambda value: [] if value is None else value), AtMost("at_most")
+    ]
 
 
 class SummaryQuestions(ReplyModel):

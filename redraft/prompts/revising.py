@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Prompt, Question, SummaryText
+from redraft.prompts.contract import Fence, GivenModel, Language, Prompt, Question, SummaryText
 
 
 class Point(GivenModel):
@@ -28,7 +28,10 @@ class Point(GivenModel):
 
 
 class ReviseGiven(GivenModel):
-    """A summary, what to do about it, and what must stay; the document where it fits, or else passages of it."""
+    """A summary, what to do about it, and what must stay; the document where it fits, or else passages of it.
+
+    `characters` is set where these are what lengths are counted in, for want of spaces between words.
+    """
 
     summary: SummaryText
     points: Annotated[list[Point], Fence("point")]
@@ -37,6 +40,8 @@ class ReviseGiven(GivenModel):
     passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
     words: int
     query: Question = None
+    language: Language = None
+    characters: bool = False
 
 
 REVISE = Prompt("revise", ReviseGiven, str, "refine: revise a summary, point by point", 0.5)

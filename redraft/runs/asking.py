@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -60,7 +61,7 @@ class Asked:
         names = tuple(dict.fromkeys(one if isinstance(one, str) else one.name for one in metrics))
         return replace(self, metrics=names or self.metrics, own={**self.own, **own})
 
-    def of_task(self, task: Task, scope: Scope) -> tuple[Asked, str | None]:
+    def of_task(self, task: Task, scope: Scope) -> tuple[Asked, str | Path | None]:
         """With what a graph was started with; and where the summary is, if it is to begin with one that there is."""
         known = {"source", "summary", "recorded", "metrics", "strategy"}
         options = {name: value for name, value in task.items() if name not in known}

@@ -13,7 +13,7 @@ from redraft.models.modes import Mode, modes_for
 from redraft.prompts.contract import GivenModel, Prompt, ReplyModel, Value_
 from redraft.runs.opening import OPENAI, open_model, provider_of
 from redraft.runs.roster import Seat, identity_of
-from redraft.settings import ReplyForm, Settings
+from redraft.settings import EXTRACTIVE, ReplyForm, Settings
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
@@ -81,7 +81,12 @@ class Checked:
     @property
     def works(self) -> bool:
         """Whether it can write, and judge."""
-        return not self.words.trouble and self.form is not None
+        return self.built_in or (not self.words.trouble and self.form is not None)
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it is the model that is there in any case, and is not asked."""
+        return self.seat.settings.model == EXTRACTIVE
 
     @property
     def thinks(self) -> int | None:
@@ -106,6 +111,8 @@ def _json(one: Answered) -> dict[str, Any]:
 
 async def check(seat: Seat, store: Store, seconds: float) -> Checked:
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
+    if seat.settings.model == EXTRACTIVE:
+        return Checked(seat, Answered("", 0.0), {})
     words, _ = await _asked(seat, seat.settings, IN_WORDS, seconds)
     forms: dict[ReplyForm, Answered] = {}
     for form in [seat.settings.replies] if seat.settings.replies else _FORMS:

@@ -162,6 +162,7 @@ class Foreman:
             None if settings.model == EXTRACTIVE else spare,
             settings.language,
             in_characters(settings.language, prepared.document.text),
+            prepared.book.instructions,
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redraft.domain import Evaluation, KeyFacts, Pack
 from redraft.graphs.policy import unsure
+from redraft.history.results import lost_rounds
 from redraft.runs.floor import Floor
 from redraft.settings import YARDSTICKS
 from redraft.store.runs import Run
@@ -12,13 +13,15 @@ from redraft.store.threads import off_loop
 
 
 async def may_gain(floor: Floor, run: Run) -> bool:
-    """Whether to work on it again: a chunk was left out, a metric or an item of one failed, a goal is unsure, or what
-    its scores rest on lacks less now.
+    """Whether to work on it again: a chunk was left out, a metric or an item of one failed, a goal is unsure, a
+    revision never came, or what its scores rest on lacks less now.
 
     Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
     what has been asked before is not asked again, but a person who reviews is.
     """
     if await off_loop(floor.store.runs.gaps, run.id):
+        return True
+    if await off_loop(lost_rounds, floor.store, run):
         return True
     if run.kind in YARDSTICKS.values():
         built = await off_loop(_built, floor.store, run)

@@ -22,13 +22,13 @@ def document_of(store: Store, source: str | Path | Document) -> Document:
         return finished(source)
     if _ID.fullmatch(str(source)) and store.documents.has(str(source)):
         return store.documents.get(str(source))
-    return load(str(source))
+    return load(source)
 
 
-def summary_of(store: Store, source: str) -> Text:
+def summary_of(store: Store, source: str | Path) -> Text:
     """The text of a summary that a graph was given, by its path or by its id in the store."""
-    if _ID.fullmatch(source):
-        return Text(store.documents.text(source), ())
+    if _ID.fullmatch(str(source)):
+        return Text(store.documents.text(str(source)), ())
     return read_text(source)
 
 

@@ -240,8 +240,8 @@ class Workshop:
         """Go on with a run where it stopped, under the settings that it began with. Other limits replace its own.
 
         `answer` is for a run that waits: see `question`. Raises a `RunError` for a run that is worked on elsewhere. A
-        run that is done stays as it is; but what it had to leave out is tried again: chunks, questions, key facts, and
-        an evaluation that failed.
+        run that is done stays as it is; but what it had to leave out is tried again: chunks, questions, key facts, an
+        evaluation that failed, and a revision that never came.
         """
         run = await off_loop(self.store.runs.get, key)
         if isinstance(run.purpose, Part):

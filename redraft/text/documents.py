@@ -57,11 +57,12 @@ class Text(NamedTuple):
     notes: tuple[str, ...]
 
 
-def load(source: str, *, max_bytes: int | None = None) -> Document:
+def load(source: str | Path, *, max_bytes: int | None = None) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
     One of more than `max_bytes` is refused, by default one of more than 200 MB.
     """
+    source = str(source)
     path = _path(source, "redraft.Document.from_text(text, title=...)")
     if source != STDIN and (suffix := installed_for(path)):
         return finished(read_installed(suffix, _bytes(path, source, max_bytes), path.name), path.name)
@@ -69,8 +70,9 @@ def load(source: str, *, max_bytes: int | None = None) -> Document:
     return parse(data, name=name, markdown=markdown)
 
 
-def read_text(source: str) -> Text:
+def read_text(source: str | Path) -> Text:
     """The text at `source`, read as a document is, without the space around it; here it may be empty."""
+    source = str(source)
     path = _path(source, "the id that `await shop.add(text)` returns")
     if source != STDIN and installed_for(path):
         document = load(source)

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Limits
+from redraft import Judging, Limits
 from redraft.errors import BudgetError
+from redraft.settings import ModelSettings
 from redraft.text.words import count_words
 from tests.chatserver import ChatServer
 from tests.judges import KEY, Court, Keepers, Said, Sheet, function_model, island, sentence_of, told
@@ -155,12 +156,25 @@ async def test_another_template_means_new_verdicts(court: Court, tmp_path: Path,
     assert {sheet.prompt for sheet in court.sheets} == {prompt}
 
 
-async def test_another_temperature_means_new_verdicts(court: Court) -> None:
-    await court.evaluate(told(1), metrics=("consistency",))
-    court.forget()
-    await court.evaluate(told(1), metrics=("consistency",), settings={"temperature": 1})
+async def test_another_temperature_of_the_judge_means_new_verdicts_and_another_of_the_writer_does_not(
+    court: Court, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
-    assert [sheet.prompt for sheet in court.sheets] == ["ask_summary", "answer_from_document"]
+    async def asked(judge: float | None, writer: float | None) -> list[str]:
+        court.forget()
+        own = ModelSettings(model="openai:m", base_url=server.base_url, temperature=judge)
+        judging = Judging(metrics=("consistency",), judges=("careful",), models={"careful": own})
+        async with court.shop() as shop:
+            await shop.evaluate(
+                court.document, told(1), settings=court.settings({"temperature": writer}), judging=judging
+            )
+        return [sheet.prompt for sheet in court.sheets]
+
+    with court.served() as server:
+        assert await asked(None, None) == ["ask_summary", "answer_from_document"]
+        assert await asked(None, 1) == []
+        assert await asked(1, None) == ["ask_summary", "answer_from_document"]
 
 
 async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> None:

@@ -37,7 +37,11 @@ def written(model: Model, words: int = 50, most: int = 0, **named: Any) -> Writt
     )
 
 
-def told(model: Model) -> list[str]:
+def sent_back(model: ScriptedModel) -> str | None:
+    return model.asked[1].complaint.reply if model.asked[1].complaint else None
+
+
+def told(model: ScriptedModel) -> list[str]:
     return [request.complaint.reason if request.complaint else "" for request in model.asked]
 
 
@@ -89,7 +93,7 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
     assert not written(model).flaw
     assert [request.given.words for request in model.asked] == [50, 45]
     assert told(model) == ["", "it has 53 words, 8 too many; keep to 45 words"]
-    assert model.asked[1].complaint.reply == prose(53)
+    assert sent_back(model) == prose(53)
 
 
 def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
@@ -99,14 +103,14 @@ def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
     )
 
     assert not text.flaw
-    assert model.asked[1].complaint.reason == "its last sentence has no end; keep to 45 words"
+    assert told(model)[1] == "its last sentence has no end; keep to 45 words"
 
 
 def test_a_reply_that_the_window_has_no_room_for_is_complained_of_without_it() -> None:
     model = Model([prose(53), prose(40)])
     written(model, spare=lambda prompt, given: 250)
 
-    assert model.asked[1].complaint.reply == ""
+    assert sent_back(model) == ""
     assert "53 words" in told(model)[1]
 
 
@@ -119,3 +123,74 @@ def test_replies_that_never_come_are_asked_for_a_few_times() -> None:
     model = Model([EMPTY] * (MAX_TRIES + 1))
 
     assert written(model) == Written("", 0, MAX_TRIES + 1, "empty")
+
+
+TURN = "The sea took the village in one night."
+
+
+def test_a_text_that_loops_is_told_so_and_its_first_turn_is_kept() -> None:
+    loop = f"It began with rain. {TURN} {TURN} {TURN} The sea took the vill"
+    model = Model([loop, prose(40)])
+
+    assert not written(model).flaw
+    assert told(model)[1] == "it says the same over and over; say everything once, and keep to 50 words"
+    assert sent_back(model) == f"It began with rain. {TURN}"
+    assert model.asked[1].sampling.max_tokens == 101, "it is not the room that it lacks"
+
+    kept = written(Model([loop] * (MAX_TRIES + 1)))
+    assert (kept.text, kept.words) == (f"It began with rain. {TURN}", 12)
+    assert kept.flaw == "says the same over and over, kept up to its first turn"
+
+
+def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() -> None:
+    other = "Nobody was ever found in the ruins."
+    assert written(Model([f"{TURN} {other} " * 4 + "End."] * 7)).text == f"{TURN} {other} End."
+    assert written(Model(["\n".join([TURN[:-1]] * 3)] * 7)).text == TURN[:-1]
+    assert not written(Model([f"{TURN} {other} {TURN}"])).flaw
+    assert not written(Model([f"So it was. So it was. So it was. {TURN}"])).flaw
+
+
+def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None:
+    cut = f"{prose(40)} And then the"
+    kept = written(Model([cut] * (MAX_TRIES + 1)))
+
+    assert (kept.text, kept.words) == (prose(40), 40)
+    assert kept.flaw == "breaks off before its end, kept without its last sentence, which has no end"
+    mostly = "It rained. But then all of the others went away to the"
+    assert written(Model([mostly] * (MAX_TRIES + 1))).text == mostly, "less than half would be left"
+
+
+def test_too_long_and_broken_off_is_told_as_what_is_kept_is() -> None:
+    kept = written(Model([f"{prose(60)} And then the"] * (MAX_TRIES + 1)))
+
+    assert kept.text == prose(60)
+    assert kept.flaw == "kept without its last sentence, which has no end, 60 words, over the limit of 50"
+
+
+def test_a_whole_text_is_kept_before_one_that_is_closer_in_length() -> None:
+    tries = [f"{TURN} " * 6 + "The sea", prose(80), *[f"{prose(48)} And then"] * 7]
+    assert written(Model(tries)).text == prose(80)
+
+
+class TestEchoes:
+    order = "Merge these summaries into one good summary."
+
+    def written(self, model: Model, excerpt: str = "It is so.") -> Written:
+        pen = Pen(model, 2.0, instructions=lambda prompt, given: f"Read this.\n\n{self.order} Use few words.")
+        return asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda n: ChunkGiven(excerpt=excerpt, words=n), 50, "chunk"))
+
+    def test_the_words_of_the_prompt_are_no_part_of_the_text(self) -> None:
+        assert self.written(Model([f"{self.order} {prose(40)}"])) == Written(prose(40), 40, 1)
+
+    def test_unless_the_document_says_them_too(self) -> None:
+        text = f"{self.order} {prose(40)}"
+        assert self.written(Model([text]), excerpt=f"He said: {self.order}").text == text
+
+    def test_a_reply_that_is_little_else_is_told_so(self) -> None:
+        model = Model([f"{self.order} {TURN[-10:]}", prose(40)])
+        assert self.written(model).text == prose(40)
+        assert told(model)[1] == "it repeats the instructions; write the text that they ask for, and keep to 50 words"
+
+    def test_it_is_never_the_summary_without_a_word(self) -> None:
+        kept = self.written(Model([f"{self.order} It is so."] * (MAX_TRIES + 1)))
+        assert (kept.text, kept.flaw) == ("It is so.", "repeats the instructions")

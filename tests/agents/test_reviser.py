@@ -35,11 +35,11 @@ def request(task: str = "Tell when.") -> Finding:
     return Finding("review", "request", "change", task)
 
 
-async def revised(summary: str, reply: str, *findings: Finding) -> Written:
+async def revised(summary: str, reply: str, *findings: Finding, language: str | None = None) -> Written:
     """What comes of a reply to an order to revise a summary."""
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
     desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 4000, 100)
-    reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0), desk)
+    reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0, language=language), desk)
     order = Order(summary, findings, (), 100, 1)
     return await reviser.revise(order, await reviser.given(order), "revision 1")
 
@@ -57,6 +57,14 @@ async def test_a_text_in_another_language_is_one_only_where_a_person_asked_for_i
 
     assert (await revised(german, russian)).flaw
     assert not (await revised(german, russian, request("In Russian, please."))).flaw
+
+
+async def test_a_text_in_another_language_is_one_where_that_is_what_is_written_in() -> None:
+    german, russian = " ".join(TEXTS["German"][:2]), " ".join(TEXTS["Russian"][:2])
+
+    assert not (await revised(german, russian, language="Russian")).flaw
+    # What is that much shorter is no translation.
+    assert (await revised(german, TEXTS["Russian"][2], language="Russian")).flaw
 
 
 async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evidence_says() -> None:

@@ -167,7 +167,7 @@ def calls(command: Inside) -> list[dict[str, Any]]:
 
     with sqlite3.connect(command.environment["REDRAFT_DB"]) as raw:
         raw.row_factory = sqlite3.Row
-        return [dict(row) for row in raw.execute("SELECT prompt, model FROM calls")]
+        return [dict(row) for row in raw.execute("SELECT prompt, model, label FROM calls")]
 
 
 def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside, tmp_path: Path, trees: Any) -> None:
@@ -183,7 +183,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     done = own.run("resume", run["run"], "--max-calls", "50", "--json")
     assert done.code == 0, done.err
     assert done.json == trees
-    assert len(calls(own)) == 7
+    assert len(calls(own)) == len({(call["prompt"], call["label"]) for call in calls(own)}) == 8
     shown = own.run("show", run["run"])
     assert shown.out == own.run("keyfacts", "book.md").out
     assert f"the key facts of a document: redraft show {run['run']}" in own.run("trace", run["run"]).out
@@ -223,7 +223,7 @@ faithfulness 0.75: 4 sentences judged, 1 finding
             all       root      branch    leaf  none
   faithful  0.75 3/4  1.00 2/2  1.00 2/2  -     0.50 1/2
   errors: 1 entity
-   1  entity: A name, number or pronoun is not the document's. Say what the document says.
+   1  entity: A name, number or pronoun is not the document's.
       sentence      “The keeper number 2 is called Bob.”
       reason        The sentence says Bob, the passages Tom2.
       evidence      “keeper number 2 is called Tom2” (at 9 % of the document)

@@ -130,7 +130,42 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert done.code == 1
         assert "think" in done.out
-    assert Inside(tmp_path).run("models", "--check", "extractive").code == 0
+    built_in = Inside(tmp_path).run("models", "--check", "extractive")
+    assert (built_in.code, "it always works" in built_in.out) == (0, True), built_in.err
+    assert Inside(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
+
+
+def test_without_a_name_everybody_who_has_a_role_is_checked(tmp_path: Path) -> None:
+    def script(seen: Seen) -> Reply:
+        return Fault("status", status=401) if seen.body["model"] == "j" else form_only("schema")(seen)
+
+    with ChatServer(script) as server:
+        command = Inside(tmp_path, server.base_url)
+        asked = ("models", "-m", "openai:m", "--judge", "openai:j", "--judge", "extractive", "--check")
+        done = command.run(*asked)
+        said = command.run(*asked, "--json")
+        assert {seen.body["model"] for seen in server.seen} == {"m", "j"}
+    assert done.code == said.code == 1, done.err
+    heads = [line for line in done.out.splitlines() if not line.startswith(" ")]
+    assert heads == [
+        f"writer: openai:m at {server.base_url}",
+        "it works",
+        f"judge: openai:j at {server.base_url}",
+        "it does not answer",
+        "judge: extractive",
+        "it always works",
+    ]
+    checked = [(one["role"], one["works"]) for one in said.json["checked"]]
+    assert checked == [("writer", True), ("judge", False), ("judge", True)]
+
+
+def test_the_command_that_checks_a_model_can_be_copied(tmp_path: Path) -> None:
+    shown = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run(
+        "models", "-m", "openai:m", "--base-url", "http://h/v1"
+    )
+    assert "(redraft models --check openai:m --base-url http://h/v1)" in shown.out
+    shown = Inside(tmp_path, OPENAI_API_KEY="sk-0123456789").run("models", "-m", "openai:m")
+    assert "(redraft models --check openai:m)" in shown.out
 
 
 def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:

@@ -349,13 +349,13 @@ async def test_recall_by_position(long_court: Court) -> None:
     assert recall.score == pytest.approx((len(chunks[0]) + len(middle)) / LONG)
 
 
-async def test_an_empty_summary_states_nothing_and_nobody_is_asked(court: Court) -> None:
+async def test_an_empty_summary_has_no_score_and_nobody_is_asked(court: Court) -> None:
     result = await court.evaluate("***", metrics=BOTH)
 
-    recall, faithfulness = result.evaluations["keyfact_recall"], result.evaluations["faithfulness"]
-    assert (recall.outcome, recall.score, recall.judged) == ("scored", 0.0, 24)
-    assert len(recall.findings) == 12
-    assert (faithfulness.outcome, faithfulness.score) == ("not_applicable", None)
+    for metric in BOTH:
+        one = result.evaluations[metric]
+        assert (one.outcome, one.score, one.judged, one.findings) == ("not_applicable", None, 0, ())
+        assert one.reason == "the summary has no sentence"
     assert not court.asked("align_facts", "verify_sentences")
 
 

@@ -192,13 +192,15 @@ async def test_without_any_verdict_there_is_no_score(court: Court, metric: str) 
     assert "passed over" in evaluation.reason
 
 
-async def test_an_empty_summary_covers_nothing_and_nobody_is_asked_about_it(court: Court) -> None:
-    result = await court.evaluate("")
+@pytest.mark.parametrize("empty", ["", " \n", "***"])
+async def test_an_empty_summary_has_no_score_and_nobody_is_asked_about_it(court: Court, empty: str) -> None:
+    result = await court.evaluate(empty)
 
     assert {sheet.prompt for sheet in court.sheets} == {"ask_document"}
-    coverage, consistency = result.evaluations["coverage"], result.evaluations["consistency"]
-    assert (coverage.score, coverage.judged, len(coverage.findings)) == (0.0, 6, 6)
-    assert (consistency.outcome, consistency.score) == ("not_applicable", None)
+    for metric in ("coverage", "consistency"):
+        one = result.evaluations[metric]
+        assert (one.outcome, one.score, one.judged, one.unjudged) == ("not_applicable", None, 0, 0)
+        assert (one.reason, one.findings) == ("the summary has no sentence", ())
     assert result.complete
 
 

@@ -108,7 +108,6 @@ def test_the_command_shows_findings_in_the_language_of_the_text(
     assert asked in done.out
 
 
-@pytest.mark.xfail(reason="a refusal in other words than the prompt's own sign counts as an answer", strict=True)
 @language
 async def test_an_irrelevant_summary_is_not_covered_in_whichever_words_the_judge_says_so(
     language: str, tmp_path: Path

@@ -100,7 +100,7 @@ async def test_a_time_out_stays_booked_and_a_refusal_does_not(desk: Desk) -> Non
             assert isinstance(results[0], ModelError)
             await model.ask(story())
     totals = desk.store.calls.totals(run)
-    assert desk.outcomes() == ["transient", "rejected", "rate_limited", "ok"]
+    assert desk.outcomes() == ["timed_out", "rejected", "rate_limited", "ok"]
     assert (totals.calls, totals.lost) == (3, 1)
     assert totals.lost_tokens >= 50 + len("Tell a story about a rose.")
     assert [row["booked_usd"] > 0 for row in desk.ledger()] == [True, False, False, True]

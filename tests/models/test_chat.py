@@ -12,9 +12,12 @@ from langchain_core.messages import AIMessage
 
 from redraft.domain import Usage
 from redraft.errors import CutReply, EmptyReply, RefusedReply, UnreadableReply
+from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
+from redraft.runs.opening import open_model
+from redraft.settings import ReplyForm, Settings
 from tests.chatserver import Answer, ChatServer, Fault, Reply
-from tests.models.support import RED, Desk, colour, make_book, story
+from tests.models.support import KEY, RED, Desk, colour, make_book, story
 
 GOOD = '{"name": "red", "share": 0.5}'
 
@@ -83,17 +86,24 @@ async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Repl
     assert desk.outcomes() == ["unreadable", "ok"]
 
 
-async def test_a_reply_that_is_broken_twice_is_a_failure_and_both_attempts_are_on_record(desk: Desk) -> None:
-    with ChatServer(["no idea", Answer('{"name": 1}'), GOOD]) as server:
-        async with desk.at(server) as model:
+@pytest.mark.parametrize(
+    ("replies", "bad"), [("plain", ["no idea", '{"name": 1}']), (None, ["no idea", '{"name": 1}', "still none"])]
+)
+async def test_a_reply_that_is_broken_again_is_a_failure_and_every_attempt_is_on_record(
+    desk: Desk, replies: ReplyForm | None, bad: list[str]
+) -> None:
+    """Once in a way of asking that is forced, and else once in each of the three."""
+    with ChatServer([*bad, GOOD]) as server:
+        desk.monkeypatch.setenv("OPENAI_API_KEY", KEY)
+        settings = Settings(model="openai:m", base_url=base_url(server.base_url), replies=replies)
+        async with open_model(settings, seconds=5) as opened:
             with pytest.raises(UnreadableReply) as caught:
-                await model.ask(colour())
-    assert len(server.seen) == 2
-    assert (caught.value.text, caught.value.finish_reason) == ('{"name": 1}', "stop")
+                await desk.recorded(opened).ask(colour())
+    assert len(server.seen) == len(bad)
+    assert (caught.value.text, caught.value.finish_reason) == (bad[-1], "stop")
     rows = desk.ledger()
     assert [(row["outcome"], row["attempt"], row["body"]) for row in rows] == [
-        ("unreadable", 1, "no idea"),
-        ("unreadable", 2, '{"name": 1}'),
+        ("unreadable", attempt, said) for attempt, said in enumerate(bad, 1)
     ]
     assert [(row["prompt_tokens"], row["completion_tokens"]) for row in rows] == [
         (seen.prompt_tokens, seen.completion_tokens) for seen in server.seen

@@ -69,7 +69,7 @@ async def test_a_request_has_only_so_much_time(desk: Desk, fault: Fault) -> None
             began = time.monotonic()
             assert (await model.ask(story())).value == TEXT
     assert 0.4 <= time.monotonic() - began < 2
-    assert desk.outcomes() == ["transient", "ok"]
+    assert desk.outcomes() == ["timed_out", "ok"]
 
 
 async def test_nobody_at_the_address(desk: Desk) -> None:
@@ -237,12 +237,12 @@ async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list
     assert desk.pauses == []
 
 
-@pytest.mark.parametrize("feature", ["temperature", "max_completion_tokens"])
+@pytest.mark.parametrize("feature", ["temperature", "top_p", "max_completion_tokens"])
 @pytest.mark.parametrize("make", [story, colour])
 async def test_a_refused_parameter_is_left_out(desk: Desk, feature: str, make: type[object]) -> None:
     with ChatServer(lambda seen: Answer(GOOD, latency=0.05), refuses=[feature, "json_schema"]) as server:
         async with desk.at(server) as model:
-            await asyncio.gather(*(model.ask(make(str(n), temperature=0.5)) for n in range(16)))  # type: ignore[call-arg, arg-type]
+            await asyncio.gather(*(model.ask(make(str(n), temperature=0.5, top_p=0.9)) for n in range(16)))  # type: ignore[call-arg, arg-type]
     assert len(server.answered) == 16
     body = server.seen[-1].body
     assert feature not in body
@@ -256,6 +256,16 @@ async def test_a_feature_that_was_not_used_was_not_refused() -> None:
     error = Refused("temperature is not supported")
     assert isinstance(translate(error, frozenset({"temperature"})), CapabilityError)
     assert not isinstance(translate(error, frozenset()), CapabilityError)
+
+
+async def test_where_only_one_way_of_drawing_is_taken_it_is_the_temperature() -> None:
+    class Refused(Exception):
+        status_code = 400
+
+    error = Refused("`temperature` and `top_p` cannot both be specified for this model")
+    refused = translate(error, frozenset({"temperature", "top_p"}))
+    assert isinstance(refused, CapabilityError)
+    assert refused.message.startswith("top_p: ")
 
 
 def _everything_in(path: str) -> str:
@@ -318,9 +328,9 @@ async def test_openai_itself_needs_a_key(desk: Desk, monkeypatch: pytest.MonkeyP
 async def test_a_reasoning_model_has_room_to_think_and_no_temperature(desk: Desk) -> None:
     with ChatServer([TEXT]) as server:
         async with desk.at(server, name="gpt-5-mini") as model:
-            await model.ask(story())
+            await model.ask(story(top_p=0.9))
             assert model.most_tokens(story().sampling) == server.seen[0].body["max_completion_tokens"] > 4000
-    assert "temperature" not in server.seen[0].body
+    assert not {"temperature", "top_p"} & server.seen[0].body.keys()
 
 
 def test_every_error_has_a_code_of_its_own() -> None:

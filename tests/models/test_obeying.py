@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
+from redraft.errors import CutReply
 from redraft.models.addresses import base_url
 from redraft.runs.opening import open_model
 from redraft.settings import ReplyForm, Settings
@@ -91,8 +94,13 @@ async def test_what_is_forced_is_used_whatever_is_remembered(desk: Desk) -> None
 
 async def test_a_reply_that_was_cut_off_says_nothing_of_the_server(desk: Desk) -> None:
     cut = Answer('{"name": "re', finish_reason="length")
-    with ChatServer([cut, GOOD, "<think>Hm", GOOD, GOOD, GOOD]) as server:
-        await asked(desk, server)
+    with ChatServer([cut, GOOD, "<think>Hm", GOOD, GOOD]) as server:
+        async with desk.at(server) as model:
+            with pytest.raises(CutReply):
+                await model.ask(colour())
+            for thing in THINGS[:3]:
+                assert (await model.ask(colour(thing))).value == RED
+    assert len(server.seen) == 5
     assert {mode_of(seen.body) for seen in server.seen} == {"schema"}
 
 

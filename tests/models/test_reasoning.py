@@ -13,7 +13,7 @@ from redraft.errors import CutReply, CutThought, RejectedRequest, UnreadableRepl
 from redraft.models.addresses import base_url
 from redraft.models.chat import ChatModel
 from redraft.models.late import LateModel
-from redraft.models.reasoning import MOST, START, refuses_temperature, usual_room
+from redraft.models.reasoning import MOST, START, refuses_drawing, usual_room
 from redraft.models.testing import FunctionModel
 from redraft.runs.opening import open_model, reasoning_reserve
 from redraft.settings import Settings
@@ -212,8 +212,8 @@ def test_models_that_do_not_are_given_no_room(name: str) -> None:
 
 
 def test_a_temperature_goes_to_all_but_those_of_openai_that_refuse_it() -> None:
-    assert refuses_temperature("openai/gpt-5-mini")
-    assert not any(map(refuses_temperature, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
+    assert refuses_drawing("openai/gpt-5-mini")
+    assert not any(map(refuses_drawing, ("gpt-5-chat-latest", "gpt-oss:20b", "qwen3:8b", "deepseek-r1", "gpt-4o")))
 
 
 def test_the_room_counts_in_forecasts_and_makes_no_other_run() -> None:

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel, ConfigDict, Field
 
 from redraft.domain import Usage, content_id
-from redraft.errors import BudgetError, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
+from redraft.errors import BudgetError, CutReply, ModelError, ProviderError, RefusedReply, StoreError, UnreadableReply
 from redraft.events import CallAnswered, CallFailed, CallStarted
 from redraft.models.base import Complaint, Reply, Request
 from redraft.models.budget import Budget
@@ -188,7 +188,7 @@ async def test_the_ledger_adds_up(desk: Desk) -> None:
             await model.ask(story())
             await model.ask(story())
             await model.ask(colour())
-            with pytest.raises(UnreadableReply):
+            with pytest.raises(CutReply):
                 await model.ask(colour("a lily"))
     totals = desk.store.calls.totals(run)
     assert (totals.calls, totals.cached) == (5, 0)

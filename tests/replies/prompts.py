@@ -19,6 +19,7 @@ NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
 _STATEMENTS = [judging.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
 _ASKED = [judging.Asked(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
 _FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
+_GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]
 _TREE = [
     {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
     {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
@@ -65,13 +66,14 @@ def _cases() -> dict[str, Case]:
     ask = judging.AskSummaryGiven(sentences=_STATEMENTS, at_most=2)
     candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
     rank = judging.RankGiven(candidates=candidates)
-    vet = factual.VetGiven(excerpt="They lit it.", facts=_FACTS)
+    vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
     facts = [factual.LevelledFact(id=n, level=level, fact=f"{level} of it") for n, level in enumerate(levels, 1)]
+    query = factual.QueryGiven(excerpt="They lit it.", facts=facts)
     options = [
         deciding.Option(id=n, metric="coverage", task="add", problem=f"{one} is missing.")
         for n, one in enumerate(NAMES, 1)
@@ -166,8 +168,8 @@ def _cases() -> dict[str, Case]:
         ),
         "keyfacts_analytical": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
         "keyfacts_narrative": (factual.GrowGiven(excerpt="They lit it."), {"roots": _TREE}),
-        "query_analytical": (factual.QueryGiven(facts=facts), {"query": "Why was the lamp lit?"}),
-        "query_narrative": (factual.QueryGiven(facts=facts), {"query": "How was the lamp lit?"}),
+        "query_analytical": (query, {"query": "Why was the lamp lit?"}),
+        "query_narrative": (query, {"query": "How was the lamp lit?"}),
         "prefer_summary": (
             coherence.PreferGiven(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},

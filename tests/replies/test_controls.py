@@ -56,6 +56,13 @@ async def test_an_irrelevant_summary_answers_nothing(tmp_path: Path, language: s
     assert found.judged >= 9
 
 
+@pytest.mark.parametrize("empty", ["", " \n", "***"])
+async def test_an_empty_summary_has_no_score(tmp_path: Path, empty: str) -> None:
+    metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
+    found = await judged(tmp_path, "English", empty, *metrics)
+    assert {(found[name].outcome, found[name].score) for name in metrics} == {("not_applicable", None)}
+
+
 @LANGUAGES
 async def test_a_summary_of_half_has_half(tmp_path: Path, language: str) -> None:
     found = (await judged(tmp_path, language, told(*range(1, 25, 2)), "coverage"))["coverage"]

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from redraft import Limits, ReviewQuestion
+from redraft.cli.views.render import closing
 from redraft.domain import Usage
-from redraft.errors import EmptyReply, RefusedReply
+from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
+from redraft.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
 from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
@@ -207,6 +209,87 @@ async def test_what_is_no_revision_is_not_taken_by_the_policy_that_takes_all_eit
     assert result.rounds[2].base == result.rounds[0].draft
     assert result.rounds[2].findings == result.rounds[1].findings
     assert result.summary == GOOD
+
+
+def again_by(result: Result) -> str:
+    """What the footer says of the rounds without a revision."""
+    rounds = ", ".join(map(str, result.lost))
+    return f"no revision came back in round {rounds}; `redraft resume {result.run.id}` tries again"
+
+
+LOST = {
+    "empty": EmptyReply("the reply is empty", text="", usage=Usage()),
+    "refused": RefusedReply("the model declined", text="", usage=Usage(), finish_reason="content_filter"),
+    "rejected": RejectedRequest("the request was not to the provider's liking"),
+}
+
+
+@pytest.mark.parametrize("kind", LOST)
+async def test_a_revision_that_never_came_is_asked_for_again_when_the_run_is_resumed(
+    court: Open, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said: list[Said] = [LOST[kind]]
+    opened = court(Saying(lambda sheet: said[0]))
+    lost = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
+
+    assert (lost.run.status, lost.run.stop_reason, lost.summary) == ("done", "nothing_to_fix", POOR)
+    assert lost.lost == (1,)
+    closing(lost, None)
+    assert again_by(lost) in capsys.readouterr().err
+
+    # As often as it takes, and never what is known.
+    judged = [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")]
+    again = await opened.resume(lost.run.id)
+    assert (again.run.stop_reason, again.lost) == ("nothing_to_fix", (1,))
+    assert [len(opened.asked(prompt)) for prompt in ("answer_from_summary", "ask_document")] == judged
+
+    said[0] = GOOD
+    done = await opened.resume(lost.run.id)
+    assert stories(done) == [(0, (), True), (1, ("coverage",), True)]
+    assert (done.run.stop_reason, done.summary, done.lost) == ("goals_met", GOOD, ())
+    calls = len(opened.asked("revise"))
+    assert (await opened.resume(lost.run.id)).summary == GOOD
+    assert len(opened.asked("revise")) == calls
+
+
+@pytest.mark.parametrize("kind", ["much too long", "something else"])
+async def test_a_revision_that_came_and_was_none_is_not_asked_for_again(court: Open, kind: str) -> None:
+    opened = court(Saying(USELESS[kind]))
+    result = await opened.refine(POOR, settings={"words": 60}, goals={"coverage": 0.9})
+    calls = len(opened.asked("revise"))
+
+    assert (result.run.stop_reason, result.lost) == ("nothing_to_fix", ())
+    await opened.resume(result.run.id)
+    assert len(opened.asked("revise")) == calls
+
+
+async def test_nobody_is_asked_again_because_of_a_revision_that_never_came(court: Open) -> None:
+    asked: list[ReviewQuestion] = []
+
+    async def reviewer(question: ReviewQuestion) -> Json:
+        asked.append(question)
+        return {}
+
+    opened = court(Saying(LOST["empty"]))
+    goals = {"coverage": 0.9}
+    result = await opened.refine(POOR, settings={"words": 60}, goals=goals, review=True, reviewer=reviewer)
+    count = len(asked)
+
+    assert count > 0
+    assert result.lost == ()
+    async with opened.shop(reviewer=reviewer) as shop:
+        assert (await shop.resume(result.run.id)).run.stop_reason == result.run.stop_reason
+    assert len(asked) == count
+
+
+async def test_a_summary_in_another_language_than_the_document_s_is_revised_in_its_own(court: Open) -> None:
+    opened = court()
+    await opened.refine(POOR, settings={"language": "German"}, rounds=1)
+    assert "Write continuous prose in German, unless" in opened.asked("revise")[0].text
+
+    opened = court()
+    await opened.refine(POOR, rounds=1)
+    assert "Write continuous prose in the language of the summary, unless" in opened.asked("revise")[0].text
 
 
 def _count(event: object, rounds_failed: list[int]) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from redraft.agents.pen import MAX_TRIES
 from tests.chatserver import Answer, ChatServer, Reply, Seen, summarizer, text_of
 from tests.judges import Keepers, island, seen_on, told
 from tests.torture.processes import PATIENCE, Ended, Fate, Running, start
@@ -249,18 +250,24 @@ def repetitions(seen: Sequence[Seen], lives: Sequence[Life], expected: Counter[i
         sent = Counter(identity(one) for one in seen[life.began : life.ended])
         if paid := [one for one in sent if one in before]:
             yield Violation("lost", f"process {number + 1} paid for {len(paid)} stored answers again", len(paid))
-        answered = Counter(identity(one) for one in seen[life.began : life.ended] if _is_answered(one))
+        answered = Counter(identity(one) for one in seen[life.began : life.ended] if one.answered and not _is_lost(one))
         twice = sum(max(0, count - max(1, expected[one])) for one, count in answered.items())
         if twice:
             yield Violation("repeated", f"process {number + 1} sent {twice} requests twice", twice)
+        lost = Counter(identity(one) for one in seen[life.began : life.ended] if _is_lost(one))
+        often = sum(max(0, count - (MAX_TRIES + 1) * max(1, expected[one])) for one, count in lost.items())
+        if often:
+            yield Violation("repeated", f"process {number + 1} sent {often} requests more often than it may", often)
         before = life.stored
 
 
-def _is_answered(seen: Seen) -> bool:
-    """Whether there was an answer. Prose that is empty, or broke off, was lost on the way, and is asked for again."""
+def _is_lost(seen: Seen) -> bool:
+    """Whether prose came whole as the server sent it, and was empty, or broke off: that is asked for again, so often
+    at most. In no other case does what was answered go out again: a structured reply is mended, or asked for in halves.
+    """
     structured = seen.body.get("response_format") or seen.body.get("tools") or _FORM in text_of(seen.messages[0])
-    lost = not seen.fault and (not seen.reply or seen.finish_reason == "length")
-    return seen.answered and (bool(structured) or not lost)
+    useless = not seen.reply.strip() or seen.finish_reason == "length"
+    return seen.answered and not seen.fault and not structured and useless
 
 
 def _difference(expected: str, found: str) -> str:

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import judging, options
 from redraft.cli.sections import command
-from redraft.cli.terminal import say
+
+if TYPE_CHECKING:
+    from redraft.runs.roster import Seat
+    from redraft.store.store import Store
 
 _EPILOG = """\b
 Examples:
   redraft models
   redraft models -m openai:qwen3 --base-url http://localhost:11434/v1
+  redraft models --check
   redraft models --check strong
   redraft models --check openai:gpt-5-mini --json
 
@@ -26,9 +32,14 @@ whose tables [models.NAME] have names of their own:
   key_env = "STRONG_KEY"
 
 Servers are asked for the windows of their models, and --check asks a model two
-short questions. Exit code 1: what was checked does not work.
+short questions: the one that is named, or else everybody who has a role.
+Exit code 1: what was checked does not work.
 """
 DONE, FAILED = 0, 1
+# A question that takes longer is no short one.
+_PATIENCE = 60.0
+# No model has such a name.
+_EVERYBODY = "*"
 
 
 @command(
@@ -48,7 +59,12 @@ DONE, FAILED = 0, 1
     ),
 )
 @options.typed_option(
-    "--check", section="model", metavar="NAME", help="Ask this model whether it works, and how it is best asked."
+    "--check",
+    section="model",
+    metavar="[NAME]",
+    is_flag=False,
+    flag_value=_EVERYBODY,
+    help="Ask this model whether it works, and how it is best asked; without a NAME, the model of every role.",
 )
 @judging.judge_options
 @judging.validator
@@ -65,31 +81,22 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     from redraft.cli import given as asked
     from redraft.cli.tables import model_tables
     from redraft.cli.views.render import echo_json
-    from redraft.cli.views.roster import check_lines, nearby_lines, seat_lines
+    from redraft.cli.views.roster import nearby_lines, seat_lines
     from redraft.models import nearby
     from redraft.models.prices import price_table
-    from redraft.runs.checking import check as checked_model
     from redraft.runs.roster import roster
-    from redraft.settings import EXTRACTIVE, Judging
+    from redraft.settings import Judging
     from redraft.store.store import Store
 
     tables, table = model_tables(), price_table(prices)
-    settings = asked.settings({**given, "model": check} if check else given)
-    panel = Judging() if check else asked.judging_no_draft(given)
     with Store(db) as store:
+        if check and check != _EVERYBODY:
+            (seat,) = roster(asked.settings({**given, "model": check}), Judging(), None, {}, table, store)
+            return _checked([replace(seat, role=None)], store, given["timeout"], as_json=as_json, alone=True)
+        seats = roster(asked.settings(given), asked.judging_no_draft(given), given["decider"], tables, table, store)
         if check:
-            seat = roster(settings, panel, None, {}, table, store)[0]
-            if seat.settings.model == EXTRACTIVE:
-                say("extractive is built in, and always works")
-                return DONE
-            done = asyncio.run(checked_model(seat, store, given["timeout"] or 60.0))
-            if as_json:
-                echo_json(done.to_json())
-            else:
-                for line in check_lines(done):
-                    click.echo(line)
-            return DONE if done.works else FAILED
-        seats = roster(settings, panel, given["decider"], tables, table, store)
+            held = [seat for seat in seats if seat.role]
+            return _checked(held, store, given["timeout"], as_json=as_json, alone=False)
     found = nearby.nearby(nearby.USUAL)
     if as_json:
         here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]
@@ -98,3 +105,20 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     for line in (*seat_lines(seats), "", *nearby_lines(found)):
         click.echo(line)
     return DONE
+
+
+def _checked(seats: Sequence[Seat], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
+    """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
+    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.roster import check_lines
+    from redraft.runs.checking import check
+
+    done = []
+    for seat in seats:
+        done.append(asyncio.run(check(seat, store, timeout or _PATIENCE)))
+        for line in () if as_json else check_lines(done[-1]):
+            click.echo(line)
+    if as_json:
+        said = [one.to_json() for one in done]
+        echo_json(said[0] if alone else {"checked": said})
+    return DONE if all(one.works for one in done) else FAILED

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from redraft.cli import judging, options
-from redraft.cli.presets import preset_option
+from redraft.cli.presets import about_judging_alone, preset_option
 from redraft.cli.sections import command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
 
 _EPILOG = """\b
@@ -74,6 +74,8 @@ def summarize(
     if not refine and (stray := asked.typed(given)):
         name = next(iter(stray)).replace("_", "-")
         raise UsageError(f"--{name} is about judging the summary and refining it", hint="add --refine")
+    if not refine and not quiet and (preset := about_judging_alone(click.get_current_context())):
+        say(f"note: the preset {preset} is about judging and refining, and makes no difference without --refine")
     settings, limits, table = asked.settings(given), asked.limits(given), price_table(prices)
     refinement = asked.refinement(given) if refine else None
     judging = asked.judging(given, refinement) if refine else None

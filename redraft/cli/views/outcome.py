@@ -59,7 +59,7 @@ def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) 
     if not quiet:
         render.closing(result, output)
         if result.settings.model == EXTRACTIVE:
-            say("no language model has written this; those that there are: redraft models")
+            say("no language model has written this; for those that there are: redraft models")
 
 
 def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_all: bool) -> None:

@@ -21,6 +21,7 @@ from redraft.runs.windows import known_window, with_windows
 from redraft.settings import Limits, Settings
 
 _DONE = 0
+_TIDIED = ("hierarchical", "incremental")
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,13 +145,16 @@ def _cost_line(spending: _Spending) -> str:
 
 
 def _levels(prepared: Prepared) -> list[tuple[str, str]]:
-    levels = prepared.plan.levels
-    if prepared.plan.strategy != "hierarchical":
-        return []
+    plan = prepared.plan
+    # What a strategy asks when its pieces are there.
+    after = plan.calls - sum(level.pieces for level in plan.levels)
+    tidying = [("tidying", count(after, "call"))] if after > 0 and plan.strategy in _TIDIED else []
+    if plan.strategy != "hierarchical":
+        return tidying
     return [
         (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
-        for number, level in enumerate(levels)
-    ]
+        for number, level in enumerate(plan.levels)
+    ] + tidying
 
 
 def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:

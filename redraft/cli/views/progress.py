@@ -38,6 +38,7 @@ class Tally:
     stage: str = ""
     planned: int = 0
     done: int = 0
+    under_way: int = 0
     cached: int = 0
     latest: str = ""
     tokens: int = 0
@@ -55,9 +56,11 @@ class Tally:
                 self.stage, self.planned = name, planned
             case CallStarted(label):
                 self.latest = label
+                self.under_way += 1
             case CallAnswered(_, usage, cost, cached):
                 self._answered(usage, cost, cached)
             case CallFailed(_, reason, again_in):
+                self.under_way -= 1
                 self.waiting = f"{reason}, again in {again_in:.0f} s" if again_in else reason
             case Noted():
                 self.notes += 1
@@ -70,6 +73,7 @@ class Tally:
         self.waiting = ""
         if cached:
             return
+        self.under_way -= 1
         self.tokens += usage.prompt_tokens + usage.completion_tokens
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
@@ -79,7 +83,9 @@ class Tally:
 
     def line(self) -> str:
         """Calls, tokens, money, and the time that is left if it goes on so."""
-        parts = [f"{self.done}/{max(self.planned, self.done)} calls"]
+        parts = [f"{self.done}/{max(self.planned, self.done)} calls" if self.planned else f"{self.done} calls"]
+        if self.under_way > 0 and not self.done < self.planned:
+            parts.append(f"{self.under_way} under way")
         if self.cached:
             parts.append(f"{self.cached} from the cache")
         parts.append(f"{self.tokens:,} tokens")

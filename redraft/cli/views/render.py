@@ -106,11 +106,16 @@ def _outcome(result: Result) -> Iterator[str]:
 
 
 def _missing(result: Result) -> Iterator[str]:
-    for piece in result.flawed:
-        yield f"note: level {piece.level}, summary {piece.index + 1} is not valid and was kept: {piece.flaw}"
+    if flawed := len(result.flawed):
+        # Each was named when it was written.
+        where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
+        yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
         yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+    if result.run.status == "done" and result.lost:
+        rounds = ", ".join(map(str, result.lost))
+        yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
     if result.run.status == "done" and result.unsure:
         again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
         yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from redraft.cli.terminal import indented, wrapped
+from redraft.models.addresses import DEFAULT_BASE_URL
 from redraft.models.nearby import Nearby
 from redraft.runs.checking import Answered, Checked
 from redraft.runs.roster import Seat
@@ -17,27 +18,31 @@ _SHOWN_MODELS, _SAID = 12, 120
 def seat_lines(seats: Sequence[Seat]) -> Iterator[str]:
     """Each model with its role, and what is known of it."""
     for seat in seats:
-        it = seat.settings
-        role = seat.role or "no role"
-        named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
-        yield f"{role}: {named}{f' at {it.base_url}' if it.base_url else ''}"
+        yield f"{seat.role or 'no role'}: {_named(seat)}"
         yield from indented(_about(seat))
 
 
-def _about(seat: Seat) -> Iterator[str]:
+def _named(seat: Seat) -> str:
+    it = seat.settings
+    named = it.model if seat.name == it.model else f"{seat.name} ({it.model})"
+    return f"{named}{f' at {it.base_url}' if it.base_url else ''}"
+
+
+def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
     it = seat.settings
     if it.model == EXTRACTIVE:
         yield "built in, no language model: no key, no window, no price"
         return
     yield _window(seat)
     if seat.price is None:
-        yield "price unknown (price in its own settings, or --prices FILE)"
+        yield "price unknown (--prices FILE, or price of its own settings, says it)"
     else:
         yield f"${seat.price.prompt:g} in, ${seat.price.completion:g} out, for a million tokens"
     own = {"temperature": it.temperature, "top_p": it.top_p, "at most tokens": it.max_tokens, "key in": it.key_env}
     if said := [f"{name} {value}" for name, value in own.items() if value is not None]:
         yield ", ".join(said)
-    yield _replies(seat)
+    if replies:
+        yield _replies(seat)
     if seat.trouble:
         yield from wrapped(seat.trouble, "", "  ")
 
@@ -45,7 +50,7 @@ def _about(seat: Seat) -> Iterator[str]:
 def _window(seat: Seat) -> str:
     tokens = f"window {seat.window or 0:,} tokens"
     if seat.window_is == "assumed":
-        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings, or --context-tokens)"
+        return f"{tokens}, which is assumed (--context-tokens N, or context_tokens of its own settings, says it)"
     return tokens
 
 
@@ -53,7 +58,14 @@ def _replies(seat: Seat) -> str:
     known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
     thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
-    return ", ".join(known) if known else f"nothing known of its replies (redraft models --check {seat.name})"
+    return ", ".join(known) if known else f"nothing known of its replies (redraft models --check {_reached(seat)})"
+
+
+def _reached(seat: Seat) -> str:
+    """How a model is named in a command, with its address where that is not known from its name."""
+    it = seat.settings
+    elsewhere = seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL)
+    return f"{seat.name} --base-url {it.base_url}" if elsewhere else seat.name
 
 
 def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
@@ -76,7 +88,12 @@ def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
 
 def check_lines(checked: Checked) -> Iterator[str]:
     """What works, and what does not."""
-    yield from seat_lines([checked.seat])
+    seat = checked.seat
+    yield f"{seat.role}: {_named(seat)}" if seat.role else _named(seat)
+    yield from indented(_about(seat, replies=False))
+    if checked.built_in:
+        yield "it always works"
+        return
     yield f"  in words: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
@@ -92,5 +109,5 @@ def check_lines(checked: Checked) -> Iterator[str]:
 
 def _answered(one: Answered) -> str:
     if one.trouble:
-        return one_line(one.trouble, 3 * _SAID)
+        return f"failed: {one_line(one.trouble, 3 * _SAID)}"
     return f"works, {one.seconds:.1f} s ({one_line(one.said, _SAID)})"

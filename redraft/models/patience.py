@@ -1,0 +1,93 @@
+"""How often, and how soon, the same is asked again that brought no answer."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from dataclasses import dataclass
+
+from redraft.domain import Usage
+from redraft.errors import (
+    CapabilityError,
+    CutThought,
+    LateReply,
+    ModelError,
+    RateLimited,
+    TimedOut,
+    UnreadableReply,
+)
+
+_TRANSIENT_TRIES = 6
+_RATE_LIMIT_TRIES = 30
+_CAPABILITY_TRIES = 6
+_THOUGHT_TRIES = 8
+# A reply that does not end in time, twice, does not end in time: each further try takes as long, from the start.
+_LATE_TRIES = 2
+_MOST_IN_A_ROW = 8
+FIRST_PAUSE = 0.5
+_LONGEST_PAUSE = 30.0
+_MORE_TIME = "a longer --timeout, or a lower --concurrency, gives it more time"
+
+
+@dataclass(slots=True)
+class Patience:
+    """What is known of a model: how many answers it has given, and how many requests have timed out since the last."""
+
+    answers: int = 0
+    late: int = 0
+
+    def answered(self) -> None:
+        """Take note of an answer."""
+        self.answers += 1
+        self.late = 0
+
+
+class Tries:
+    """The attempts at one request, of which a reply of some form is wanted where it is `structured`."""
+
+    def __init__(self, patience: Patience, *, structured: bool) -> None:
+        self._patience = patience
+        self._structured = structured
+        self._answers = patience.answers
+        self._counts: Counter[type[ModelError]] = Counter()
+
+    def pause(self, error: ModelError, *, repaired: bool) -> float | None:
+        """Seconds before the next try; None when there shall be none."""
+        self._counts[type(error)] += 1
+        tries = self._counts[type(error)]
+        if isinstance(error, TimedOut):
+            self._patience.late += 1
+        if isinstance(error, UnreadableReply):
+            # What was cut would be cut again: who asked for it can ask for less, or with more room.
+            return None if error.cut or (repaired and not error.moved) else 0.0
+        if isinstance(error, CutThought):
+            return 0.0 if error.retryable and tries <= _THOUGHT_TRIES else None
+        if not error.retryable:
+            return None
+        if isinstance(error, CapabilityError):
+            return 0.0 if tries <= _CAPABILITY_TRIES else None
+        if tries >= self._most(error):
+            return None
+        if isinstance(error, RateLimited) and error.retry_after is not None and error.retry_after >= FIRST_PAUSE:
+            # The limiter holds everyone back until then.
+            return 0.0
+        # Jitter keeps the tasks that failed together from coming back together.
+        pause: float = min(_LONGEST_PAUSE, FIRST_PAUSE * 2 ** (tries - 1))
+        return pause * random.uniform(0.6, 1.4)
+
+    def _most(self, error: ModelError) -> int:
+        if isinstance(error, TimedOut):
+            # Prose cannot be asked for in parts. As long as others are answered it may only have had to wait.
+            waits = not self._structured and self._patience.answers > self._answers
+            return _TRANSIENT_TRIES if waits else _LATE_TRIES
+        return _RATE_LIMIT_TRIES if isinstance(error, RateLimited) else _TRANSIENT_TRIES
+
+    def ended_by(self, error: ModelError) -> ModelError:
+        """The failure of the request. After time-outs less may be asked for, unless there is no answer to anything."""
+        if not isinstance(error, TimedOut):
+            return error
+        tries = self._counts[type(error)]
+        message = f"{error.message}, {'twice' if tries == _LATE_TRIES else f'{tries} times'}: {_MORE_TIME}"
+        if self._structured and self._patience.late <= _MOST_IN_A_ROW:
+            return LateReply(message, text="", usage=Usage(reported=False), place=error.place)
+        return TimedOut(message, place=error.place)
