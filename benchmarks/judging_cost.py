@@ -1,6 +1,6 @@
 """What judging costs: the tokens of a first draft and of a second, for documents and windows of several sizes.
 
-    python -m benchmarks.judging_cost [--metric NAME ...] [--words 600] [--sizes N ...] [--windows N ...] [--prompts standard]
+    python -m benchmarks.judging_cost [--metric NAME ...] [--words 600] [--sizes N ...] [--windows N ...]
 
 The judge goes by rules, and replies at the length at which a model does: it asks a question about every nine words of
 a sentence, words every third answer otherwise than the summary, contradicts one in twelve, and finds one in twelve
