@@ -1,12 +1,12 @@
 """What judging costs: the tokens of a first draft and of a second, for documents and windows of several sizes.
 
-    python -m benchmarks.judging_cost [--metric NAME ...] [--words 600] [--sizes N ...] [--prompts standard]
+    python -m benchmarks.judging_cost [--metric NAME ...] [--words 600] [--sizes N ...] [--windows N ...]
 
 The judge goes by rules, and replies at the length at which a model does: it asks a question about every nine words of
 a sentence, words every third answer otherwise than the summary, contradicts one in twelve, and finds one in twelve
 nowhere. What is counted is what is sent and what comes back, with the schema of the reply, by o200k_base where it is
 there: every call in the ledger, and no discount for what a provider has read before. The second draft has two other
-sentences in place of two, and one more.
+sentences in place of two, and one more. Longer documents (`--sizes 50000 100000`) take minutes.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.tokens import tokenizer_named
 
-SIZES = (5_000, 10_000, 20_000, 50_000, 100_000)
+SIZES = (5_000, 10_000, 20_000)
 WINDOWS = (8_192, 32_768, 128_000)
 VOCABULARY_NAME = "o200k_base"
 _SPARE = 12

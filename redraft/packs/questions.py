@@ -194,12 +194,19 @@ async def _asked_of(
     attempt: Attempt,
 ) -> tuple[list[_Found], list[str]]:
     """So many questions about some parts together: the first of each, then the second, ..."""
-    least, most = (ceil(one / max(1, len(parts))) for one in count)
-    replies = await together(_asked(judge, desk, part, (least, most), misses, attempt) for part in parts)
+    shares = [(_share(count[0], at, len(parts)), _share(count[1], at, len(parts))) for at in range(len(parts))]
+    replies = await together(
+        _asked(judge, desk, part, share, misses, attempt) for part, share in zip(parts, shares, strict=True)
+    )
     found: list[_Found] = []
     for row in zip_longest(*(asked for asked, _ in replies)):
         found += _spread([one for one in row if one is not None], count[1] - len(found))
     return found, [trouble for _, troubles in replies for trouble in troubles]
+
+
+def _share(count: int, at: int, parts: int) -> int:
+    """How many of some questions one of the parts is asked for: one at least, as nobody knows what is in it."""
+    return max(1, (count + parts - 1 - at) // parts)
 
 
 async def _asked(

@@ -100,7 +100,9 @@ async def test_a_faulty_reply_costs_one_call_at_most_and_changes_nothing(
     assert perfect.scores == {"coverage": 4 / 12, "consistency": 2 / 5}
     assert faulty.evaluations == perfect.evaluations
     extra = more - calls
-    # Two metrics that ask about the same pair of answers once more ask it together.
+    # Where both metrics ask about a pair of answers, the later of them finds it known, or asks about it as well.
+    if prompt != "compare_answers":
+        assert extra.pop("compare_answers", 0) <= 1
     assert set(extra) == (set() if fault in FREE else {prompt})
     assert extra[prompt] <= calls[prompt]
 

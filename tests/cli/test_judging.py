@@ -447,7 +447,7 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
         shown, traced = court.run("show", run), court.run("trace", run)
         again = court.run("resume", court.run("runs", "--json").json["runs"][-1]["run"])
 
-    hole = "no questions on stretch 3 of 3: "
+    hole = "no questions on stretch 1 of 1, part 3: "
     assert (built.code, again.code, judged.code) == (3, 3, 0), built.err
     assert f"missing: {hole}" in built.out
     assert f"missing: {hole}" in again.out

@@ -27,7 +27,7 @@ LAST = 60
 # So little that the document is asked about in three stretches.
 SMALL = {"context_tokens": 1500}
 POOR = told(1, 2, wrong={3: "Bob"})
-HOLE = "no questions on stretch 3 of 3: Not that."
+HOLE = "no questions on stretch 1 of 1, part 3: Not that."
 
 
 class Squeamish(Keepers):
@@ -132,7 +132,7 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
 
 async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
     # A revision so short that its prompt has room for several points in so small a window.
-    options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 2}
+    options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 6}
     first = await court.refine(POOR, **options)
     rounds = read_trace(court.store, first.run.id).to_json()["rounds"]
     assert isinstance(rounds, list)
