@@ -126,11 +126,13 @@ class Factfinder:
     async def query(
         self, excerpt: str, facts: Sequence[KeyFact], perspective: Perspective, label: str, desk: EvidenceDesk
     ) -> str:
-        """The question that these facts of an excerpt answer; the main ones, where all do not fit in beside it."""
-        room = desk.window - desk.tokenizer.count(excerpt) - _PROMPT_TOKENS - QUERY_TOKENS
+        """The question that these facts of an excerpt answer. Where it does not fit in beside them it is left out."""
+        room = desk.window - _PROMPT_TOKENS - QUERY_TOKENS
         main = _main(facts, room, desk.tokenizer)
+        room -= sum(desk.tokenizer.count(fact.text) + _LEVEL_TOKENS for fact in main)
         listed = [factual.LevelledFact(id=n, level=fact.level, fact=fact.text) for n, fact in enumerate(main, 1)]
-        given = factual.QueryGiven(excerpt=excerpt, facts=listed)
+        beside = excerpt if desk.tokenizer.count(excerpt) <= room else None
+        given = factual.QueryGiven(excerpt=beside, facts=listed)
         reply = await self.judge.ask(factual.QUERYING[perspective], given, QUERY_TOKENS, label)
         return one_line(reply.value.query)
 

@@ -165,9 +165,9 @@ class Supports(ReplyModel):
 
 
 class QueryGiven(GivenModel):
-    """The key facts that a query shall lead to, depth first, and the stretch that they are from."""
+    """The key facts that a query shall lead to, depth first, and the stretch that they are from, if there is room."""
 
-    excerpt: Excerpt
+    excerpt: Annotated[str | None, Fence("excerpt")] = None
     facts: Annotated[list[LevelledFact], Fence("fact")]
 
 
