@@ -77,6 +77,7 @@ GIVEN: dict[str, BaseModel] = {
                 question="Who came?",
                 says="Hester.",
                 answer="Ann.",
+                why="It was not Hester.",
                 evidence="Ann came in.",
             ),
             revising.Point(
@@ -87,6 +88,7 @@ GIVEN: dict[str, BaseModel] = {
                 question="When was it?",
                 says="Late.",
                 answer="1924.",
+                why="It was earlier.",
                 evidence="It was 1924.",
             ),
         ],
