@@ -17,7 +17,7 @@ YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
 
-# Each label has as many other words as the one it is opposed to, or a judge that uses them would count on one side only.
+# Each label has as many other words as the one against it: else a judge that uses them counts on one side only.
 _PASSES = dict.fromkeys(
     ("passed", "passes", "passing", "yes", "true", "correct", "accurate", "right", "objective", "significant"), "pass"
 ) | dict.fromkeys(
