@@ -125,6 +125,8 @@ def _is_something_else(text: str, order: Order, language: str | None) -> bool:
 
 
 def _point(number: int, finding: Finding) -> Point:
+    # What is expected of a sentence that no question was put to is a judge's reason, and nothing to copy from.
+    is_reason = bool(finding.sentence) and not finding.question
     return Point(
         id=number,
         task=finding.task,
@@ -132,6 +134,7 @@ def _point(number: int, finding: Finding) -> Point:
         sentence=finding.sentence,
         question=finding.question,
         says=finding.found,
-        answer=finding.expected,
+        answer="" if is_reason else finding.expected,
+        why=finding.expected if is_reason else "",
         evidence=finding.evidence.text if finding.evidence else "",
     )

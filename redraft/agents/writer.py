@@ -9,6 +9,7 @@ from typing import Any
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
+from redraft.prompts.nothing import after_sign, is_sign
 from redraft.prompts.silence import is_answer
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
@@ -21,9 +22,8 @@ _TIDY_KEEPS = 0.6
 _TIDY_TRIES = 2
 
 
-# The most characters, and the marks around it, of a reply that says that there is nothing to say.
 _LONGEST = 400
-_MARKS = " \t\n.!:*_`\"'“”«»()[]"
+"""The most characters of a reply that says that there is nothing to say."""
 
 
 class Writer:
@@ -164,7 +164,9 @@ def is_nothing(text: str) -> bool:
 
     Every sentence has to say so: one that is followed by what there is to say begins a summary.
     """
-    if text.strip(_MARKS).casefold() == drafting.NOTHING.casefold():
-        return True
-    said = [text[span.start : span.end] for span in sentences(text)] if len(text) <= _LONGEST else []
-    return bool(said) and not any(is_answer(one) for one in said)
+    if len(text) > _LONGEST:
+        return False
+    reason = after_sign(text)
+    said = [reason[span.start : span.end] for span in sentences(reason)]
+    # The sign alone is one; what stands after it, or in its place, has to say the same.
+    return (bool(said) or reason != text) and all(is_sign(one) or not is_answer(one) for one in said)

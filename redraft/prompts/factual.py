@@ -17,18 +17,42 @@ YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
 
-_PASSES = dict.fromkeys(("passed", "passes", "passing"), "pass") | dict.fromkeys(
-    ("failed", "fails", "failing", "failure"), "fail"
-)
-_SUPPORTED = _PASSES | {"supported": "pass", "unsupported": "fail", "not supported": "fail"}
+# Each label has as many other words as the one against it: else a judge that uses them counts on one side only.
+_PASSES = dict.fromkeys(
+    ("passed", "passes", "passing", "yes", "true", "correct", "accurate", "right", "objective", "significant"), "pass"
+) | dict.fromkeys(
+    ("failed", "fails", "failing", "failure", "no", "false", "incorrect", "inaccurate", "wrong", "not correct",
+     "not accurate", "not objective", "subjective", "not significant", "insignificant", "trivial"),
+    "fail",
+)  # fmt: skip
+_SUPPORTED = _PASSES | {
+    "supported": "pass",
+    "faithful": "pass",
+    **dict.fromkeys(
+        ("unsupported", "not supported", "unfaithful", "not faithful", "hallucinated", "fabricated"), "fail"
+    ),
+}
 _STATED = dict.fromkeys(
-    ("y", "true", "stated", "ja", "oui", "sí", "si", "sì", "sim", "да", "是", "是的", "はい"), "yes"
-) | dict.fromkeys(("n", "false", "not stated", "nein", "non", "não", "нет", "否", "不是", "いいえ"), "no")
-_CATEGORIES = {
-    "no_error": "none", "error_free": "none", "no_issue": "none", "faithful": "none", "supported": "none",
-    "correct": "none", "consistent": "none", "outofarticle": "out_of_article", "extrinsic": "out_of_article",
-    "entities": "entity",
-}  # fmt: skip
+    ("y", "true", "stated", "inferred", "implied", "mentioned", "present", "supported", "ja", "oui", "sí", "si", "sì",
+     "sim", "да", "是", "是的", "はい"),
+    "yes",
+) | dict.fromkeys(
+    ("n", "false", "not stated", "unstated", "not inferred", "not implied", "not mentioned", "absent", "missing",
+     "omitted", "not present", "unsupported", "not supported", "nein", "non", "não", "нет", "否", "不是", "いいえ"),
+    "no",
+)  # fmt: skip
+_CATEGORIES = dict.fromkeys(
+    ("no_error", "error_free", "no_issue", "faithful", "supported", "correct", "accurate", "consistent"), "none"
+) | dict.fromkeys(
+    ("outofarticle", "extrinsic", "unsupported", "not_supported", "hallucination", "hallucinated", "fabricated",
+     "fabrication", "not_stated", "not_mentioned", "not_in_article", "not_in_the_article", "not_in_the_document",
+     "not_in_the_passage"),
+    "out_of_article",
+) | dict.fromkeys(
+    ("contradicted", "contradiction", "contradictory", "incorrect", "inaccurate", "inconsistent", "unfaithful",
+     "wrong"),
+    "sentence",
+) | {"entities": "entity"}  # fmt: skip
 # A kind of error may be followed by what it is about, in brackets or after a colon.
 _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"

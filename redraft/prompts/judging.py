@@ -36,7 +36,8 @@ _VERDICTS = dict.fromkeys(
     "agrees",
 ) | dict.fromkeys(
     ("contradict", "contradicted", "contradicting", "contradiction", "contradictory", "disagrees", "disagree",
-     "inconsistent", "conflicts", "conflicting", "incompatible"),
+     "inconsistent", "not consistent", "not in agreement", "not compatible", "conflict", "conflicts", "conflicting",
+     "incompatible"),
     "contradicts",
 )  # fmt: skip
 Quote = Annotated[Aside, Also("evidence", "citation", "quotation", "excerpt", "passage", "quoted text", "source")]

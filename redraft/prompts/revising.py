@@ -12,7 +12,7 @@ from redraft.prompts.contract import Fence, GivenModel, Language, Prompt, Questi
 
 class Point(GivenModel):
     """One thing to do: the sentence that it is about, a question to it, what the sentence says, the document's answer,
-    and its words.
+    and its words; where there is no question, why the sentence is wrong.
 
     Only the task and the instruction are words of ours or of the user's; the others come from texts and models.
     """
@@ -24,6 +24,7 @@ class Point(GivenModel):
     question: str = ""
     says: str = ""
     answer: str = ""
+    why: str = ""
     evidence: str = ""
 
 

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
+from redraft.prompts import absence
 from redraft.prompts.judging import UNANSWERABLE
 
 _LONGEST = 400
@@ -17,14 +18,19 @@ _LONGEST = 400
 _MARKS = " \t.,:;!?\"'`*_()[]{}<>«»„“”‘’‚‹›…-–—。．，、！？：；「」『』（）【】·"
 # What stands before it: a word of regret, or a name for what follows.
 _LEAD = re.compile(
-    r"(?:(?:sorry|unfortunately|regrettably|answer|a|the answer is|the answer|hm+|well|leider|entschuldigung|antwort"
+    r"(?:(?:i(?: a|')m (?:very |so |really )?(?:sorry|afraid)(?:,? but|,? that)?|sorry,? but|it (?:seems"
+    r"|appears)(?: that)?"
+    r"|apparently|as far as (?:i|we|one) can tell|es tut mir leid(?:,? aber)?|je suis désolée?(?:,? mais)?"
+    r"|lo siento,? pero|mi dispiace,? ma|sinto muito(?:,? mas)?|sorry|unfortunately|regrettably|answer|a"
+    r"|the answer is|the answer|hm+|well|leider|entschuldigung|antwort"
     r"|désolée?|malheureusement|réponse|lo siento|lamentablemente|desafortunadamente|respuesta|purtroppo"
     r"|mi dispiace|spiacente|risposta|infelizmente|desculpe|resposta|к сожалению|извините|ответ|抱歉|很抱歉|对不起"
     r"|答案|回答|答え|申し訳ありませんが|すみません)\b[\s,:：，、.*—–-]*)+"
 )
 # Where an answer goes on after it has said so: to say why, or what there is instead.
 _GOES_ON = re.compile(
-    r"(?<=\S)(?:[.;!?。；！？]+(?=\s|$|[^\W\d_])|\s*[(（]|\s+[-–—]+\s+|\s*\n|,\s*(?=(?:but|though|although|however|only"
+    r"(?<=\S)(?:[.;!?。；！？]+(?=\s|$|[^\W\d_])|\s*[(（]|\s+[-–—]+\s+|\s*\n|,\s*(?=(?:but(?! (?:in|at|on|under"
+    r"|near|by)\b)|though|although|however|only"
     r"|as|since"
     r"|because|so|aber|jedoch|sondern|da|weil|nur|mais|car|puisque|pero|sino|ya que|porque|ma|poiché|perché|però"
     r"|mas|porém|pois|но|а|поскольку|так как|только)\b)|[，、](?=但|因为|只|ただ))"
@@ -348,24 +354,11 @@ _UNSPACED = (
 )
 
 
-# What every one of a language's forms has in it: where it is missing, the forms need not be looked at, nor made ready.
-_SIGNS = {
-    "English": re.compile(
-        r"\b(?:n[o\/]|not|none|null|nil|tbd|un\w+|in\w+|no\w+|can\w+|lacking|too little|silent|fails?)\b|n't"
-    ),
-    "German": re.compile(r"\b(?:un\w+|nichts?|keine?n?|k\.?\s?a|dazu|darüber|sich aus|offen)\b"),
-    "French": re.compile(r"\b(?:inconnu|in\w+|pas|non|ne|sans|néant|ignore|aucune?|impossible)"),
-    "Spanish": re.compile(r"\b(?:descono|inde|in\w+|no|sin|ni|ninguna|imposible|se desconoce)"),
-    "Italian": re.compile(r"\b(?:sconosciut|ignot|in\w+|non|senza|nessuna?|impossibile)"),
-    "Portuguese": re.compile(r"\b(?:desconhec|in\w+|não|sem|nenhuma?|impossível)"),
-    "Russian": re.compile(r"\b(?:не|нет|без|н/д|ничего|умалчивает|молчит|нельзя)"),
-}
-
-
 @cache
 def _forms(language: str) -> re.Pattern[str]:
     """All forms of a language: an answer is one of them as a whole."""
     text, within, patterns = _FORMS[language]
+    patterns += absence.forms(language)
     text = f"(?:{text.format()})"
     words = {
         "text": text,
@@ -376,11 +369,11 @@ def _forms(language: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one.format(**words)})" for one in patterns))
 
 
-_FORMS_UNSPACED = re.compile("|".join(f"(?:{one})" for one in _UNSPACED))
+_FORMS_UNSPACED = re.compile("|".join(f"(?:{one})" for one in (*_UNSPACED, *absence.UNSPACED)))
 
 
 def _is_silent(words: str) -> bool:
-    named = (language for language, sign in _SIGNS.items() if sign.search(words))
+    named = (language for language, sign in absence.SIGNS.items() if sign.search(words))
     return bool(_FORMS_UNSPACED.fullmatch(words)) or any(_forms(language).fullmatch(words) for language in named)
 
 
@@ -393,5 +386,7 @@ def is_answer(text: str) -> bool:
         return False
     if led := _LEAD.match(words):
         words = words[led.end() :].strip(_MARKS)
+    if absence.speaks_of_a_document(words):
+        return True
     first = _GOES_ON.split(words, maxsplit=1)[0].strip(_MARKS)
     return not (_is_silent(first) or _is_silent(words))

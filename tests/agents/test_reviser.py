@@ -6,7 +6,7 @@ import pytest
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.pen import Pen, Written
-from redraft.agents.reviser import Order, Reviser
+from redraft.agents.reviser import Order, Reviser, _point
 from redraft.domain import Document, Evidence, Finding
 from redraft.models.testing import FunctionModel
 from redraft.text.passages import Passages
@@ -73,3 +73,11 @@ async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evid
 
     assert not (await revised("Nobody ever wrote a book.", says, wrong)).flaw
     assert (await revised("Nobody ever wrote a book.", says)).flaw
+
+
+def test_a_judges_reason_is_no_answer_of_the_document() -> None:
+    reason = Finding("faithfulness", "entity", "correct", "Not so.", sentence="Bob came.", expected="It was Tom.")
+    answer = Finding("consistency", "entity", "correct", "Not so.", sentence="B.", question="Who?", expected="Tom")
+    missing = Finding("keyfact_recall", "missing", "add", "Say it.", expected="Tom came.")
+    points = [_point(1, one) for one in (reason, answer, missing)]
+    assert [(one.answer, one.why) for one in points] == [("", "It was Tom."), ("Tom", ""), ("Tom came.", "")]

@@ -110,8 +110,46 @@ def test_the_sign_that_there_is_nothing_is_known_in_any_dress(said: str) -> None
         "Der Text sagt dazu nichts.",
         "The excerpt does not mention it. The text does not say.",
         "文中没有提到。",
+        "This excerpt does not help to answer the question.",
+        "There is nothing in this excerpt about keeper number 30.",
+        "Nothing in the excerpt helps to answer the question.",
+        "The excerpt is not relevant to the question.",
+        "Nichts.",
+        "NICHTS",
+        "Rien.",
+        "Nada.",
+        "Ничего.",
+        "何もありません。",
+        "The summary stays as it is.",
+        "The summary remains unchanged.",
+        "The word is: NOTHING",
+        "NOTHING - the excerpt does not mention keeper 30.",
+        "Der Auszug trägt nichts zur Antwort bei.",
+        "Le résumé reste tel quel.",
+        "El fragmento no ayuda a responder la pregunta.",
+        "Il riassunto rimane invariato.",
+        "O trecho não ajuda a responder à pergunta.",
+        "Отрывок не помогает ответить на вопрос.",
+        "摘要保持不变。",
+        "要約はそのままです。",
     ],
 )
 def test_words_in_place_of_the_sign_are_no_summary_either(said: str) -> None:
     assert is_nothing(said)
     assert not is_nothing(f"{said} Hester keeps the lamp at the harbour, and in 1924 the bank fails.")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Nothing survives of the house that Hester kept.",
+        "NOTHING grows on the island after 1924.",
+        "NOTHING - so the keeper called his boat.",
+        "The keeper does not help the stranger.",
+        "Nichts blieb von dem Haus.",
+        "The part does not help Hester, who fails.",
+        "Nothing came of the bank that Hester kept.",
+    ],
+)
+def test_a_summary_that_begins_with_such_a_word_stays_one(said: str) -> None:
+    assert not is_nothing(said)

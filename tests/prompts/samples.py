@@ -78,6 +78,7 @@ GIVEN: dict[str, BaseModel] = {
                 question="Who came?",
                 says="Hester.",
                 answer="Ann.",
+                why="It was not Hester.",
                 evidence="Ann came in.",
             ),
             revising.Point(
@@ -88,6 +89,7 @@ GIVEN: dict[str, BaseModel] = {
                 question="When was it?",
                 says="Late.",
                 answer="1924.",
+                why="It was earlier.",
                 evidence="It was 1924.",
             ),
         ],

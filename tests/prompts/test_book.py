@@ -148,6 +148,15 @@ def test_the_query_is_asked_with_the_excerpt(book: PromptBook, name: str) -> Non
 
 
 @BOTH
+@pytest.mark.parametrize(
+    "name",
+    [*sorted({*JUDGED} - {"align_facts", "find_confusion", "prefer_summary", "rank_questions"}), "decide", "tidy"],
+)
+def test_judges_are_told_which_language_to_write_in(book: PromptBook, name: str) -> None:
+    assert re.search(r"in the language of the \w+\b|keep the language", rendered(book, name))
+
+
+@BOTH
 def test_judges_are_not_told_what_verdict_to_expect(book: PromptBook) -> None:
     text = rendered(book, "find_confusion").lower()
     assert "most sentences" not in text

@@ -34,7 +34,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
         "metric": ["metric", "score", "goal", "met"],
         "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
     },
-    "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "evidence"]},
+    "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},
 }
 """The lines of each block by name; none where an item is one text and its line has no name."""
 

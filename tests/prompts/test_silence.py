@@ -9,14 +9,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from redraft.prompts.silence import is_answer
-from tests.replies.refusals import REAL, SILENT
+from tests.replies.refusals import IN_OTHER_WORDS, OF_THE_STORY, REAL, SILENT
 
-_WORDS = sorted({word for many in SILENT.values() for one in many for word in one.split()})
+_WORDS = sorted({word for many in (*SILENT.values(), *IN_OTHER_WORDS.values()) for one in many for word in one.split()})
 
 
 @pytest.mark.parametrize("language", SILENT)
 def test_what_says_that_there_is_no_answer_is_none(language: str) -> None:
     assert [said for said in SILENT[language] if is_answer(said)] == []
+
+
+@pytest.mark.parametrize("language", IN_OTHER_WORDS)
+def test_it_is_told_by_who_is_silent_and_what_it_does(language: str) -> None:
+    assert [said for said in IN_OTHER_WORDS[language] if is_answer(said)] == []
 
 
 def test_in_capitals_in_quotes_and_between_blanks_it_is_the_same() -> None:
@@ -26,7 +31,7 @@ def test_in_capitals_in_quotes_and_between_blanks_it_is_the_same() -> None:
 
 
 def test_a_real_answer_with_such_words_stays_one() -> None:
-    assert [said for said in REAL if not is_answer(said)] == []
+    assert [said for said in (*REAL, *OF_THE_STORY) if not is_answer(said)] == []
 
 
 @pytest.mark.parametrize("said", ["", " ", "...", "—", "?"])
