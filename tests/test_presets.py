@@ -138,3 +138,19 @@ def test_every_field_of_a_preset_is_an_option() -> None:
     """Else the command would pass it over without a word."""
     options = {*redraft.Settings.model_fields, *given.JUDGING.values(), *given.REFINEMENT.values()}
     assert {field for name in presets() for field in redraft.preset(name).set_fields} <= options
+
+
+@pytest.mark.parametrize(
+    ("name", "goals"), [("booookscore", "-g booookscore=VALUE"), ("hamlet", "-g faithfulness=VALUE")]
+)
+def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, name: str, goals: str) -> None:
+    for run in (("refine", "book.md", "summary.md"), ("summarize", "book.md", "--refine")):
+        refused = command.run(*run, "--preset", name, "--dry-run")
+        assert refused.code == 2
+        assert "the preset has no goals for" in refused.err
+        assert goals in " ".join(refused.err.split())
+    taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
+    assert taken.code == 0, taken.err
+    assert (
+        command.run("refine", "book.md", "summary.md", "--preset", name, "--metric", "coverage", "--dry-run").code == 0
+    )
