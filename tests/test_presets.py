@@ -151,6 +151,3 @@ def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, 
         assert goals in " ".join(refused.err.split())
     taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
     assert taken.code == 0, taken.err
-    assert (
-        command.run("refine", "book.md", "summary.md", "--preset", name, "--metric", "coverage", "--dry-run").code == 0
-    )

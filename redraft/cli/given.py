@@ -196,7 +196,7 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     from redraft.settings import Refinement
 
     known = before.model_dump() if before else {}
-    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals(given)
+    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     made = _checked(Refinement, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
     if made.decider and made.policy != "agent" and typed(given, ("decider",)):
         raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
@@ -205,7 +205,7 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     return made
 
 
-def _usual_goals(given: Given) -> dict[str, float]:
+def _usual_goals() -> dict[str, float]:
     """The goals where none is named. A preset that judges by other metrics says nothing of how good is good enough."""
     from redraft.settings import DEFAULT_GOALS
 

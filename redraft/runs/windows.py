@@ -28,8 +28,11 @@ def known_window(one: Hired) -> int | None:
     return window_of_family(name_of(one.settings.model))
 
 
-def told_window(one: Hired) -> int | None:
-    """The window that a model's own server tells of, or else the one that is known."""
+def told_window(one: Hired, away: Callable[[str], None] | None = None) -> int | None:
+    """The window that a model's own server tells of, or else the one that is known.
+
+    Where nothing answers `away` is told the address.
+    """
     it = one.settings
     served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
     if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
@@ -37,6 +40,8 @@ def told_window(one: Hired) -> int | None:
         with Server(it.base_url, key) as server:
             if said := window_at(server, name_of(it.model)):
                 return said
+            if server.gone and away is not None:
+                away(it.base_url)
     return known_window(one)
 
 

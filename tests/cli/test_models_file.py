@@ -40,7 +40,7 @@ price = { prompt = 1.0, completion = 2 }
         ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: input should be 'schema'"),
         (
             '[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }',
-            r"\[models.a\]: price.completion: field required\nhint: write price = { prompt = 0.25, completion = 2.0 }",
+            r"\[models.a\]: price.completion: field required",
         ),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
         ("[models.a]\ntemperature = 1", r"\[models.a\]: it does not say which model it is about"),
@@ -57,6 +57,12 @@ def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, 
     assert done.code == 2
     error = done.json["error"]
     assert re.search(words, error["message"]), error
+
+
+def test_a_price_that_makes_no_sense_is_answered_with_a_whole_one(tmp_path: Path) -> None:
+    (tmp_path / "redraft.toml").write_text('[models.a]\nmodel = "openai:w"\nprice = 3', "utf-8")
+    hint = Inside(tmp_path).run("runs", "--json").json["error"]["hint"]
+    assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 
 def test_all_of_a_table_is_used_and_an_option_goes_before_it(tmp_path: Path) -> None:

@@ -66,6 +66,7 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     from redraft.cli.tables import model_tables
     from redraft.cli.views.render import echo_json
     from redraft.cli.views.roster import check_lines, nearby_lines, seat_lines
+    from redraft.errors import UsageError
     from redraft.models import nearby
     from redraft.models.prices import price_table
     from redraft.runs.checking import check as checked_model
@@ -74,11 +75,14 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     from redraft.store.store import Store
 
     tables, table = model_tables(), price_table(prices)
+    if check and check != EXTRACTIVE and ":" not in check and check not in tables:
+        there = f"there are: {', '.join(tables)}" if tables else "there are none"
+        raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     settings = asked.settings({**given, "model": check} if check else given)
     panel = Judging() if check else asked.judging_no_draft(given)
     with Store(db) as store:
         if check:
-            seat = roster(settings, panel, None, {}, table, store)[0]
+            seat = roster(settings, panel, None, {}, table, store, check)[0]
             if seat.settings.model == EXTRACTIVE:
                 say("extractive is built in, and always works")
                 return DONE
@@ -89,7 +93,8 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
                 for line in check_lines(done):
                     click.echo(line)
             return DONE if done.works else FAILED
-        seats = roster(settings, panel, given["decider"], tables, table, store)
+        writes_as = given["model"] if given["model"] in tables else None
+        seats = roster(settings, panel, given["decider"], tables, table, store, writes_as)
     found = nearby.nearby(nearby.USUAL)
     if as_json:
         here = [{"kind": one.port.kind, "base_url": one.port.url, "models": one.models} for one in found]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from redraft.cli.terminal import indented, wrapped
+from redraft.models.addresses import DEFAULT_BASE_URL
 from redraft.models.nearby import Nearby
 from redraft.runs.checking import Answered, Checked
 from redraft.runs.roster import Seat
@@ -53,7 +54,16 @@ def _replies(seat: Seat) -> str:
     known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
     thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
-    return ", ".join(known) if known else f"nothing known of its replies (redraft models --check {seat.name})"
+    return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
+
+
+def _checking(seat: Seat) -> str:
+    """The command that checks a model: by the name of its table, or else by its own at its address."""
+    it = seat.settings
+    address = (
+        f" --base-url {it.base_url}" if seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
+    )
+    return f"redraft models --check {seat.name}{address}"
 
 
 def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
