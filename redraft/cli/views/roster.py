@@ -46,7 +46,8 @@ def _about(seat: Seat) -> Iterator[str]:
 def _window(seat: Seat) -> str:
     tokens = f"window {seat.window or 0:,} tokens"
     if seat.window_is == "assumed":
-        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings, or --context-tokens)"
+        option = ", or --context-tokens" if seat.role == "writer" else ""
+        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings{option})"
     return tokens
 
 
