@@ -90,13 +90,13 @@ def roster(
     found = [first]
     for (role, name), one in zip(named, seats[1:], strict=True):
         own = there.models.get(name)
-        known = own.context_tokens if own else None
-        known = first.window if known is None and one.opened_as[:2] == seats[0].opened_as[:2] else known
-        found.append(_seat(role, name, one, known, store))
-    unused = {**tables}
-    for name in {writes_as, *(name for _, name in named)}:
-        unused.pop(name, None)
-    return [*found, *(_spare(name, own, writer, prices, store) for name, own in unused.items())]
+        window = own.context_tokens if own else None
+        if window is None and given and one.opened_as[:2] == seats[0].opened_as[:2]:
+            window = first.window
+        found.append(_seat(role, name, one, window, store))
+    used = {writes_as, *(name for _, name in named)}
+    unused = {name: table for name, table in tables.items() if name not in used}
+    return [*found, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
 
 
 def _spare(name: str, own: ModelSettings, writer: Settings, prices: PriceTable, store: Store) -> Seat:
