@@ -183,3 +183,16 @@ def test_a_preset_that_makes_no_difference_says_so(command: Inside) -> None:
     assert said not in command.run("summarize", "book.md", "--preset", "longsumeval", "--dry-run", "-q").err
     for more in (("--preset", "longsumeval", "--refine"), ("--preset", "booookscore")):
         assert "makes no difference" not in command.run("summarize", "book.md", *more, "--dry-run").err
+
+
+@pytest.mark.parametrize(
+    ("name", "goals"), [("booookscore", "-g booookscore=VALUE"), ("hamlet", "-g faithfulness=VALUE")]
+)
+def test_a_preset_that_judges_otherwise_needs_goals_of_its_own(command: Inside, name: str, goals: str) -> None:
+    for run in (("refine", "book.md", "summary.md"), ("summarize", "book.md", "--refine")):
+        refused = command.run(*run, "--preset", name, "--dry-run")
+        assert refused.code == 2
+        assert "the preset has no goals for" in refused.err
+        assert goals in " ".join(refused.err.split())
+    taken = command.run("refine", "book.md", "summary.md", "--preset", name, "-g", "coverage=0.5", "--dry-run")
+    assert taken.code == 0, taken.err

@@ -1,7 +1,8 @@
 """Writing within limits: ask, look at what comes back, say what is wrong with it, and keep the closest.
 
-A reply that is empty, or that breaks off, may be an accident of the way: it is asked for once more in the same words,
-one that broke off with twice the room. Whatever else is wrong with a reply is told to the model when it is asked again.
+A reply that is empty may be an accident of the way: it is asked for once more in the same words. One that breaks off
+is asked for with twice the room, as often as the window allows that and a few times at most. After that, and whatever
+else is wrong with a reply, the model is told when it is asked again, for less where that may help.
 
 Where no reply is without a flaw, one that is whole and says nothing over and over is kept before any other; of what
 loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it.
@@ -30,8 +31,18 @@ MAX_TRIES = 6
 # Each further try asks for a little less.
 _SHRINK_REGENERATION = 0.1
 MIN_WORDS = 5
+# A text that is over its limit by no more than a part of it is asked to be shorter by what it is over, and never for
+# less than a share of the limit: asked for a third, a model writes another text.
+_SLIGHTLY = 1.25
+_LEAST_SHARE = 0.7
+# How often the room for a reply that breaks off is doubled.
+_DOUBLED = 4
+# How often a text is asked for before one that will do at worst is taken.
+_FEW_TRIES = 3
 # A text on the way to the result may be over its limit by so much: to ask again costs more than it saves.
 _TOLERANCE = 0.05
+# And by so much, where it stays that long however often it is asked for: it is worth more than none.
+_TOLERANCE_AT_WORST = 0.1
 # About what is said around a reply that is complained of, in tokens.
 _COMPLAINT_TOKENS = 120
 
@@ -80,23 +91,52 @@ class _Heard:
 class _Course:
     """How far the asking for one text has come."""
 
+    limits: Sequence[int]
+    """What is asked for at first, and with each further try of a text that is far from it."""
     room: int
+    limit: int = 0
+    """What is asked for next."""
     shrunk: int = 0
     told: int = 0
     lost: int = 0
     lost_in_a_row: int = 0
+    doubled: int = 0
     complaint: Complaint | None = None
     flawed: list[tuple[bool, Written]] = field(default_factory=list)
     """What can be kept of each try, and whether that is all of it."""
+    long: list[Written] = field(default_factory=list)
+    """Those of them that are too long, and have no other flaw."""
     answered: list[tuple[object, ...]] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.limit = self.limits[0]
+
     def count(self, flaw: Flaw) -> None:
-        """Note a flaw. What may be an accident is no reason to ask for less, and what is too short is none either."""
+        """Note a flaw. What may be an accident is not counted with what the model can be told of."""
         accident = flaw.kind in _ACCIDENTS
         self.lost += accident
         self.told += not accident
         self.lost_in_a_row = self.lost_in_a_row + 1 if accident else 0
-        self.shrunk += flaw.kind in ("unfinished", "long")
+
+    def widen(self, room: int, left: float) -> bool:
+        """Give a reply that broke off twice the room, or what is left; whether that was twice and is worth a try."""
+        before, self.doubled = self.room, self.doubled + 1
+        if self.doubled <= _DOUBLED:
+            self.room = max(self.room, int(min(room * 2**self.doubled, left)))
+        return self.room >= 2 * before
+
+    def shrink(self, flaw: Flaw, words: int) -> None:
+        """Ask for less, where the flaw of a text of so many words is one that this may mend."""
+        # What was empty is first told so; a text that is too short needs no lower limit either.
+        if flaw.kind in ("short", "loop", "echo") or (flaw.kind == "empty" and self.lost_in_a_row <= 2):
+            return
+        self.shrunk += 1
+        first, last = self.limits[0], self.limits[-1]
+        lower = self.limits[min(self.shrunk, len(self.limits) - 1)]
+        if words <= _SLIGHTLY * first:
+            lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
+            lower = max(lower, last, round(_LEAST_SHARE * first))
+        self.limit = min(self.limit, lower)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,17 +165,19 @@ class Pen:
         label: str,
         most: int = 0,
         sign: Callable[[str], bool] | None = None,
+        at_worst: int = 0,
     ) -> Written:
         """Ask until the reply keeps to the limit and ends a sentence; the closest is kept if none does.
 
         `words` is what is asked for; a reply of up to `most`, where that is more, will do, and so will one that is the
-        `sign` that there is nothing to write.
+        `sign` that there is nothing to write. If no other comes, one of up to `at_worst` will.
         """
 
         def examine(text: str) -> Flaw | None:
             return None if sign and sign(text) else too_long(text, words, most) or unfinished(text)
 
-        return await self.tries(prompt, given, shrinking(words), examine, words, self.tokens(max(words, most)), label)
+        room = self.tokens(max(words, most))
+        return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
 
     async def complete(
         self,
@@ -162,28 +204,36 @@ class Pen:
         wanted: int,
         max_tokens: int,
         label: str,
+        at_worst: int = 0,
     ) -> Written:
         """Ask until a reply has no flaw, as often as there are limits; then keep the one closest to `wanted` in length.
 
-        Replies that are lost on the way, empty or broken off, are not counted among these.
+        Replies that are lost on the way, empty or broken off, are not counted among these. After a few tries a whole
+        text of no more than `at_worst` words is taken, where that is given.
         """
-        course = _Course(max_tokens)
+        course = _Course(limits, max_tokens)
         while course.told < len(limits) and course.lost <= MAX_TRIES:
-            asked = given(limits[course.shrunk])
+            asked = given(course.limit)
             heard = await self._heard(prompt, asked, course, label)
             text, words, once = heard.text, count_words(heard.text), unlooped(heard.text)
             flaw = _flaw(heard, once, examine)
             if flaw is None:
                 return Written(text, words, len(course.flawed) + 1)
             course.flawed.append(_kept(text, once, flaw, examine, len(course.flawed) + 1))
+            if flaw.kind == "long" and not heard.cut and not unfinished(text):
+                course.long.append(course.flawed[-1][1])
             course.count(flaw)
+            if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
+                return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
-            if heard.cut and flaw.kind != "loop":
-                course.room = max(course.room, int(min(2 * max_tokens, left)))
-            if course.lost_in_a_row != 1:
-                limit = limits[min(course.shrunk, len(limits) - 1)]
+            wider = heard.cut and flaw.kind != "loop" and course.widen(max_tokens, left)
+            # What is too long as well is not asked for again in the same words.
+            if not (wider and flaw.kind in _ACCIDENTS) and (flaw.kind != "empty" or course.lost_in_a_row > 1):
+                course.shrink(flaw, words)
+                course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
                 fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
-                course.complaint = Complaint.about(once if fits else "", _told(flaw, words, limit, self.characters))
+                told = _told(flaw, words, course.limit, self.characters)
+                course.complaint = Complaint.about(once if fits else "", told)
         _, best = min(course.flawed, key=lambda one: (not one[1].text, not one[0], abs(one[1].words - wanted)))
         return replace(best, attempts=len(course.flawed))
 
@@ -224,6 +274,11 @@ def tolerated(words: int) -> int:
     return int(words * (1 + _TOLERANCE))
 
 
+def tolerated_at_worst(words: int) -> int:
+    """The most words of such a text where every try for a shorter one has failed."""
+    return int(words * (1 + _TOLERANCE_AT_WORST))
+
+
 def too_long(text: str, words: int, most: int = 0) -> Flaw | None:
     """What is wrong with a text of more words than it may have: `words`, or else `most`."""
     written = count_words(text)
@@ -258,6 +313,14 @@ def _kept(text: str, once: str, flaw: Flaw, examine: Examine, tries: int) -> tup
         said.append(still.said)
     whole = left == text and ends_sentence(text) and flaw.kind != "echo"
     return whole, Written(left, count_words(left), tries, ", ".join(said))
+
+
+def _enough(course: _Course, at_worst: int) -> Written | None:
+    """The shortest whole text so far, if it is of no more words than a text may have at worst."""
+    best = min(course.long, key=lambda one: one.words, default=None)
+    if best is None or best.words > at_worst:
+        return None
+    return replace(best, attempts=len(course.flawed), flaw="")
 
 
 def _texts(given: BaseModel) -> Iterator[str]:

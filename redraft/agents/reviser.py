@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.looking import NEAR
-from redraft.agents.pen import Pen, Written, tolerated
+from redraft.agents.pen import Pen, Written, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.units import ngrams, words
@@ -100,9 +100,14 @@ class Reviser:
     async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:
         """Mend what the findings say and keep what is to be kept."""
         pen = replace(self.pen, sample=self.pen.sample * _ROUNDS + order.number - 1)
-        most = order.words if self.strict else tolerated(order.words)
+        most, at_worst = (order.words, 0) if self.strict else (tolerated(order.words), tolerated_at_worst(order.words))
         written = await pen.within(
-            REVISE, lambda limit: given.model_copy(update={"words": limit}), order.words, label, most
+            REVISE,
+            lambda limit: given.model_copy(update={"words": limit}),
+            order.words,
+            label,
+            most,
+            at_worst=at_worst,
         )
         if written.flaw or not _is_something_else(written.text, order, self.pen.language):
             return written

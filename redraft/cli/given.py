@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound="BaseModel")
 Given = Mapping[str, Any]
 
-DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
+METRICS_OF_A_PRESET = "redraft.metrics_of_a_preset"
+"""Where a command's context has the metrics of the preset that it was given."""
 JUDGING = {
     "metric": "metrics",
     "judge": "judges",
@@ -197,11 +198,27 @@ def refinement(given: Given, before: Refinement | None = None) -> Refinement:
     from redraft.settings import Refinement
 
     known = before.model_dump() if before else {}
-    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or DEFAULT_GOALS
+    goals = {**known.get("goals", {}), **_goals(given.get("goal", ()))} or _usual_goals()
     made = _checked(Refinement, {**known, **_named(given, REFINEMENT), "goals": goals}, REFINEMENT)
+    if made.decider and made.policy != "agent" and typed(given, ("decider",)):
+        raise UsageError(f"--decider is not used by --policy {made.policy}", hint="add --policy agent")
     with _said_of("--goal"):
         check_goals(made.goals, metrics(names()))
     return made
+
+
+def _usual_goals() -> dict[str, float]:
+    """The goals where none is named. A preset that judges by other metrics says nothing of how good is good enough."""
+    from redraft.settings import DEFAULT_GOALS
+
+    context = click.get_current_context()
+    others = [one for one in context.meta.get(METRICS_OF_A_PRESET, ()) if one not in DEFAULT_GOALS]
+    if others and context.get_parameter_source("metric") in (None, ParameterSource.DEFAULT_MAP):
+        raise UsageError(
+            f"the preset has no goals for {' and '.join(others)}, by which it judges",
+            hint=f"add {' '.join(f'-g {one}=VALUE' for one in others)}, with values from 0 to 1",
+        )
+    return dict(DEFAULT_GOALS)
 
 
 def _goals(words: Collection[str]) -> dict[str, float]:

@@ -29,7 +29,10 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
     from redraft.presets import preset
 
     known = {one.name for one in context.command.params}
-    found = {key: value for key, value in _values(preset(name)).items() if key in known}
+    values = _values(preset(name))
+    found = {key: value for key, value in values.items() if key in known}
+    if "metric" not in (context.default_map or {}):
+        context.meta[given.METRICS_OF_A_PRESET] = values.get("metric", ())
     context.meta[_NAMED] = name
     context.default_map = {**found, **(context.default_map or {})}
 

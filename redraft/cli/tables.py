@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from redraft.settings import ModelSettings
 
 _NAME = re.compile(r"[\w.-]+")
+_PRICE = "write price = { prompt = 0.25, completion = 2.0 }: US dollars for a million tokens"
 _EXAMPLE = '[models.strong]\nmodel = "openai:gpt-5"'
 
 
@@ -55,4 +56,5 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
         said: Any = first["msg"].removeprefix("Value error, ")
-        raise UsageError(f"{where}: {said[:1].lower()}{said[1:]}", place=at) from None
+        hint = _PRICE if first["loc"][0] == "price" else ""
+        raise UsageError(f"{where}: {said[:1].lower()}{said[1:]}", place=at, hint=hint) from None

@@ -193,7 +193,8 @@ class ChatModel:
         if mode == "tools" and isinstance(error, ValidationError) and not self._modes.is_last(mode):
             # LangChain takes no call of a function for one whose arguments are a list.
             return CapabilityError("tools: the arguments of the call are no object")
-        return translate(error, used, self._traits.secrets, speaks_openai=self._traits.speaks_openai)
+        it = self._traits
+        return translate(error, used, it.secrets, speaks_openai=it.speaks_openai, address=it.address or "")
 
     def _too_long(self, failure: RejectedRequest, request: Request[Any, Any], room: int) -> ModelError:
         """A window may have room for the request and its reply, and none for so many thoughts beside them."""

@@ -58,7 +58,12 @@ def redact(message: str, secrets: Sequence[str] = ()) -> str:
 
 
 def translate(
-    error: Exception, used: frozenset[str], secrets: Sequence[str] = (), *, speaks_openai: bool = False
+    error: Exception,
+    used: frozenset[str],
+    secrets: Sequence[str] = (),
+    *,
+    speaks_openai: bool = False,
+    address: str = "",
 ) -> ModelError:
     """Our error for whatever a chat model raises. `used` names the features that the request relied on.
 
@@ -73,8 +78,11 @@ def translate(
     if _is_connection_trouble(error):
         cause = redact(str(error.__cause__), secrets) if error.__cause__ else ""
         names = {type(one).__name__ for one in _causes(error)}
-        kind = Unreached if names & _UNREACHED else TimedOut if names & _LATE else TransientError
-        return kind(f"{message} {f'({cause})' if cause and cause not in message else ''}".strip())
+        said = f"{message} {f'({cause})' if cause and cause not in message else ''}".strip()
+        if names & _UNREACHED:
+            said = f"nothing answers at {redact(address, secrets)}: {said}" if address else said
+            return Unreached(said, hint="`redraft models` shows what answers, and where")
+        return (TimedOut if names & _LATE else TransientError)(said)
     if status is not None or (speaks_openai and _is_no_completion(error)):
         return TransientError(f"the server's answer is not a chat completion ({type(error).__name__}: {message})")
     where = _where(error)

@@ -23,7 +23,8 @@ class Server:
         self.url = url.rstrip("/")
         headers = {"Authorization": f"Bearer {key}"} if key else {}
         self._client = httpx2.Client(timeout=seconds, follow_redirects=False, headers=headers, trust_env=by_proxy)
-        self._gone = False
+        self.gone = False
+        """Whether it did not answer at all."""
 
     def __enter__(self) -> Self:
         return self
@@ -46,7 +47,7 @@ class Server:
         return self._asked("POST", path, content, above)
 
     def _asked(self, method: str, path: str, content: object, above: bool) -> Any:
-        if self._gone:
+        if self.gone:
             return None
         address = f"{self.above if above else self.url}{path}"
         read = bytearray()
@@ -60,7 +61,7 @@ class Server:
                         return None
             return json.loads(read)
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError):
-            self._gone = True
+            self.gone = True
             return None
         except (ValueError, RecursionError):
             return None

@@ -57,13 +57,13 @@ def under_name(
 ) -> Settings:
     """The settings for whoever judges or decides under a name: its own where it has some, else those of the run.
 
-    A temperature and the like are never another's.
+    A temperature, a window and the like are never another's.
     """
     known = judging.models.get(name) if judging is not None else None
     if known is not None:
         own = known.model_dump(exclude={"context_tokens", "prompts", "price"})
         own |= {"price": known.price, "prompts": known.prompts or settings.prompts}
-        own |= {"context_tokens": known.context_tokens} if known.context_tokens else {}
+        own |= {"context_tokens": known.context_tokens or ASSUMED_WINDOW}
         return settings.model_copy(update=own)
     address = _address(name, judging, settings, objects)
     # The key of the writer's address is for a model that is there.

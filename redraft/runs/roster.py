@@ -13,7 +13,7 @@ from redraft.runs.opening import resolve
 from redraft.runs.roles import located, named_in
 from redraft.runs.staff import Hired, hire
 from redraft.runs.windows import WINDOW, known_window, told_window
-from redraft.settings import EXTRACTIVE, Judging, Limits, ModelSettings, Price, Refinement, Settings
+from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, Limits, ModelSettings, Price, Refinement, Settings
 from redraft.store.manners import Manners
 from redraft.store.store import Store
 
@@ -73,37 +73,64 @@ def roster(
     tables: Mapping[str, ModelSettings],
     prices: PriceTable,
     store: Store,
+    writes_as: str | None = None,
 ) -> list[Seat]:
-    """Everybody who has a role, and the models of the settings file that have none. Servers are asked for windows."""
+    """Everybody who has a role, and the models of the settings file that have none. Servers are asked for windows.
+
+    `writes_as` is the name that the writer has in the settings file, where it has one.
+    """
     refinement = Refinement(goals={}, decider=decider)
     given = WINDOW in settings.model_fields_set
     writer = resolve(settings)
-    there = located(judging.model_copy(update={"models": {**judging.models, **tables}}), writer, refinement)
+    known = {name: tables[name] for _, name in named_in(judging, refinement) if name in tables}
+    there = located(judging.model_copy(update={"models": {**judging.models, **known}}), writer, refinement)
     named = named_in(there, refinement)
     seats = hire(writer, there, Limits(), prices, refinement=refinement)
-    found = [_seat("writer", seats[0].settings.model, seats[0], writer.context_tokens if given else None, store)]
+    first = _seat("writer", writes_as or writer.model, seats[0], writer.context_tokens if given else None, store)
+    found = [first]
     for (role, name), one in zip(named, seats[1:], strict=True):
         own = there.models.get(name)
-        found.append(_seat(role, name, one, own.context_tokens if own else None, store))
-    for name in [name for name in tables if name not in {name for _, name in named}]:
-        alone = located(Judging(judges=(name,), models=dict(tables)), writer)
+        window = own.context_tokens if own else None
+        if window is None and given and one.opened_as[:2] == seats[0].opened_as[:2]:
+            window = first.window
+        found.append(_seat(role, name, one, window, store))
+    used = {writes_as, *(name for _, name in named)}
+    unused = {name: table for name, table in tables.items() if name not in used}
+    return [*found, *(_spare(name, table, writer, prices, store) for name, table in unused.items())]
+
+
+def _spare(name: str, own: ModelSettings, writer: Settings, prices: PriceTable, store: Store) -> Seat:
+    """A model that has no role. One that could not work is shown with the reason, and is no trouble to others."""
+    try:
+        alone = located(Judging(judges=(name,), models={name: own}), writer)
         one = hire(writer, alone, Limits(), prices)[1]
-        found.append(_seat(None, name, one, tables[name].context_tokens, store))
-    return found
+    except UsageError as error:
+        under = Settings(model=own.model, base_url=own.base_url, key_env=own.key_env, context_tokens=_window_of(own))
+        one = Hired("judge", under, own.price)
+        source: Source = "given" if own.context_tokens else "assumed"
+        trouble = f"{error.message}: {error.hint}" if error.hint else error.message
+        return Seat(None, name, one, _window_of(own), source, store.manners.known(identity_of(under)), trouble)
+    return _seat(None, name, one, own.context_tokens, store)
+
+
+def _window_of(own: ModelSettings) -> int:
+    return own.context_tokens or ASSUMED_WINDOW
 
 
 def _seat(role: Role | None, name: str, one: Hired, given: int | None, store: Store) -> Seat:
-    it, trouble = one.settings, ""
+    it, trouble, away = one.settings, "", list[str]()
     manners = store.manners.known(identity_of(it))
     if it.model == EXTRACTIVE:
         return Seat(role, name, one, None, "known", manners)
     found = given
     try:
-        found = found or told_window(one)
+        found = found or told_window(one, away.append)
     except UsageError as error:
         trouble, found = f"{error.message}: {error.hint}", known_window(one)
+    if away:
+        trouble = f"nothing answers at {away[0]}"
     source: Source = "given" if given else "known" if found else "assumed"
-    return Seat(role, name, one, found or it.context_tokens, source, manners, trouble)
+    return Seat(role, name, one, found or ASSUMED_WINDOW, source, manners, trouble)
 
 
 def identity_of(settings: Settings) -> str:

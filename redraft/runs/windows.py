@@ -28,8 +28,11 @@ def known_window(one: Hired) -> int | None:
     return window_of_family(name_of(one.settings.model))
 
 
-def told_window(one: Hired) -> int | None:
-    """The window that a model's own server tells of, or else the one that is known."""
+def told_window(one: Hired, away: Callable[[str], None] | None = None) -> int | None:
+    """The window that a model's own server tells of, or else the one that is known.
+
+    Where nothing answers `away` is told the address.
+    """
     it = one.settings
     served = one.model is None and provider_of(it.model) == OPENAI and it.base_url is not None
     if served and it.base_url and server_at(it.base_url) != server_at(DEFAULT_BASE_URL):
@@ -37,6 +40,8 @@ def told_window(one: Hired) -> int | None:
         with Server(it.base_url, key) as server:
             if said := window_at(server, name_of(it.model)):
                 return said
+            if server.gone and away is not None:
+                away(it.base_url)
     return known_window(one)
 
 
@@ -57,10 +62,10 @@ def windowed(
 ) -> tuple[Settings, Judging | None, list[str]]:
     """The same of settings and a judging.
 
-    Where nobody knows a window that of the settings is taken, if they have one, else what is assumed of every model.
+    What the settings say of a window is said of the writer's, and of that of an object which nothing can be known of.
+    Where nobody knows another's it is what is assumed of every model.
     """
     given = settings.context_tokens if WINDOW in settings.model_fields_set else None
-    assumed = given or ASSUMED_WINDOW
     notes: list[str] = []
     writer, *others = hire(
         settings if settings.model in objects else resolve(settings),
@@ -73,12 +78,14 @@ def windowed(
 
     def window(one: Hired) -> int:
         found = find(one)
-        if found is None and given is None and _is_bounded(one):
+        if found is None and _is_bounded(one):
+            option = "--context-tokens N, or " if one is writer else ""
             notes.append(
-                f"the window of {one.settings.model} is not known: {assumed:,} tokens are assumed (--context-tokens N,"
-                f" or {WINDOW} of its own settings, says what it is)"
+                f"the window of {one.settings.model} is not known: {ASSUMED_WINDOW:,} tokens are assumed"
+                f" ({option}{WINDOW} of its own settings, a table [models.NAME], says what it is)"
             )
-        return found or assumed
+            return ASSUMED_WINDOW
+        return found or given or ASSUMED_WINDOW
 
     notes += without_key([writer, *others])
     of_writer = given or window(writer)

@@ -1,4 +1,5 @@
-"""What a model says around the text that it was asked for: "Here is a summary:" before it, "Let me know ..." after it.
+"""What a model says around the text that it was asked for: "Here is a summary:" before it, "Let me know ..." after it,
+and "(Word count: 48)".
 
 It is taken off where its form leaves no doubt: a short line of its own, or words up to a colon that name the summary,
 and real text beside it. Whatever else a text begins or ends with is the text's own.
@@ -89,6 +90,33 @@ _CLOSING = (
     r"|请(?:告诉我|随时)|請(?:告訴我|隨時)|需要我.{0,30}[吗嗎]",
     r"(?:ご不明|ご質問|何か|他に|ほかに|必要で|ご希望|ご要望).{0,60}(?:ください|下さい|お知らせ|しょうか)|お役に立て(?:れば|ました)",
 )
+# What words are called where they are counted, and what the count of them is.
+_UNIT = (
+    r"words?",
+    r"wörter|worte|zeichen",
+    r"mots?",
+    r"palabras?",
+    r"parol[ae]",
+    r"palavras?",
+    r"слов[ао]?",
+    r"字|个字|個字|词|詞",
+    r"文字|語|字",
+)
+_COUNT = (
+    r"(?:total |final )?(?:word ?count|words|number of words|length)",
+    r"(?:wortanzahl|wortzahl|wörter|anzahl (?:der )?wörter|umfang|länge)",
+    r"(?:nombre (?:total )?de mots|mots|longueur)",
+    r"(?:(?:número|recuento|conteo|total) de palabras|palabras|extensión)",
+    r"(?:(?:numero|totale|conteggio) (?:di |delle )?parole|conteggio parole|parole|lunghezza)",
+    r"(?:(?:número|contagem|total) de palavras|palavras|extensão)",
+    r"(?:(?:количество|число|всего) слов|слов|объ[её]м)",
+    r"(?:总|總|全文)?(?:字数|字數|词数|詞數)",
+    r"(?:文字数|単語数|語数|字数)",
+)
+_ABOUT = (
+    r"(?:about|around|approx(?:imately|\.)?|exactly|total(?: of|:)?|etwa|rund|ca\.|circa|genau|environ|unas"
+    r"|aproximadamente|cerca de|около|примерно|约|約|共|計|计|[~≈])"
+)
 _MARKS = r"[#*_>¡\s]*"
 
 
@@ -111,6 +139,19 @@ _OPENINGS = (
     re.compile(rf"{_any(_ASSENT)}[.!。！]*[ \t]*\n\s*", re.IGNORECASE),
 )
 _ENDING = re.compile(rf"\n[*_\s(\[]*{_any(_CLOSING)}[^\n]{{0,200}}\s*\Z", re.IGNORECASE)
+_NUMBER = rf"(?:{_ABOUT}\s*)?\d[\d.,]{{0,6}}(?:\s*(?:/|of|out of|von|sur|de|di|из)\s*\d[\d.,]{{0,6}})?"
+_COUNTED = (
+    rf"(?:{_NUMBER}[\s-]*{_any(_UNIT)}(?: (?:in )?total)?|{_any(_COUNT)}[*_\s]*[:：=][*_\s]*{_NUMBER}\s*{_any(_UNIT)}?)"
+)
+# On a line of its own, or after the end of a sentence. A count without its name stands in brackets.
+_AFTER = r"(?:\n\s*|(?<=[.!?。！？…»”\"’」*_)])[ \t]*)"
+_TRAILERS = (
+    re.compile(rf"{_AFTER}[*_]*[(\[（【]\s*[*_]*{_COUNTED}[*_.。\s]*[)\]）】][*_.。\s]*\Z", re.IGNORECASE),
+    re.compile(
+        rf"{_AFTER}[*_#>]*\s*{_any(_COUNT)}[*_\s]*[:：=][*_\s]*{_NUMBER}\s*{_any(_UNIT)}?[*_.。\s]*\Z", re.IGNORECASE
+    ),
+)
+_AT_THE_END = (_ENDING, *_TRAILERS)
 _RULE = re.compile(r"\A(?:\s*[-*_=]{3,}[ \t]*\n)+|(?:\n\s*[-*_=]{3,}[ \t]*)+\Z")
 _REAL_TEXT = 5
 """The fewest words of what is left."""
@@ -124,7 +165,7 @@ def unframed(text: str) -> str:
         if count_words(left) < _REAL_TEXT:
             return text
         text = left
-    while closing := _ENDING.search(text):
+    while closing := next((found for one in _AT_THE_END if (found := one.search(text))), None):
         left = _RULE.sub("", text[: closing.start()].strip()).strip()
         if count_words(left) < _REAL_TEXT:
             return text

@@ -56,23 +56,59 @@ def test_an_empty_reply_is_asked_for_as_it_was_before_it_is_complained_of() -> N
 
 
 @pytest.mark.parametrize("cut", [CUT, NO_ROOM])
-def test_a_reply_that_breaks_off_has_twice_the_room_and_then_is_complained_of(cut: Any) -> None:
-    model = Model([cut, cut, prose(40)])
+def test_a_reply_that_breaks_off_has_twice_the_room_four_times_and_then_is_asked_for_in_other_words(cut: Any) -> None:
+    model = Model([cut] * 6 + [prose(30)])
 
-    assert written(model).text == prose(40)
-    assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 202]
-    assert len({request.given for request in model.asked}) == 1
-    assert [bool(one) for one in told(model)] == [False, False, True]
+    assert written(model).text == prose(30)
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 404, 808, 1616, 1616, 1616]
+    assert [request.given.words for request in model.asked] == [50, 50, 50, 50, 50, 45, 40]
+    assert [bool(one) for one in told(model)] == [False] * 5 + [True] * 2
+    assert len({(one.given, one.sampling.max_tokens, one.complaint) for one in model.asked}) == 7, (
+        "never the same again"
+    )
 
 
-def test_a_reply_that_breaks_off_is_a_further_draw_where_the_window_has_no_more_room() -> None:
-    model = Model([CUT, prose(40)])
+def test_a_reply_that_breaks_off_is_asked_for_in_other_words_where_the_window_has_no_more_room() -> None:
+    for spare in (101, 110):
+        model = Model([CUT, prose(40)])
+        assert not written(model, spare=lambda prompt, given, spare=spare: spare).flaw
+        assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+        assert [request.given.words for request in model.asked] == [50, 45]
+        assert told(model) == ["", "it breaks off before its end; keep to 45 words"]
+    model = Model([CUT, CUT, prose(40)])
+    assert not written(model, spare=lambda prompt, given: 350).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 202, 230], "and the complaint has room"
 
-    assert not written(model, spare=lambda prompt, given: 110).flaw
-    assert [request.sampling.max_tokens for request in model.asked] == [101, 110]
-    model = Model([CUT, prose(40)])
-    assert not written(model, spare=lambda prompt, given: 101).flaw
-    assert [(one.sampling.max_tokens, one.sampling.sample) for one in model.asked] == [(101, 0), (101, 1)]
+
+def test_what_stays_empty_is_asked_for_less_each_time() -> None:
+    model = Model([EMPTY] * 4 + [prose(30)])
+
+    assert written(model).text == prose(30)
+    assert [request.given.words for request in model.asked] == [50, 50, 50, 45, 40]
+
+
+def test_what_is_slightly_too_long_is_asked_to_be_shorter_by_what_it_is_over() -> None:
+    model = Model([prose(54)] * 7)
+
+    assert written(model).flaw == "54 words, over the limit of 50"
+    assert [request.given.words for request in model.asked] == [50, 46, 42, 38, 35, 35, 35]
+    model = Model([prose(90)] * 7)
+    written(model)
+    assert [request.given.words for request in model.asked] == [50, 45, 40, 35, 30, 25, 20]
+
+
+def test_what_stays_slightly_too_long_is_taken_at_worst() -> None:
+    async def ask(model: Model) -> Written:
+        pen = Pen(model, tokens_per_word=2.0)
+        given = lambda limit: ChunkGiven(excerpt="It is so.", words=limit)  # noqa: E731
+        return await pen.within(SUMMARIZE_CHUNK, given, 50, "revision", 52, at_worst=55)
+
+    assert asyncio.run(ask(Model([prose(56), prose(54), prose(55)]))) == Written(prose(54), 54, 3)
+    assert asyncio.run(ask(Model([prose(54), prose(52)]))) == Written(prose(52), 52, 2)
+    assert asyncio.run(ask(Model([prose(56)] * 6 + [prose(55)]))) == Written(prose(55), 55, 7)
+    assert asyncio.run(ask(Model([prose(56)] * 7))).flaw
+    broken = prose(54).rstrip(".")
+    assert asyncio.run(ask(Model([broken] * 7))).flaw
 
 
 def test_a_reply_that_breaks_off_at_the_end_of_a_sentence_is_none_either() -> None:
@@ -91,8 +127,8 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
     model = Model([prose(53), prose(48)])
 
     assert not written(model).flaw
-    assert [request.given.words for request in model.asked] == [50, 45]
-    assert told(model) == ["", "it has 53 words, 8 too many; keep to 45 words"]
+    assert [request.given.words for request in model.asked] == [50, 47]
+    assert told(model) == ["", "it has 53 words, 6 too many; keep to 47 words"]
     assert sent_back(model) == prose(53)
 
 

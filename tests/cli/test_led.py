@@ -135,3 +135,11 @@ def test_a_strategy_that_there_is_not_is_told_with_those_that_there_are(command:
         "there is no strategy 'hasty'; there are hierarchical, incremental and direct"
     )
     assert command.run("runs", "--json").json["runs"] == []
+
+
+def test_a_decider_that_decides_nothing_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    refused = Inside(tmp_path).run("summarize", "book.md", "--refine", "--decider", "extractive", "--dry-run")
+    assert refused.code == 2
+    assert "--decider is not used by --policy consistency-first" in refused.err
+    assert "add --policy agent" in refused.err

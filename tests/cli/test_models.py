@@ -193,3 +193,38 @@ def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) ->
     done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
     assert done.err.splitlines()[-1].endswith("redraft models")
     assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
+
+
+def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_type(tmp_path: Path) -> None:
+    away = f"http://127.0.0.1:{free_port()}/v1"
+    (tmp_path / "redraft.toml").write_text(
+        f'[models.pen]\nmodel = "openai:p"\nbase_url = "{away}"\ncontext_tokens = 16000\n'
+        f'[models.spare]\nmodel = "cohere:q"\n[models.other]\nmodel = "openai:k"\nbase_url = "{away}"\n',
+        "utf-8",
+    )
+    command = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml", OPENAI_API_KEY="sk-0123456789")
+    shown = command.run("models", "--writer", "pen")
+    assert shown.code == 0, shown.err
+    seats = command.run("models", "--writer", "pen", "--json").json["models"]
+    assert [(one["role"], one["name"], one["context_tokens"], one["window"]) for one in seats] == [
+        ("writer", "pen", 16_000, "given"),
+        (None, "spare", 8192, "assumed"),
+        (None, "other", 8192, "assumed"),
+    ]
+    assert "needs the package langchain-cohere" in seats[1]["trouble"]
+    assert seats[2]["trouble"] == f"nothing answers at {away}"
+    assert "redraft models --check pen)" in shown.out
+    bare = command.run("models", "-m", "openai:m", "--base-url", away).out
+    assert f"redraft models --check openai:m --base-url {away})" in bare
+    refused = command.run("models", "--check", "nosuch")
+    assert refused.code == 2
+    assert "pen, spare, other" in refused.err
+
+
+def test_a_run_that_reaches_nobody_names_the_address(tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text("The keeper kept the light. " * 40, "utf-8")
+    away = f"http://127.0.0.1:{free_port()}/v1"
+    done = Inside(tmp_path, away).run("summarize", "book.md", "-m", "openai:m", "-w", "60")
+    assert done.code == 1
+    assert f"nothing answers at {away}" in done.err
+    assert "`redraft models` shows what answers, and where" in done.err

@@ -38,7 +38,10 @@ price = { prompt = 1.0, completion = 2 }
             r"\[models.a\]: context_tokens: input should be a valid int",
         ),
         ('[models.a]\nmodel = "openai:w"\nreplies = "yaml"', r"\[models.a\]: replies: input should be 'schema'"),
-        ('[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }', r"\[models.a\]: price.completion: field required"),
+        (
+            '[models.a]\nmodel = "openai:w"\nprice = { prompt = 1 }',
+            r"\[models.a\]: price.completion: field required",
+        ),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
         ("[models.a]\ntemperature = 1", r"\[models.a\]: it does not say which model it is about"),
         ('[models.a]\nmodel = "extractive"', r"\[models.a\]: model: the built-in model has no settings"),
@@ -54,6 +57,12 @@ def test_what_makes_no_sense_is_said_with_its_place(tmp_path: Path, lines: str, 
     assert done.code == 2
     error = done.json["error"]
     assert re.search(words, error["message"]), error
+
+
+def test_a_price_that_makes_no_sense_is_answered_with_a_whole_one(tmp_path: Path) -> None:
+    (tmp_path / "redraft.toml").write_text('[models.a]\nmodel = "openai:w"\nprice = 3', "utf-8")
+    hint = Inside(tmp_path).run("runs", "--json").json["error"]["hint"]
+    assert hint.startswith("write price = { prompt = 0.25, completion = 2.0 }")
 
 
 def test_all_of_a_table_is_used_and_an_option_goes_before_it(tmp_path: Path) -> None:
@@ -102,5 +111,5 @@ def test_the_example_of_the_documentation_means_what_it_says(tmp_path: Path) -> 
     done = Inside(tmp_path, REDRAFT_CONFIG="redraft.toml").run("summarize", str(SAMPLE), "--refine", "--dry-run")
     assert done.code == 0, done.err
     assert re.search(r"^model +openai:gpt-5, window 272,000 tokens", done.out, re.MULTILINE)
-    assert re.search(r"^judges +near \(openai:qwen3\)$", done.out, re.MULTILINE)
+    assert re.search(r"^judges +near \(openai:qwen3\), window [\d,]+ tokens$", done.out, re.MULTILINE)
     assert "is not known" not in done.err

@@ -31,10 +31,17 @@ def test_each_role_has_its_own() -> None:
     own = ModelSettings(model="openai:q", base_url="http://127.0.0.1:9/v1", context_tokens=4000)
     judging = Judging(judges=("near", "openai:gpt-4o", "extractive"), models={"near": own})
     assert windows(Settings(model="openai:gpt-5"), judging) == (272_000, [4000, 128_000, 8192], [])
-    # What is given is the writer's, and that of whoever nobody knows anything about.
+    # What is given is the writer's.
     assert windows(Settings(model="openai:gpt-5", context_tokens=9000), judging)[:2] == (9000, [4000, 128_000, 8192])
     judging = Judging(judges=("openai:who",), base_url="http://127.0.0.1:9/v1")
-    assert windows(Settings(model="openai:gpt-5", context_tokens=9000), judging) == (9000, [9000], [])
+    for given in (9000, 128_000):
+        of_writer, judges, notes = windows(Settings(model="openai:gpt-5", context_tokens=given), judging)
+        assert (of_writer, judges, len(notes)) == (given, [8192], 1)
+        assert notes[0].startswith(f"the window of openai:who is not known: {ASSUMED}")
+    spare = Judging(judges=("spare",), models={"spare": ModelSettings(model="openai:m", base_url="http://localhost:9")})
+    assert windows(Settings(model="openai:gpt-4.1", context_tokens=128_000), spare)[1] == [8192]
+    # One model has one window.
+    assert windows(Settings(model="openai:m", context_tokens=9000), Judging(judges=("openai:m",))) == (9000, [9000], [])
 
 
 def test_one_that_nobody_knows_is_said() -> None:
@@ -81,11 +88,11 @@ def test_who_gets_no_key_is_said_unless_they_are_on_this_machine() -> None:
     away, here = "http://judges.example/v1", "http://localhost:8001/v1"
     writer = Settings(model="openai:gpt-5", context_tokens=9000)
     for address, said in ((away, 1), (here, 0)):
-        _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=address))
+        _, _, notes = windows(writer, Judging(judges=("openai:gpt-4o",), base_url=address))
         assert len(notes) == said
     assert notes == []
-    _, _, notes = windows(writer, Judging(judges=("openai:j",), base_url=away))
-    assert notes[0].startswith(f"openai:j at {away} is asked without a key")
+    _, _, notes = windows(writer, Judging(judges=("openai:gpt-4o",), base_url=away))
+    assert notes[0].startswith(f"openai:gpt-4o at {away} is asked without a key")
 
 
 def test_show_names_everybody_with_their_place(tmp_path: Path) -> None:

@@ -54,6 +54,37 @@ CLOSINGS = [
     "\n\nご不明な点があればお知らせください。",
 ]
 
+COUNTS = [
+    "\n\n(Word count: 17)",
+    " (Word count: 17)",
+    "\n\n[17 words]",
+    " (17 words)",
+    "\n\nWord count: 17",
+    "\n\n**Word count:** 17",
+    "\n\n*(Word count: 17 words)*",
+    "\n\n---\n\nWord Count: 17/50.",
+    "\n\nTotal words: 17",
+    "\n(approximately 17 words)",
+    "\n\n(17 words)\n\nLet me know if you would like it shorter.",
+    "\n\n(17 Wörter)",
+    "\n\nWortanzahl: 17",
+    "\n\n(Anzahl der Wörter: 17)",
+    "\n\n(17 mots)",
+    "\n\nNombre de mots : 17",
+    "\n\n(17 palabras)",
+    "\n\nRecuento de palabras: 17",
+    "\n\n(17 parole)",
+    "\n\nConteggio parole: 17",
+    "\n\n(17 palavras)",
+    "\n\nContagem de palavras: 17",
+    "\n\n(17 слов)",
+    "\n\nКоличество слов: 17",
+    "\n\n（共17字）",
+    "\n\n字数：17",
+    "（17文字）",
+    "\n\n文字数：17文字",
+]
+
 
 @pytest.mark.parametrize("text", [TEXT, JAPANESE, f"{TEXT}\n\n{TEXT}"])
 @pytest.mark.parametrize("opening", OPENINGS)
@@ -67,9 +98,23 @@ def test_a_closing_is_taken_off(opening: str, closing: str) -> None:
     assert unframed(opening + TEXT + closing) == TEXT
 
 
+@pytest.mark.parametrize("text", [TEXT, JAPANESE])
+@pytest.mark.parametrize("count", COUNTS)
+def test_a_count_of_the_words_is_taken_off(count: str, text: str) -> None:
+    assert unframed(text + count) == text
+    assert unframed(f"Sure!\n\n**Summary:** {text}{count}") == text
+
+
 @pytest.mark.parametrize(
     "text",
     [
+        "The telegram that reached the keepers was short. Hester sent seven words.",
+        "The telegram that reached the keepers was a short one (7 words).",
+        "The telegram that reached the keepers was a short one: 7 words",
+        "The keepers read the telegram.\n\nIt had only 7 words",
+        "The keepers measured the mast of the ship. Its length was 17 m.",
+        "Die Wärter lasen das Telegramm am Abend (7 Wörter lang war es).",
+        "The report has four parts (in 1,200 words)",
         "Here is where the story begins: Hester keeps the lamp at the harbour.",
         "Here is how the summary court worked in 1924. It sat without a jury and heard two hundred cases.",
         "The summary of the report was wrong: it gave 1,850 for 1,580 pounds, which nobody noticed.",
@@ -96,7 +141,7 @@ def test_nothing_is_taken_off_where_no_text_is_left(text: str) -> None:
     assert unframed(text) == text
 
 
-@given(st.lists(st.sampled_from([*OPENINGS, *CLOSINGS, TEXT, "\n", " word"]), max_size=6).map("".join))
+@given(st.lists(st.sampled_from([*OPENINGS, *CLOSINGS, *COUNTS, TEXT, "\n", " word"]), max_size=6).map("".join))
 def test_it_only_takes_off_at_the_ends_and_once(text: str) -> None:
     found = unframed(text)
     assert found in text

@@ -82,18 +82,24 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
     from redraft.cli.tables import model_tables
     from redraft.cli.views.render import echo_json
     from redraft.cli.views.roster import nearby_lines, seat_lines
+    from redraft.errors import UsageError
     from redraft.models import nearby
     from redraft.models.prices import price_table
     from redraft.runs.roster import roster
-    from redraft.settings import Judging
+    from redraft.settings import EXTRACTIVE, Judging
     from redraft.store.store import Store
 
     tables, table = model_tables(), price_table(prices)
+    if check and check not in (_EVERYBODY, EXTRACTIVE) and ":" not in check and check not in tables:
+        there = f"there are: {', '.join(tables)}" if tables else "there are none"
+        raise UsageError(f"there is no model {check!r}", hint=f"name a table [models.NAME] ({there}), or PROVIDER:NAME")
     with Store(db) as store:
         if check and check != _EVERYBODY:
-            (seat,) = roster(asked.settings({**given, "model": check}), Judging(), None, {}, table, store)
+            seat = roster(asked.settings({**given, "model": check}), Judging(), None, {}, table, store, check)[0]
             return _checked([replace(seat, role=None)], store, given["timeout"], as_json=as_json, alone=True)
-        seats = roster(asked.settings(given), asked.judging_no_draft(given), given["decider"], tables, table, store)
+        settings, panel = asked.settings(given), asked.judging_no_draft(given)
+        writes_as = given["model"] if given["model"] in tables else None
+        seats = roster(settings, panel, given["decider"], tables, table, store, writes_as)
         if check:
             held = [seat for seat in seats if seat.role]
             return _checked(held, store, given["timeout"], as_json=as_json, alone=False)

@@ -15,10 +15,10 @@ from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.roles import located
+from redraft.runs.roles import located, under_name
 from redraft.runs.staff import hire, under_settings
 from redraft.runs.windows import known_window, with_windows
-from redraft.settings import Limits, Settings
+from redraft.settings import EXTRACTIVE, Judging, Limits, Settings
 
 _DONE = 0
 _TIDIED = ("hierarchical", "incremental")
@@ -109,11 +109,11 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
             *_levels(prepared),
         ]
     if order.judging and order.judging.judges:
-        rows.append(("judges", ", ".join(in_words(one, order.judging) for one in order.judging.judges)))
+        rows.append(("judges", ", ".join(_roomy(one, order.judging, settings) for one in order.judging.judges)))
     if order.judging and order.judging.validator:
-        rows.append(("validator", in_words(order.judging.validator, order.judging)))
+        rows.append(("validator", _roomy(order.judging.validator, order.judging, settings)))
     if order.judging and order.refinement and order.refinement.decider:
-        rows.append(("decider", in_words(order.refinement.decider, order.judging)))
+        rows.append(("decider", _roomy(order.refinement.decider, order.judging, settings)))
     if order.refinement:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
@@ -121,6 +121,13 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
         (one.name, f"at most {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
         for one in spending.forecast.stages
     ]
+
+
+def _roomy(name: str, judging: Judging, settings: Settings) -> str:
+    """Somebody who judges or decides, with the window that they have."""
+    it = under_name(name, settings, judging)
+    window = "" if it.model == EXTRACTIVE else f", window {it.context_tokens:,} tokens"
+    return f"{in_words(name, judging)}{window}"
 
 
 def _how_much(spending: _Spending, concurrency: int) -> list[tuple[str, str]]:

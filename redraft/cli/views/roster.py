@@ -50,7 +50,8 @@ def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
 def _window(seat: Seat) -> str:
     tokens = f"window {seat.window or 0:,} tokens"
     if seat.window_is == "assumed":
-        return f"{tokens}, which is assumed (--context-tokens N, or context_tokens of its own settings, says it)"
+        option = ", or --context-tokens" if seat.role == "writer" else ""
+        return f"{tokens}, which is assumed: nobody knows (context_tokens in its own settings{option})"
     return tokens
 
 
@@ -58,14 +59,16 @@ def _replies(seat: Seat) -> str:
     known = [f"structured replies by {seat.manners.mode}"] if seat.manners.mode else []
     thought = seat.settings.reasoning_tokens or seat.manners.reasoning_tokens
     known += [f"up to {thought:,} tokens of thought"] if thought else []
-    return ", ".join(known) if known else f"nothing known of its replies (redraft models --check {_reached(seat)})"
+    return ", ".join(known) if known else f"nothing known of its replies ({_checking(seat)})"
 
 
-def _reached(seat: Seat) -> str:
-    """How a model is named in a command, with its address where that is not known from its name."""
+def _checking(seat: Seat) -> str:
+    """The command that checks a model: by the name of its table, or else by its own at its address."""
     it = seat.settings
-    elsewhere = seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL)
-    return f"{seat.name} --base-url {it.base_url}" if elsewhere else seat.name
+    address = (
+        f" --base-url {it.base_url}" if seat.name == it.model and it.base_url not in (None, DEFAULT_BASE_URL) else ""
+    )
+    return f"redraft models --check {seat.name}{address}"
 
 
 def nearby_lines(found: Sequence[Nearby]) -> Iterator[str]:
