@@ -406,6 +406,10 @@ class Saying(Keepers):
         return self.revision(sheet) if callable(self.revision) else self.revision
 
 
+# What a template has filled in, and the least letters in between that tell it from another.
+_PLACE, _TELLING = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\n"), 12
+
+
 def seen_on(wire: Seen) -> Sheet:
     """The sheet in a request that a server has received, in any of the ways of asking for a structured reply."""
     body, text = wire.body, text_of(wire.messages[0])
@@ -419,9 +423,11 @@ def seen_on(wire: Seen) -> Sheet:
 
 
 def _prompt_of(names: Sequence[str], text: str) -> str:
-    """Which of some prompts that are replied to in the same shape a text is: the one with most of its lines in it."""
-    lines = {name: [line for line in _BOOK.source(name).splitlines() if "{" not in line] for name in names}
-    return max(names, key=lambda name: sum(line in text for line in lines[name]) / len(lines[name]))
+    """Which of some prompts that are replied to in the same shape a text is: the one of whose words it has most."""
+    words = {
+        name: [part for part in _PLACE.split(_BOOK.source(name)) if len(part.strip()) > _TELLING] for name in names
+    }
+    return max(names, key=lambda name: sum(part.strip() in text for part in words[name]) / len(words[name]))
 
 
 def function_model(script: Script, identity: str = "function") -> FunctionModel:

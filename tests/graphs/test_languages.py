@@ -83,7 +83,7 @@ async def test_a_writer_that_uses_all_its_words_has_the_room_for_them(
 
 @pytest.mark.parametrize("language", TEXTS)
 async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: Path, language: str) -> None:
-    long, short = summary(language, 130), summary(language, 70)
+    long, short = summary(language, 121), summary(language, 70)
     replies = iter([long, short.rstrip(".。"), short])
     desk = Desk(tmp_path, lambda request: next(replies, str(getattr(request.given, "summary", ""))))
     result = await desk.summarize(document(language, 24), words=100, chunk_tokens=4096, context_tokens=16_000)
@@ -91,8 +91,10 @@ async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: 
     assert result.summary == short
     told = [request.complaint.reason for request in desk.asked if request.complaint]
     unit = "characters" if language == "Japanese" else "words"
+    # Asked for is as much less than the limit as it was over.
+    over = count_words(long) - 100
     assert told == [
-        f"it has {count_words(long)} {unit}, {count_words(long) - 90} too many; keep to 90 {unit}",
+        f"it has {100 + over} {unit}, {2 * over} too many; keep to {100 - over} {unit}",
         f"its last sentence has no end; keep to 80 {unit}",
     ]
     assert f"Use at most 100 {unit}." in desk.asked[0].text
