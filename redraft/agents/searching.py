@@ -39,30 +39,35 @@ class Search(Generic[Verdict]):
         """The verdicts on some of the items."""
         if (within := self.within) is not None:
             # A part of the document is read whole at once: to look for places in it first costs more than it saves.
-            return await self._read(lambda: self.looks.part(numbers, within), wide=True)
-        near = await self._read(lambda: self.looks.first(numbers), wide=False)
+            return await self._read(await asyncio.to_thread(self.looks.part, numbers, within), wide=True)
+        # The first search indexes the document, and nothing else should have to wait for that.
+        first = await asyncio.to_thread(self.looks.first, numbers)
+        near = await self._read(first, wide=False)
         silent = [n for n, verdict in near.verdicts.items() if self.silent(verdict)]
         if not silent:
             return near
-        far = await self._read(lambda: self.looks.second(silent), wide=True)
-        spoken = {n: verdict for n, verdict in near.verdicts.items() if n not in silent}
-        return Account(spoken | far.verdicts, near.trouble or far.trouble)
+        asked = {(*look.numbers, *look.spans) for look in first}
+        second = await asyncio.to_thread(self.looks.second, silent)
+        # What was asked of the same pages, all of it to no avail, would be the same request again.
+        more = [look for look in second if (*look.numbers, *look.spans) not in asked]
+        far = await self._read(more, wide=True)
+        looked_for = {n for look in more for n in look.numbers}
+        known = {n: verdict for n, verdict in near.verdicts.items() if n not in looked_for}
+        return Account(known | far.verdicts, near.trouble or far.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
         """The verdicts when more is read for each item, whatever was found before."""
-        return await self._read(lambda: self.looks.closer(numbers), wide=True)
+        return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
-    async def _read(self, choose: Callable[[], list[Look]], *, wide: bool) -> Account[Verdict]:
-        # The first search indexes the document, and nothing else should have to wait for that.
-        looks = await asyncio.to_thread(choose)
+    async def _read(self, looks: Sequence[Look], *, wide: bool) -> Account[Verdict]:
         read = {n: look.spans for look in looks for n in look.numbers}
 
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:
             return await self.ask(Reading(some, read[some[0]], wide, attempt))
 
-        first, *others = [look.numbers for look in looks] or [()]
+        ahead_of, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:
-            return await account([one for one in (first, *others) if one], ask)
+            return await account([one for one in (ahead_of, *others) if one], ask)
         # All of them begin with the same words: the first goes ahead, so that a provider remembers them.
-        ahead, behind = await account([first], ask), await account(others, ask)
+        ahead, behind = await account([ahead_of], ask), await account(others, ask)
         return Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)

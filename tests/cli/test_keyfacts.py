@@ -339,7 +339,6 @@ def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -
     kept = [fact for tree in built.json["trees"] for fact in tree["facts"] if not fact["pruned"]]
     assert {fact["level"] for fact in kept} == {"root", "branch", "leaf"}
     judged = command.run("evaluate", "book.md", "none.md", *BOTH, "--json").json["metrics"]
-    assert judged["keyfact_recall"]["score"] == 0
     assert {one["outcome"] for one in judged.values() if one["outcome"] != "measured"} == {"not_applicable"}
     (tmp_path / "first.md").write_text(" ".join(text.split()[10:200]), "utf-8")
     assert command.run("evaluate", "book.md", "first.md", *BOTH, "--json").json["metrics"]["keyfact_recall"]["score"]

@@ -74,7 +74,7 @@ def test_the_document_states_all_its_facts_and_is_faithful_to_itself(grown: Grow
 def test_an_empty_text_states_none_and_nobody_is_asked(grown: Grown) -> None:
     result = grown.judged("")
 
-    assert result.scores == {"keyfact_recall": 0.0, "faithfulness": None}
+    assert result.scores == {"keyfact_recall": None, "faithfulness": None}
     assert result.usage.calls == 0
 
 

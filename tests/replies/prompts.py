@@ -63,7 +63,9 @@ def _cases() -> dict[str, Case]:
         judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
     ]
     compare = judging.CompareGiven(pairs=pairs)
-    ask = judging.AskSummaryGiven(sentences=_STATEMENTS, at_most=2)
+    ask = judging.AskSummaryGiven(
+        summary=" ".join(one.sentence for one in _STATEMENTS), sentences=_STATEMENTS, at_most=2
+    )
     candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
     rank = judging.RankGiven(candidates=candidates)
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)

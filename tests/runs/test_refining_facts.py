@@ -75,7 +75,7 @@ async def test_unfaithful_sentences_are_corrected_or_go(any_court: Open) -> None
         fact_of(2, "Bob"),
         "keeper number 2 is called Tom2",
     )
-    assert wrong["answer"] == "The sentence says Bob, the passages Tom2."
+    assert wrong["why"] == "The sentence says Bob, the passages Tom2."
     assert "Tom2" not in wrong["instruction"]
     assert invented["sentence"] == fact_of(77, "Jim")
     assert "evidence" not in invented
