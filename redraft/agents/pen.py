@@ -136,7 +136,8 @@ class _Course:
         if words <= _SLIGHTLY * first:
             lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
             lower = max(lower, last, round(_LEAST_SHARE * first))
-        self.limit = min(self.limit, lower)
+        # At the least of it one word less: the same words would be the same request again.
+        self.limit = max(MIN_WORDS, min(self.limit - (flaw.kind == "long"), lower))
 
 
 @dataclass(frozen=True, slots=True)
