@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ SAID = "the model did not answer within 300 s, twice: a longer --timeout, or a l
 
 
 @pytest.mark.parametrize("request_", [colour(), story()], ids=["structured", "prose"])
-async def test_the_second_time_out_of_a_request_is_its_last(desk: Desk, request_: Request) -> None:  # type: ignore[type-arg]
+async def test_the_second_time_out_of_a_request_is_its_last(desk: Desk, request_: Request[Any, Any]) -> None:
     with pytest.raises(ModelError, match=SAID) as caught:
         await desk.recorded(ScriptedModel([LATE, LATE])).ask(request_)
     assert len(desk.pauses) == 1
