@@ -33,7 +33,7 @@ _ENDS = {"|", ">", "&&", "#", ";"}
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
 
 
-def _blocks(text: str) -> Iterator[str]:
+def blocks(text: str) -> Iterator[str]:
     """The blocks of code, indented or fenced, that are not Python."""
     yield from (code for language, code in _FENCED.findall(text) if language != "python")
     block: list[str] = []
@@ -48,7 +48,7 @@ def _blocks(text: str) -> Iterator[str]:
 def _shown(text: str) -> list[list[str]]:
     """The words of every redraft command in the blocks of a page."""
     found = []
-    for block in _blocks(text):
+    for block in blocks(text):
         for line in re.sub(r"\\\n\s*", "", block).splitlines():
             if match := _BEFORE.match(line):
                 words = shlex.split(match[1], comments=False)

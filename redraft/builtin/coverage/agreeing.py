@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.builtin.details import details
-from redraft.builtin.forms import read_question
+from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.wording import carries, is_negation, words
 from redraft.prompts.judging import Pair
 
@@ -23,7 +23,9 @@ def differ(pair: Pair) -> str:
         here = _keys_of(pair.document, kind)
         there = _keys_of(pair.summary, kind)
         short = max(len(document), len(summary)) <= _LONGEST_NAME_ANSWER
-        if here and there and not here & there and (short or (kind == "number" and _asks_number(pair.question))):
+        # Two dates of one year are two dates; of two lists of names that share one, either may be the shorter.
+        apart = here - there and there - here if kind == "number" else here and there and not here & there
+        if apart and (short or (kind == "number" and _asks_number(pair.question))):
             return f"The document has {pair.document}, the summary {pair.summary}."
     if (of_document & _YES and of_summary & _NO) or (of_document & _NO and of_summary & _YES):
         return "One says yes, the other no."
@@ -38,7 +40,7 @@ def differ(pair: Pair) -> str:
 def _asks_number(question: str) -> bool:
     """Whether a number is the answer, and not just part of it."""
     sought = read_question(question)
-    return sought.wants == "number" or sought.asks == "when" or sought.form == "span"
+    return sought.wants == "number" or sought.asks == "when" or sought.form == "span" or bool(read_claim(question))
 
 
 def _keys_of(text: str, kind: str) -> set[str]:
