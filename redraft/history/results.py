@@ -86,13 +86,18 @@ class Result:
         return [metric for metric, goal in self.goals.items() if goal["met"] is None]
 
     @property
+    def unjudged(self) -> dict[str, int]:
+        """By metric how many of its items have no verdict; nothing for those that have all of theirs."""
+        return {metric: one.unjudged for metric, one in self.evaluations.items() if one.unjudged}
+
+    @property
     def missing(self) -> dict[str, list[str]]:
         """By metric what is missing in what its score rests on; nothing for those that rest on the whole of it."""
         return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
 
     @property
     def complete(self) -> bool:
-        """Whether the run did all that it was asked for: nothing left out, nothing unjudged, every goal met."""
+        """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
         return self.run.status == "done" and not self.gaps and judged and met
@@ -129,6 +134,7 @@ class Result:
             "scores": self.scores,
             "initial_scores": self.initial_scores,
             "goals": self.goals,
+            "unjudged": self.unjudged,
             "missing": self.missing,
             "statistics": self.statistics,
             "gaps": [asdict(gap) for gap in self.gaps],

@@ -13,8 +13,8 @@ from redraft.store.threads import off_loop
 
 
 async def may_gain(floor: Floor, run: Run) -> bool:
-    """Whether to work on it again: a chunk was left out, a metric or an item of one failed, a goal is unsure, a
-    revision never came, or what its scores rest on lacks less now.
+    """Whether to work on it again: a chunk was left out, a metric or an item of one has no verdict, a goal is unsure,
+    a revision never came, or what its scores rest on lacks less now.
 
     Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
     what has been asked before is not asked again, but a person who reviews is.
@@ -27,9 +27,10 @@ async def may_gain(floor: Floor, run: Run) -> bool:
         built = await off_loop(_built, floor.store, run)
         return built is not None and bool(built.missing) and not built.imported
     judged = (await off_loop(floor.store.judgments.of, run.draft)).values() if run.draft and run.judging else ()
-    if run.kind == "evaluate" and any(one.outcome == "failed" or one.unjudged for one in judged):
-        return True
     wanted = run.refinement
+    reviewed = wanted is not None and wanted.review
+    if not reviewed and any(one.outcome == "failed" or one.unjudged for one in judged):
+        return True
     if wanted and unsure({one.metric: one for one in judged}, wanted.goals, wanted.judged_share):
         return True
     return await _closed(floor, run, [one for one in judged if one.missing])

@@ -150,6 +150,22 @@ async def test_an_evaluation_is_resumed_for_what_has_no_verdict(tmp_path: Path) 
     court.store.close()
 
 
+async def test_a_refinement_that_is_done_shows_what_has_no_verdict_and_is_resumed_for_it(tmp_path: Path) -> None:
+    script = Silent(6)
+    court = Court(tmp_path, script)
+    result = await court.refine(SUMMARY, goals={"coverage": 0.8})
+    assert (result.run.stop_reason, result.complete) == ("goals_met", True)
+    assert result.unjudged == result.to_json()["unjudged"] == {"coverage": 1}
+
+    script.silent.clear()
+    court.forget()
+    async with court.shop() as shop:
+        done = await shop.resume(result.run.id)
+    assert (done.run.stop_reason, done.unjudged, done.evaluations["coverage"].judged) == ("goals_met", {}, 6)
+    assert [list(map(asked_of, sheet.judged.values())) for sheet in court.sheets] == [[6]]
+    court.store.close()
+
+
 class Hasty(Keepers):
     """Asks two questions about some sentences of the summary, and passes over the others."""
 

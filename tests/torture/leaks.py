@@ -25,6 +25,7 @@ from tests.torture.runner import Attack, Try, Violation
 from tests.torture.world import KEY, KINDS, World, right, world
 
 _PATIENCE = 60.0
+_TOLD_TO_WAIT = 300.0
 _ERRORS = (400, 401, 403, 404, 429, 500)
 
 
@@ -229,7 +230,8 @@ def keys(seed: int) -> Iterator[Try]:
 def _kept(way: str, form: str, folder: Path) -> Iterator[Violation]:
     said = forms(KEY)[form].decode()
     with world(folder, partial(_echo, way, said), REDRAFT_TIMEOUT="5") as here:
-        ended = [here.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "128")]
+        # Who is told to wait by each of its requests gives up after some minutes.
+        ended = [here.run("summarize", "book.md", "-w", "60", "--chunk-tokens", "128", patience=_TOLD_TO_WAIT)]
         if runs := here.runs():
             ended += [here.run("show", runs[0], "--json"), here.run("trace", runs[0]), here.run("runs", "--json")]
         for one in ended:

@@ -57,7 +57,7 @@ def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
     say("")
     if output and result.summary is not None:
         say(f"written to {output}")
-    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_missing(result)):
+    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_missing(result, scores)):
         say(line)
 
 
@@ -106,7 +106,7 @@ def _outcome(result: Result) -> Iterator[str]:
         yield f"more about it: {hints.about('trace', result.run.id)}"
 
 
-def _missing(result: Result) -> Iterator[str]:
+def _missing(result: Result, scores: bool) -> Iterator[str]:
     if flawed := len(result.flawed):
         # Each was named when it was written.
         where = f"`{hints.about('show', result.run.id, '--pieces')}` tells of each"
@@ -120,6 +120,9 @@ def _missing(result: Result) -> Iterator[str]:
     if result.run.status == "done" and result.unsure:
         again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
         yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"
+    elif result.run.status == "done" and result.unjudged and scores:
+        items = " and ".join(f"{count(number, 'item')} of {metric}" for metric, number in result.unjudged.items())
+        yield f"without a verdict: {items}; `{hints.about('resume', result.run.id)}` asks again"
     for what in dict.fromkeys(map(tuple, result.missing.values())):
         metrics = " and ".join(metric for metric, found in result.missing.items() if tuple(found) == what)
         more = f" (and {len(what) - 1:,} more)" if len(what) > 1 else ""
