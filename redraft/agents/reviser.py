@@ -147,8 +147,6 @@ def _length(text: str) -> float:
 
 
 def _point(number: int, finding: Finding) -> Point:
-    # What is expected of a sentence that no question was put to is a judge's reason, and nothing to copy from.
-    is_reason = bool(finding.sentence) and not finding.question
     return Point(
         id=number,
         task=finding.task,
@@ -156,7 +154,7 @@ def _point(number: int, finding: Finding) -> Point:
         sentence=finding.sentence,
         question=finding.question,
         says=finding.found,
-        answer="" if is_reason else finding.expected,
-        why=finding.expected if is_reason else "",
+        answer=finding.answer,
+        why=finding.why,
         evidence=finding.evidence.text if finding.evidence else "",
     )
