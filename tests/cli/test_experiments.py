@@ -222,6 +222,7 @@ def test_help_shows_examples(inside: Inside, arguments: tuple[str, ...]) -> None
     assert max(len(line) for line in done.out.splitlines()) <= 82
 
 
+@pytest.mark.slow
 def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(answer, latency=lambda *_: 0.3) as server:

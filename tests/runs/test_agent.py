@@ -401,6 +401,7 @@ def askers(court: Court, *, decided: bool) -> set[str]:
     return {row[0] for row in rows}
 
 
+@pytest.mark.slow
 async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "examples" / "the-salt-ledger.md"
     poor = sample.read_text("utf-8")[:1500].rpartition(".")[0] + "."
@@ -514,6 +515,7 @@ async def _work(database: Path, url: str, observer: Callable[[Event], None] = un
         )
 
 
+@pytest.mark.slow
 async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     judge = Court(tmp_path / "judge", leading(mend(1, instruction="Be brief."), mend(2)))
