@@ -463,7 +463,7 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
     opened = court()
     elsewhere = court(leading({"why": "No.", "stop": True}))
     with opened.served() as server, elsewhere.served() as other:
-        own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))  # type: ignore[arg-type]
+        own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))
         result = await lead(opened, people={"decider": own})
     assert result.run.stop_reason == "decided"
     assert {seen_on(one).prompt for one in other.seen} == {"decide"}
