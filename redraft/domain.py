@@ -181,6 +181,20 @@ class Finding:
         about = self.question or ("" if self.sentence else self.expected)
         return content_id("\n".join((self.metric, self.kind, self.sentence, about, self.explanation)))[:12]
 
+    @property
+    def answer(self) -> str:
+        """What the document says, or is missing of it: words to copy, which a judge's reason is not."""
+        return "" if self._is_reasoned else self.expected
+
+    @property
+    def why(self) -> str:
+        """A judge's own words on what is wrong with a sentence that no question was put to."""
+        return self.expected if self._is_reasoned else ""
+
+    @property
+    def _is_reasoned(self) -> bool:
+        return bool(self.sentence) and not self.question
+
 
 REVIEW = "review"
 """The name under which a person's own requests stand beside the findings of the metrics."""

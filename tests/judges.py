@@ -513,8 +513,10 @@ class Court:
     ) -> Result:
         """Judge a summary."""
         async with self.shop(judges=judges, limits=limits, observer=observer) as shop:
-            asked = {"settings": self.settings(settings), "judging": Judging(**judging)}
-            return await shop.evaluate(document or self.document, summary, **asked)
+            asked = Judging(**judging)
+            return await shop.evaluate(
+                document or self.document, summary, settings=self.settings(settings), judging=asked
+            )
 
     async def keyfacts(
         self,
@@ -527,8 +529,10 @@ class Court:
     ) -> KeyFacts:
         """Grow the key facts of a document."""
         async with self.shop(limits=limits, observer=observer) as shop:
-            asked = {"settings": self.settings(settings), "judging": Judging(**judging)}
-            result = await shop.build(document or self.document, "keyfacts", **asked)
+            asked = Judging(**judging)
+            result = await shop.build(
+                document or self.document, "keyfacts", settings=self.settings(settings), judging=asked
+            )
         assert result.run.judging is not None
         return self.store.keyfacts.get(result.run.judging.keyfacts or "")
 
@@ -545,8 +549,8 @@ class Court:
         """Refine a summary."""
         wanted = Refinement(**{"goals": {"coverage": 0.9, "consistency": 1.0}, **refinement})
         async with self.shop(limits=limits, reviewer=reviewer) as shop:
-            asked = {"settings": self.settings(settings), "judging": judging, "refinement": wanted}
-            return await shop.refine(self.document, summary, **asked)
+            chosen = self.settings(settings)
+            return await shop.refine(self.document, summary, settings=chosen, judging=judging, refinement=wanted)
 
     async def resume(self, run: str, limits: Limits | None = None, reviewer: Reviewer | None = None) -> Result:
         """Go on with a run."""

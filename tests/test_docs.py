@@ -139,6 +139,7 @@ def test_the_list_of_options_is_what_the_commands_say(monkeypatch: pytest.Monkey
 _PROGRAMS = [code for language, code in _FENCED.findall(README.read_text("utf-8")) if language == "python"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(_PROGRAMS)))
 def test_the_python_of_the_readme_runs(number: int, tmp_path: Path) -> None:
     (tmp_path / "book.txt").write_text(SAMPLE.read_text("utf-8"), "utf-8")

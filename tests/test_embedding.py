@@ -23,6 +23,7 @@ def blocks() -> list[tuple[int, bool, str]]:
     return [(text.count("\n", 0, found.start(2)), not found[1], found[2]) for found in _BLOCK.finditer(text)]
 
 
+@pytest.mark.slow
 async def test_the_code_of_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "book.md").write_text(SAMPLE.read_text("utf-8").split("## Chapter 3")[0], "utf-8")

@@ -200,6 +200,7 @@ def test_two_runs_at_once_share_one_store(tmp_path: Path, book: Path) -> None:
             assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_being_worked_on_cannot_be_resumed(tmp_path: Path, book: Path) -> None:
     with ChatServer(latency=lambda prompt, completion, index: 5.0) as server:
         command = Inside(tmp_path, server.base_url)

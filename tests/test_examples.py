@@ -104,6 +104,7 @@ def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
     assert done.stderr == "round 1, for names_the_chair: names_the_chair gained 1.000\n"
 
 
+@pytest.mark.slow
 def test_an_agent_with_the_tools(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "agent.py"))
 
@@ -176,6 +177,7 @@ def kinds(events: list[dict[str, Any]]) -> set[str]:
     return {event["kind"] for event in events}
 
 
+@pytest.mark.slow
 def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Path) -> None:
     wanted = {"goals": {"coverage": 0.9, "consistency": 0.9}, "words": 80, "rounds": 2, "review": True}
     with serving(tmp_path) as server:
@@ -227,6 +229,7 @@ def test_the_web_application_says_what_is_wrong(tmp_path: Path) -> None:
         assert post("/runs", content=b"{").status_code == 422
 
 
+@pytest.mark.slow
 def test_the_python_of_the_readme(tmp_path: Path) -> None:
     program = (ROOT / "README.md").read_text("utf-8").split("```python\n")[1].split("```")[0]
     (tmp_path / "book.txt").write_text(SAMPLE.read_text("utf-8"), "utf-8")

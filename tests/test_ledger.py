@@ -28,7 +28,7 @@ async def judged(tmp_path: Path) -> tuple[Path, Evaluation]:
         return said if isinstance(said, str) else json.dumps(said)
 
     database = tmp_path / "redraft.db"
-    with ChatServer(serve) as server:  # type: ignore[arg-type]
+    with ChatServer(serve) as server:
         settings = Settings(model=MODEL, base_url=server.base_url)
         async with Workshop(database, settings=settings, judging=Judging(metrics=("coverage",))) as shop:
             result = await shop.evaluate(island(), told(1, 3, 4, wrong={2: "Bob"}))

@@ -25,7 +25,9 @@ PAGE = SAMPLE.parent.parent / "docs" / "presets.md"
 PAPERS: dict[str, dict[str, Any]] = {
     "longsumeval": {
         "metrics": ("coverage", "consistency"),
-        "questions": 12,
+        "questions": (6, 12),
+        "stretch_tokens": 1_000_000,
+        "second_look": False,
         "claims": 10,
         "similarity": "rouge1",
         "threshold": 0.6,
@@ -111,7 +113,8 @@ def test_drafts_are_judged_and_redrafted_as_the_preset_has_it(command: Inside) -
     assert run.refinement is not None
     assert run.judging is not None
     assert (run.refinement.policy, run.refinement.rounds) == ("paper", 1)
-    assert (run.judging.questions, run.judging.claims) == (12, 10)
+    assert (run.judging.questions, run.judging.claims) == ((6, 12), 10)
+    assert (run.judging.stretch_tokens, run.judging.second_look) == (1_000_000, False)
 
 
 def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(command: Inside) -> None:

@@ -114,6 +114,7 @@ def test_settings_are_not_read_from_a_pipe_or_an_endless_file(command: Command) 
     assert "it has more than 1 MB" in command.run("runs").err
 
 
+@pytest.mark.slow
 def test_a_source_has_a_limit_that_can_be_raised(command: Command) -> None:
     large = command.folder / "large.txt"
     large.write_text(STORY * 300)
@@ -164,6 +165,7 @@ def test_a_file_that_grows_while_it_is_read_is_bounded(tmp_path: Path) -> None:
     assert [size(count) for count in (11, 1_500, 200_000_000, 2 * 10**9)] == ["11 bytes", "1.5 kB", "200 MB", "2 GB"]
 
 
+@pytest.mark.slow
 def test_what_was_taken_out_is_said(command: Command) -> None:
     (command.folder / "odd.txt").write_bytes(b"\x1b[1mIt began.\x1b[0m " + STORY.encode() * 3 + b"\x1bPThe end.")
     escapes = "2 terminal escapes were taken out of the text, 8 characters in all"

@@ -97,7 +97,7 @@ class Decider:
         return _fitting(findings[:_MOST_FINDINGS], lambda one: self._tokens(_option(0, one)), room)
 
     def _tokens(self, option: Option) -> int:
-        texts = (option.problem, option.sentence, option.question, option.answer, option.evidence)
+        texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
         return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
 
     def _given(self, board: Board, findings: Sequence[Finding], found: Sequence[Span], searches: int) -> DecideGiven:
@@ -156,7 +156,8 @@ def _option(number: int, finding: Finding) -> Option:
         problem=one_line(finding.explanation, _LONGEST_TEXT),
         sentence=one_line(finding.sentence, _LONGEST_TEXT),
         question=one_line(finding.question, _LONGEST_TEXT),
-        answer=one_line(finding.expected, _LONGEST_TEXT),
+        answer=one_line(finding.answer, _LONGEST_TEXT),
+        why=one_line(finding.why, _LONGEST_TEXT),
         evidence=one_line(finding.evidence.text, _LONGEST_TEXT) if finding.evidence else "",
     )
 

@@ -10,9 +10,12 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.looking import NEAR
 from redraft.agents.pen import Pen, Written, tolerated, tolerated_at_worst
 from redraft.domain import REVIEW, Finding, Span
+from redraft.models.thoughts import declines
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.text.anchors import carries
+from redraft.text.sentences import sentences
 from redraft.text.units import ngrams, words
-from redraft.text.words import count_words
+from redraft.text.words import count_words, is_unspaced
 
 BESIDE = 1
 """How many passages are read before and after those that hold the evidence of a finding."""
@@ -24,8 +27,10 @@ _MARGIN = 180
 _ROUNDS = 1000
 # Who revises a summary keeps most of its words: a reply that shares fewer pairs of them is something else.
 _IN_COMMON = 0.1
-# A summary that was put into the language that is asked for shares none, and yet is not much shorter; an excuse is.
+# A summary that was put into the language that is asked for shares none, and yet is not much shorter.
 _TRANSLATED = 0.4
+# In a script without spaces every letter counts as a word, and a text has about so many more of them.
+_LETTERS_A_WORD = 2.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +126,27 @@ def _is_something_else(text: str, order: Order, language: str | None) -> bool:
     """
     if any(one.metric in (REVIEW, INSTRUCTION) for one in order.findings):
         return False
-    if language and count_words(text) > _TRANSLATED * count_words(order.summary):
-        return False
-    points = (f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings)
+    points = [f"{one.expected} {one.evidence.text if one.evidence else ''}" for one in order.findings]
     known = {pair for one in (order.summary, *points) for pair in ngrams(words(one), 2)}
     pairs = list(ngrams(words(text), 2))
-    return sum(pair in known for pair in pairs) < _IN_COMMON * len(pairs)
+    if sum(pair in known for pair in pairs) >= _IN_COMMON * len(pairs):
+        return False
+    return not (language and _may_be_translated(text, order.summary))
+
+
+def _may_be_translated(text: str, summary: str) -> bool:
+    """Whether a text may be the summary in another language: no excuse, not much shorter, of the same names."""
+    first = next((text[span.start : span.end] for span in sentences(text)), "")
+    if declines(text) or declines(first) or _length(text) <= _TRANSLATED * _length(summary):
+        return False
+    return carries(text, summary) is not False
+
+
+def _length(text: str) -> float:
+    return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
 
 
 def _point(number: int, finding: Finding) -> Point:
-    # What is expected of a sentence that no question was put to is a judge's reason, and nothing to copy from.
-    is_reason = bool(finding.sentence) and not finding.question
     return Point(
         id=number,
         task=finding.task,
@@ -139,7 +154,7 @@ def _point(number: int, finding: Finding) -> Point:
         sentence=finding.sentence,
         question=finding.question,
         says=finding.found,
-        answer="" if is_reason else finding.expected,
-        why=finding.expected if is_reason else "",
+        answer=finding.answer,
+        why=finding.why,
         evidence=finding.evidence.text if finding.evidence else "",
     )

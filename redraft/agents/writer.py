@@ -73,6 +73,7 @@ class Writer:
                 words,
                 label,
                 most,
+                self._sign,
             )
         return await self._pen.within(
             drafting.MERGE_ONWARD,
@@ -80,6 +81,7 @@ class Writer:
             words,
             label,
             most,
+            self._sign,
         )
 
     async def begin(self, excerpt: str, words: int, room: int, label: str) -> Written:

@@ -60,7 +60,7 @@ dry_run = typed_option(
     "--dry-run",
     section="limits",
     is_flag=True,
-    help="Show the plan: calls, tokens, money, at most. Nothing is asked and nothing stored.",
+    help="Show the plan: calls, tokens, money, at most, or about. Nothing is asked and nothing stored.",
 )
 prices = option(
     "--prices",

@@ -52,6 +52,8 @@ def _values(preset: Preset) -> dict[str, Any]:
     values = {names.get(field, field): value for field, value in preset.set_fields.items()}
     if goals := values.get("goal"):
         values["goal"] = [f"{metric}={least}" for metric, least in goals.items()]
+    if isinstance(questions := values.get("questions"), tuple):
+        values["questions"] = "-".join(str(end) for end in questions)
     return values
 
 

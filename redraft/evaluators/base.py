@@ -90,7 +90,7 @@ class Evaluator(ABC):
     aim: MetricAim | None = None
     """What it is about, which decides when its turn comes in a refinement; None for figures, which are no goal."""
     needs: PackPart | None = None
-    """What of the document's pack is built for it, if it is not there."""
+    """What of the document's pack is built for it, if it is not there; for a draft without a word nothing is."""
     uses: PackPart | None = None
     """What of the pack it takes where it is there."""
     heeds_query: bool = False

@@ -97,7 +97,7 @@ class Booookscore(Evaluator):
         prompt += ahead.summary + ahead.sentences * A_NUMBER
         completion = ahead.sentences * ahead.needs(CONFUSION)
         times = ahead.judgings
-        yield Stage(self.name, times * calls, times * prompt, times * completion)
+        yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each confusing sentence, with the questions and the place that may answer them."""

@@ -123,6 +123,7 @@ class Consistency(Evaluator):
             drafts * (asking + seats * (reading + comparing[0])),
             drafts * (asked_of + seats * prompt),
             drafts * (ahead.sentences * asked * ahead.needs(CLAIM) + seats * completion),
+            about=not ahead.counted,
         )
 
     async def evaluate(self, case: Case) -> Evaluation:

@@ -61,7 +61,7 @@ class Faithfulness(Evaluator):
         prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
         completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
-        yield Stage(self.name, times * calls, times * prompt, times * completion)
+        yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each sentence that is not borne out, with the evidence that comes closest."""

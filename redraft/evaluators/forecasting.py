@@ -40,6 +40,8 @@ class Stage:
     prompt_tokens: int
     completion_tokens: int
     by: Role = "judge"
+    about: bool = False
+    """Whether it may come to more: it goes by how many key facts, or sentences of a draft, there are as a rule."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,8 @@ class Ahead:
     """The tokens of a draft at most."""
     sentences: int
     """The sentences of a draft, as a rule; of the one that is given, as many as it has."""
+    counted: bool = False
+    """Whether they are those of one that is given."""
     rounds: int = 0
     """How often a draft is revised at most."""
     query: str | None = None
@@ -148,5 +152,5 @@ class Ahead:
 
     @property
     def facts_a_tree(self) -> int:
-        """How many facts a tree has at most: as many as a reply has room for."""
+        """How many facts a tree has as a rule, where it takes all the room of a reply. Shorter ones may be more."""
         return batch_size(self.reply_room, factfinder.FACT_TOKENS)

@@ -123,8 +123,9 @@ class Jury:
         evaluator = next(one for one in self.evaluators if one.name == metric)
         text = (await off_loop(self.store.runs.draft, draft)).text
         try:
-            yardstick = await self._yardstick(evaluator)
-            case = Case(statements_of(text), self.panel, self.desk, yardstick, self.query, text)
+            statements = statements_of(text)
+            yardstick = await self._yardstick(evaluator, build=bool(statements))
+            case = Case(statements, self.panel, self.desk, yardstick, self.query, text)
             evaluation = founded(evaluator.checked(await evaluator.evaluate(case)))
             evaluation = _resting_on(yardstick, evaluator, evaluation)
         except _ENDS_THE_RUN:
@@ -137,13 +138,14 @@ class Jury:
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
 
-    async def _yardstick(self, evaluator: Evaluator) -> Yardstick:
+    async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> Yardstick:
         """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.
 
+        For a draft without a word, of which there is nothing to say, nothing is built.
         A query comes from trees that are there already: to grow some for it would be of no use.
         """
         part = evaluator.needs or evaluator.uses
-        built = part in {one.needs for one in self.evaluators}
+        built = build and part in {one.needs for one in self.evaluators}
         match part:
             case "questions":
                 pack = self._built(evaluator, part, self.pack) if built else off_loop(self._known_pack)

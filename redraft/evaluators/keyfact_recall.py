@@ -39,7 +39,7 @@ class KeyfactRecall(Evaluator):
         calls = parts * ahead.fact_batches(facts, ahead.needs(ALIGNMENT))
         prompt = calls * (part + ahead.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
         completion = parts * facts * ahead.needs(ALIGNMENT)
-        yield Stage(self.name, times * calls, times * prompt, times * completion)
+        yield Stage(self.name, times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find the facts that are missing: roots first, then branches, then leaves."""

@@ -1,4 +1,4 @@
-"""What the experiment of HAMLET comes to at most, before anything is asked."""
+"""What the experiment of HAMLET comes to, before anything is asked."""
 
 from __future__ import annotations
 
@@ -55,9 +55,10 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
     sums += [sum(step.usage.prompt_tokens for step in steps), sum(step.usage.completion_tokens for step in steps)]
     return Table(
         "plan",
-        "What it comes to at most",
-        "Each item is one query put to one model. Replies that must be asked for again come on top, and so do those in"
-        " which a model thinks; their price is in USD.",
+        "What it comes to",
+        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
+        " is not known before: validation and judging come to about so much, the rest to so much at most. Replies that"
+        " must be asked for again come on top, and so do those in which a model thinks; their price is in USD.",
         "Nothing was asked and nothing stored; what is known already costs nothing.",
         ("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
         (*rows, ("total", "", "", None, *sums, total)),

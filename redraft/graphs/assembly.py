@@ -97,7 +97,7 @@ def _begin(strategy: str, scope: Scope, shop: Shop | None) -> Node:
             async with workshop.at_work(run) as job:
                 given = await job.given_draft() if strategy == _OWN_DRAFT else None
                 if given is None:
-                    job.observe(StageStarted(strategy, job.plan.calls))
+                    job.observe(StageStarted(strategy, job.plan.calls - job.plan.compressions))
                 # A thread may have seen another run before.
                 new: Update = {"run": job.run.id, "round": 0, "best": "", "judged": {}, "stop": "", "next": ""}
                 return {**new, **({"draft": given} if given else {})}

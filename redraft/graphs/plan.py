@@ -62,6 +62,8 @@ class Plan:
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    compressions: int = 0
+    """How many of the calls only shorten: there are as many where every chunk makes the summary outgrow its limit."""
 
 
 class Planner:
@@ -143,10 +145,13 @@ class Planner:
         update = self.overhead(drafting.UPDATE)
         largest = max(chunk.tokens for chunk in self.chunks)
         self.fits(largest + update + 2 * room + MARGIN, "a chunk with the running summary")
-        count = len(self.chunks)
-        targets = [self.reply(running_target(self.words, index, count)) for index in range(count)]
-        prompt = self.tokens + count * update + sum(targets[:-1]) + self.overhead(drafting.TIDY) + targets[-1]
-        return self.made((Level(self.words, room, largest, count),), count + 1, prompt, sum(targets) + targets[-1])
+        count, whole = len(self.chunks), self.reply(self.words)
+        # What has no more words than the result may have is taken as it is, whatever was asked for.
+        prompt = self.tokens + count * update + (count - 1) * whole + self.overhead(drafting.TIDY) + whole
+        prompt += count * (self.overhead(drafting.COMPRESS) + room)
+        level = Level(self.words, room, largest, count)
+        made = self.made((level,), 2 * count + 1, prompt, 2 * count * room + whole)
+        return replace(made, compressions=count)
 
     def hierarchical(self) -> Plan:
         """The plan of a tree."""
@@ -233,6 +238,7 @@ class _Overheads:
                 drafting.UPDATE,
                 drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, **asked),
             ),
+            (drafting.COMPRESS, drafting.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
             (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),
             (drafting.SUMMARIZE_WHOLE, drafting.WholeGiven(document=_TEXT, words=600, **asked)),
         )

@@ -151,11 +151,18 @@ class SummaryTree:
         group: list[Piece] = []
         merged: list[Piece] = []
         above: _Stream = asyncio.Queue()
+        silent = 0
 
         async def merge_group() -> None:
-            merged.append(await self._merge(level, len(merged), group, merged[-1] if merged else None, limits.words))
+            nonlocal silent
+            before = merged[-1] if merged else None
+            piece = await self._merge(level, len(merged) + silent, group, before, limits.words)
             group.clear()
-            await above.put(merged[-1])
+            if piece is None:
+                silent += 1
+                return
+            merged.append(piece)
+            await above.put(piece)
             if len(merged) == 1:
                 self._spawn(self._gather(level + 1, above))
 
@@ -174,7 +181,7 @@ class SummaryTree:
                 self._require_shorter(level)
                 await above.put(_Signal.END)
             else:
-                await self._finish(level, group, limits)
+                await self._finish(level, group, limits, silent)
         except RedraftError:
             await above.put(_Signal.ABANDONED)
             raise
@@ -185,19 +192,27 @@ class SummaryTree:
         more = max(0, room - size) * len(group) // max(1, size) + 1
         self._gate.expect_merge(min(latest.first_chunk + 1 + more, len(self._job.chunks)))
 
-    async def _finish(self, level: int, group: list[Piece], limits: Level) -> None:
-        """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it."""
+    async def _finish(self, level: int, group: list[Piece], limits: Level, silent: int) -> None:
+        """All that is left fits into one merge, so it may use the whole limit, as far as the window has room for it.
+
+        Merges before it that had nothing to say to the question are counted, and no more than that.
+        """
         if len(group) == 1:
             self._top.set_result(group[0])
             return
         plan = self._job.plan
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
-        top = await self._merge(level, 0, group, None, words)
+        top = await self._merge(level, silent, group, None, words)
+        if top is None:
+            raise await self._job.nothing_written()
         self._require_shorter(level)
         self._top.set_result(top)
 
-    async def _merge(self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int) -> Piece:
+    async def _merge(
+        self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int
+    ) -> Piece | None:
+        """The merged summary of a group; nothing where there is nothing in it that the question asks for."""
         job = self._job
         total = sum(piece.words for piece in group)
         limit = min(words, max(MIN_WORDS, int(total * _MERGE_RATIO)))
@@ -209,6 +224,10 @@ class SummaryTree:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
             )
+        if job.writer.says_nothing(written.text):
+            first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
+            job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
+            return None
         piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)

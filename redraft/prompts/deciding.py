@@ -33,6 +33,7 @@ class Option(Item):
     sentence: str = ""
     question: str = ""
     answer: str = ""
+    why: str = ""
     evidence: str = ""
 
 

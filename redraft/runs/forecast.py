@@ -43,6 +43,11 @@ class Forecast:
         return sum(stage.calls for stage in self.stages)
 
     @property
+    def about(self) -> bool:
+        """Whether it may come to more than that."""
+        return any(stage.about for stage in self.stages)
+
+    @property
     def prompt_tokens(self) -> int:
         """Of all stages."""
         return sum(stage.prompt_tokens for stage in self.stages)
@@ -54,7 +59,8 @@ class Forecast:
 
 
 def forecast(prepared: Prepared, order: Order) -> Forecast:
-    """The most that judging and refining comes to when nothing is known yet and every reply is valid at once."""
+    """The most that judging and refining comes to when nothing is known yet and every reply is valid at once; about so
+    much, where nobody can know how many facts or sentences there will be."""
     if order.judging is None:
         return Forecast(())
     return Forecast(tuple(_stages(prepared, order, order.judging)))
@@ -83,8 +89,8 @@ def _stages(prepared: Prepared, order: Order, how: Judging) -> Iterator[Stage]:
 def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
     settings, plan = prepared.settings, prepared.plan
     words = settings.words or 0
-    sentences = ceil(words / _WORDS_A_SENTENCE)
-    if order.given is not None and not order.refinement:
+    sentences, counted = ceil(words / _WORDS_A_SENTENCE), order.given is not None and not order.refinement
+    if order.given is not None and counted:
         sentences = len(statements_of(order.given))
     judges = judging_under(settings, how)
     return Ahead(
@@ -94,6 +100,7 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
         words=words,
         summary=ceil(words * plan.tokens_per_word),
         sentences=sentences,
+        counted=counted,
         rounds=order.refinement.rounds if order.refinement else 0,
         query=settings.query,
     )
@@ -115,7 +122,7 @@ def _questions(ahead: Ahead) -> Iterator[Stage]:
 
 
 def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
-    """Every tree may have as many facts as a reply has room for."""
+    """Every tree has as many facts as a reply has room for, as long as facts are as a rule."""
     chunks, perspectives = ahead.chunks, ahead.perspectives
     trees, facts = len(chunks) * perspectives, ahead.facts_a_tree
     growing = max(ahead.overhead(prompt) for prompt in factual.GROWING.values())
@@ -127,7 +134,7 @@ def _keyfacts(ahead: Ahead) -> Iterator[Stage]:
     prompt = sum(number * (text + len(chunks) * ahead.overhead(kind)) for kind, number in vetting.items())
     prompt += 3 * len(chunks) * each * A_FACT
     completion = len(chunks) * each * (ahead.needs(factfinder.SUPPORT) + 2 * ahead.needs(factfinder.OPINION))
-    yield Stage("validating key facts", len(chunks) * calls, prompt, completion, "validator")
+    yield Stage("validating key facts", len(chunks) * calls, prompt, completion, "validator", about=True)
 
     querying = max(ahead.overhead(prompt) for prompt in factual.QUERYING.values())
     prompt = perspectives * text + trees * (querying + facts * A_FACT)

@@ -11,6 +11,7 @@ from redraft.domain import Document, Evidence, Finding
 from redraft.models.testing import FunctionModel
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
+from tests.agents.translations import EXCUSES, SUMMARY, TRANSLATIONS
 
 TEXTS = {
     "German": (
@@ -30,6 +31,8 @@ TEXTS = {
     ),
 }
 
+NO_REVISION = "it has hardly a word in common with the summary"
+
 
 def request(task: str = "Tell when.") -> Finding:
     return Finding("review", "request", "change", task)
@@ -40,7 +43,7 @@ async def revised(summary: str, reply: str, *findings: Finding, language: str | 
     document, tokenizer = Document.from_text(summary), EstimatingTokenizer()
     desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 4000, 100)
     reviser = Reviser(Pen(FunctionModel(lambda _: reply), 2.0, language=language), desk)
-    order = Order(summary, findings, (), 100, 1)
+    order = Order(summary, findings, (), 200, 1)
     return await reviser.revise(order, await reviser.given(order), "revision 1")
 
 
@@ -49,7 +52,7 @@ async def test_an_excuse_is_no_revision_and_a_corrected_text_is_one(language: st
     summary, corrected, excuse = TEXTS[language]
 
     assert not (await revised(summary, corrected)).flaw
-    assert (await revised(summary, excuse)).flaw == "it has hardly a word in common with the summary"
+    assert (await revised(summary, excuse)).flaw == NO_REVISION
 
 
 async def test_a_text_in_another_language_is_one_only_where_a_person_asked_for_it() -> None:
@@ -65,6 +68,20 @@ async def test_a_text_in_another_language_is_one_where_that_is_what_is_written_i
     assert not (await revised(german, russian, language="Russian")).flaw
     # What is that much shorter is no translation.
     assert (await revised(german, TEXTS["Russian"][2], language="Russian")).flaw
+
+
+@pytest.mark.parametrize("language", TRANSLATIONS)
+async def test_a_translation_says_as_much_of_the_same_names_and_numbers(language: str) -> None:
+    assert not (await revised(SUMMARY, TRANSLATIONS[language], language=language)).flaw
+    assert not (await revised(TRANSLATIONS[language], SUMMARY, language="English")).flaw
+    assert (await revised(SUMMARY, TRANSLATIONS[language])).flaw, "nobody asked for it"
+
+
+@pytest.mark.parametrize("asked", [*TRANSLATIONS, "English"])
+@pytest.mark.parametrize("language", EXCUSES)
+async def test_no_excuse_is_a_translation_however_long_and_in_whatever_language(language: str, asked: str) -> None:
+    summary = SUMMARY if asked != language else TRANSLATIONS.get(asked, SUMMARY)
+    assert (await revised(summary, EXCUSES[language], language=asked)).flaw == NO_REVISION
 
 
 async def test_a_summary_that_was_wrong_from_end_to_end_may_become_what_the_evidence_says() -> None:

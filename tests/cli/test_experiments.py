@@ -7,6 +7,7 @@ import io
 import json
 import signal
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -36,6 +37,14 @@ HAMLET = (
 SIZES = ("experiment", "chunk-size", "book.md", "--judge", "openai:judge", "--sizes", "64,128", "--sample", "4")
 A_BY_X = ("hamlet", "book.md", "--model", "openai:a", "--judge", "openai:x")
 X_ALONE = ("chunk-size", "book.md", "--judge", "openai:x")
+
+
+_STEPS = {
+    **dict.fromkeys(("keyfacts_analytical", "keyfacts_narrative", "query_analytical", "query_narrative"), "key facts"),
+    **dict.fromkeys(("facts_faithful", "facts_objective", "facts_significant"), "validation"),
+    **dict.fromkeys(("align_facts", "verify_sentences"), "judging"),
+    "revise": "drafting",
+}
 
 
 @pytest.fixture
@@ -105,8 +114,15 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     assert [row["times"] for row in rows if row["step"] == "drafting"] == [1, 1]
     assert rows[-1]["USD"] is None, "nobody knows the price of a model that is served elsewhere"
     assert inside.run(*HAMLET, "-q").code == 0
-    drafts = sum(seen_on(seen).prompt == "revise" for seen in server.seen)
-    assert len(server.seen) - drafts <= rows[-1]["calls"]
+    foreseen = {row["step"]: row["calls"] for row in rows}
+    made = Counter(_STEPS[seen_on(seen).prompt] for seen in server.seen)
+    assert made["key facts"] <= foreseen["key facts"]
+    # How many facts there are, and how many sentences, nobody knows before.
+    verdicts = foreseen["judging openai:whole"] + foreseen["judging openai:half"]
+    about = foreseen["key facts: validation"] + verdicts
+    assert 0.5 * about < made["validation"] + made["judging"] < 1.5 * about
+    # The first draft is long, and asked for again.
+    assert rows[-1]["calls"] == foreseen["key facts"] + about + 2
 
 
 def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
@@ -206,6 +222,7 @@ def test_help_shows_examples(inside: Inside, arguments: tuple[str, ...]) -> None
     assert max(len(line) for line in done.out.splitlines()) <= 82
 
 
+@pytest.mark.slow
 def test_a_stop_says_how_to_go_on(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island(90).text, "utf-8")
     with ChatServer(answer, latency=lambda *_: 0.3) as server:

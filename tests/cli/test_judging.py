@@ -58,6 +58,7 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
     assert "run " in done.err
 
 
+@pytest.mark.slow
 def test_the_built_in_model_judges_and_refines_without_key_or_network(command: Inside) -> None:
     # The refinement in a process of its own, as anybody has it.
     process, inside = Command(command.folder), Inside(command.folder, COLUMNS="100")

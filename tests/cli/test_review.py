@@ -112,6 +112,7 @@ def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside
     assert command.run("fork", run, "--round", "0", "--no-review", "-q").out == told(1, 2, 3, 4, 5, 6) + "\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM, None])
 def test_on_a_terminal_the_progress_line_is_out_of_the_way_and_ctrl_c_ends_the_waiting(
     command: Inside, stop: signal.Signals | None

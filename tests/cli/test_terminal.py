@@ -65,6 +65,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Command) -> None:
     seen = on_terminal(command, *SUMMARIZE)
     piped = command.run(*SUMMARIZE)
@@ -80,6 +81,7 @@ def test_a_summary_is_wrapped_on_a_terminal_and_left_alone_in_a_pipe(command: Co
     assert on_terminal(command, "show", run[1], "-q").out == seen.out
 
 
+@pytest.mark.slow
 def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
     lively, dumb = (on_terminal(command, *SUMMARIZE, "--sample", name, term=term).err for name, term in _TERMS)
 
@@ -92,6 +94,7 @@ def test_a_dumb_terminal_gets_plain_lines(command: Command) -> None:
 _TERMS = (("1", "xterm"), ("2", "dumb"))
 
 
+@pytest.mark.slow
 def test_the_first_thing_is_what_is_read(command: Command) -> None:
     for arguments in (SUMMARIZE, ("evaluate", "book.md", "book.md", "--metric", "statistics")):
         assert command.run(*arguments).err.startswith("reading book.md")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.chatserver import ChatServer
 from tests.command import Command
 from tests.support import SAMPLE
@@ -46,6 +48,7 @@ LIST = ("    Statistics,\n)", "    Statistics,\n    Mood,\n)")
 IMPORT = "from redraft.evaluators.statistics import"
 
 
+@pytest.mark.slow
 def test_a_metric_with_a_prompt_is_its_files_and_one_entry(tmp_path: Path) -> None:
     house = tmp_path / "redraft"
     shutil.copytree(SAMPLE.parent.parent / "redraft", house, ignore=shutil.ignore_patterns("__pycache__"))

@@ -148,6 +148,7 @@ def work(folder: Path, url: str, answers: int) -> None:
     asyncio.run(Lab(folder, url).run(Limits(concurrency=1), observer=observe))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deaths", [(4,), (35,), (45, 8, 1)])
 def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServer, deaths: tuple[int, ...]) -> None:
     for answers in deaths:

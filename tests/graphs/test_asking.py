@@ -188,6 +188,7 @@ def in_another_process(folder: Path, run: str, answer: Any) -> Any:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 async def test_another_process_answers_and_goes_on(bench: Bench, tmp_path: Path) -> None:
     async with bench.shop() as shop:
         settings = bench.settings({"strategy": "direct", "words": 100})

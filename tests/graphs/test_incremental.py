@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from redraft import Limits
+from redraft import Limits, Settings
 from redraft.domain import Usage
 from redraft.errors import ModelError, RefusedReply, RejectedRequest
 from redraft.models.base import Request
 from redraft.models.testing import Line
+from redraft.runs.preparing import prepare
 from redraft.text.words import count_words
 from tests.support import Desk, obedient, prose, story
 
@@ -61,6 +62,22 @@ async def test_a_summary_over_the_limit_is_compressed_to_its_target_at_a_tempera
         assert request.sampling.temperature == 1.0
     assert all(request.sampling.temperature == 0.5 for request in desk.asked_for("update"))
     assert count_words(result.summary or "") <= 100
+
+
+async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_summary_outgrow_its_limit(
+    tmp_path: Path,
+) -> None:
+    def brimming(request: Request[Any, Any]) -> Line:
+        return prose(140, request.label) if request.prompt.name in ("begin", "update") else obedient(request)
+
+    desk = Desk(tmp_path, brimming)
+    plan = prepare(story(100), Settings(strategy="incremental", chunk_tokens=128, context_tokens=1024, words=100)).plan
+    result = await run(desk)
+
+    assert len(desk.asked_for("compress")) == result.chunks == plan.compressions
+    assert len(desk.asked) == plan.calls
+    assert result.usage.prompt_tokens <= plan.prompt_tokens
+    assert result.usage.completion_tokens <= plan.completion_tokens
 
 
 async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Path) -> None:

@@ -89,10 +89,11 @@ def test_direct_needs_the_whole_document_in_the_window() -> None:
     assert plan(strategy="direct", context_tokens=needed).calls == 1
 
 
-def test_incremental_counts_a_call_a_chunk_and_the_tidying() -> None:
+def test_incremental_counts_a_call_a_chunk_with_what_may_have_to_be_shortened_and_the_tidying() -> None:
     made = plan(strategy="incremental")
 
-    assert made.calls == made.chunks + 1
+    assert made.compressions == made.chunks
+    assert made.calls == 2 * made.chunks + TIDYING
 
 
 def test_the_running_target_grows_with_the_share_that_was_read() -> None:

@@ -54,6 +54,36 @@ async def test_one_chunk_that_has_something_to_say_is_the_summary(tmp_path: Path
     assert result.complete
 
 
+@pytest.mark.parametrize("merge", [1, 2])
+async def test_a_merge_that_has_nothing_to_say_is_dropped_as_a_chunk_is(tmp_path: Path, merge: int) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        return "NOTHING" if request.label == f"level 1 merge {merge}" else obedient(request)
+
+    desk = Desk(tmp_path, answer)
+    result = await desk.summarize(story(100), query=QUERY)
+
+    assert result.complete
+    assert result.gaps == ()
+    assert result.summary is not None
+    assert "NOTHING" not in result.summary
+    labels = [request.label for request in desk.asked]
+    assert len(labels) == len(set(labels)), "nothing is asked again"
+    texts = [getattr(request.given, "context", "") for request in desk.asked]
+    texts += [text for request in desk.asked for text in getattr(request.given, "summaries", ())]
+    assert not any("NOTHING" in text for text in texts)
+    # The others of the level are there.
+    merged = [piece for piece in desk.store.runs.pieces(result.run.id) if piece.level == 1]
+    assert len(merged) == len([label for label in labels if label.startswith("level 1 merge")]) - 1 > 0
+
+
+async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp_path: Path) -> None:
+    def answer(request: Request[Any, Any]) -> Line:
+        return "The text does not say." if request.label.startswith("level") else obedient(request)
+
+    with pytest.raises(IncompleteError, match="nothing that helps to answer the question"):
+        await Desk(tmp_path, answer).summarize(story(100), query=QUERY)
+
+
 async def test_until_something_is_found_the_running_summary_is_to_be_begun(tmp_path: Path) -> None:
     desk = Desk(tmp_path, knowing(3, 4))
     await desk.summarize(story(100), strategy="incremental", query=QUERY)

@@ -44,7 +44,7 @@ def served(language: str) -> Iterator[ChatServer]:
 
 
 def settings(language: str, server: ChatServer, **others: object) -> Settings:
-    return Settings(model=MODEL, base_url=server.base_url, words=LIMITS[language], chunk_tokens=600, **others)  # type: ignore[arg-type]
+    return Settings(model=MODEL, base_url=server.base_url, words=LIMITS[language], chunk_tokens=600, **others)
 
 
 @language

@@ -147,6 +147,7 @@ def test_a_key_of_its_own_is_the_word_for_its_address_and_for_no_other(found: Fo
     assert found.run(*RUN, "-m", "extractive").code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\n", 2)])
 def test_on_a_terminal_it_is_asked_once(found: Found, answer: bytes, code: int) -> None:
     def on_terminal() -> tuple[int, bytes]:

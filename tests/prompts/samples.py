@@ -114,6 +114,7 @@ GIVEN: dict[str, BaseModel] = {
                 sentence="Hester came at noon.",
                 question="Who came?",
                 answer="Ann.",
+                why="It was Ann who came.",
                 evidence="Ann came in.",
             ),
             deciding.Option(
@@ -124,6 +125,7 @@ GIVEN: dict[str, BaseModel] = {
                 sentence="It was late.",
                 question="When was it?",
                 answer="1924.",
+                why="The year is missing.",
                 evidence="It was 1924.",
             ),
         ],

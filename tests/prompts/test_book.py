@@ -157,6 +157,19 @@ def test_judges_are_told_which_language_to_write_in(book: PromptBook, name: str)
 
 
 @BOTH
+@pytest.mark.parametrize("name", ["answer_from_summary", "answer_from_document"])
+def test_answers_that_are_compared_are_in_one_language_whichever_the_text_is_in(book: PromptBook, name: str) -> None:
+    """Questions have the language of the text that they were made of, with the answer that this one is held against."""
+    assert "Write answers in the language of the questions" in rendered(book, name)
+
+
+@BOTH
+@pytest.mark.parametrize("name", ["compare_answers", "align_facts", "verify_sentences"])
+def test_a_summary_in_another_language_is_no_error(book: PromptBook, name: str) -> None:
+    assert re.search(r"(?:another|any|or) language\b|whatever languages", rendered(book, name))
+
+
+@BOTH
 def test_judges_are_not_told_what_verdict_to_expect(book: PromptBook) -> None:
     text = rendered(book, "find_confusion").lower()
     assert "most sentences" not in text

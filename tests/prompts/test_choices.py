@@ -26,7 +26,7 @@ from redraft.prompts.judging import Comparison, Comparisons, DocumentQuestion, S
     ],
 )
 def test_a_verdict_is_read_in_any_dress(said: str, verdict: str) -> None:
-    assert Comparison(id=1, reason="", verdict=said).verdict == verdict  # type: ignore[arg-type]
+    assert Comparison(id=1, reason="", verdict=said).verdict == verdict
 
 
 NO_VERDICTS = [

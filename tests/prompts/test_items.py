@@ -32,7 +32,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "find_confusion": {"sentence": ["place", "sentence"]},
     "decide": {
         "metric": ["metric", "score", "goal", "met"],
-        "finding": ["metric", "task", "problem", "sentence", "question", "answer", "evidence"],
+        "finding": ["metric", "task", "problem", "sentence", "question", "answer", "why", "evidence"],
     },
     "revise": {"point": ["task", "instruction", "sentence", "question", "says", "answer", "why", "evidence"]},
 }

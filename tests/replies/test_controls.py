@@ -57,10 +57,13 @@ async def test_an_irrelevant_summary_answers_nothing(tmp_path: Path, language: s
 
 
 @pytest.mark.parametrize("empty", ["", " \n", "***"])
-async def test_an_empty_summary_has_no_score(tmp_path: Path, empty: str) -> None:
+async def test_an_empty_summary_has_no_score_and_nothing_is_asked_for_it(tmp_path: Path, empty: str) -> None:
     metrics = ("coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore")
-    found = await judged(tmp_path, "English", empty, *metrics)
+    court = Court(tmp_path, Wordy(cycle(SILENT["English"])), document=island(24))
+    found = (await court.evaluate(empty, metrics=metrics)).evaluations
+    court.store.close()
     assert {(found[name].outcome, found[name].score) for name in metrics} == {("not_applicable", None)}
+    assert court.sheets == []
 
 
 @LANGUAGES

@@ -7,10 +7,8 @@ import multiprocessing
 import os
 import re
 import signal
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -32,13 +30,13 @@ from redraft.runs.preparing import Order, prepare
 from redraft.settings import Judging, Refine
 from redraft.text.tokens import EstimatingTokenizer
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, function_model, island, seen_on, told
+from tests.judges import KEY, Court, Json, Keepers, Said, Sheet, function_model, island, seen_on, told
+from tests.runs.courts import Open
 from tests.store.support import plain
 
 # Of the first six keepers, whom the pack asks about, it tells one rightly and one wrongly.
 POOR = told(1, wrong={2: "Bob"})
 GOALS = {"coverage": 0.9, "consistency": 1.0}
-Open = Callable[..., Court]
 
 
 @dataclass
@@ -74,37 +72,6 @@ def leading(*decisions: Said) -> Leading:
 
 def mend(*numbers: int, **more: Any) -> Json:
     return {"why": "These are the worst.", "mend": list(numbers), **more}
-
-
-@contextmanager
-def opening(folder: Path, *, wired: bool) -> Iterator[Open]:
-    """Opens courts, each in a folder of its own."""
-    folders = (folder / str(number) for number in count())
-    with ExitStack() as stack:
-
-        def make(script: Script | None = None, **options: Any) -> Court:
-            made = Court(next(folders), script, **options)
-            stack.callback(made.store.close)
-            if wired:
-                stack.enter_context(made.served())
-            return made
-
-        yield make
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Open]:
-    """Courts whose models are at hand."""
-    with opening(tmp_path, wired=False) as make:
-        yield make
-
-
-@pytest.fixture(params=["at hand", "at a server"])
-def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Courts whose models are at hand, and again such as have them behind a server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with opening(tmp_path, wired=request.param == "at a server") as make:
-        yield make
 
 
 async def lead(
@@ -434,6 +401,7 @@ def askers(court: Court, *, decided: bool) -> set[str]:
     return {row[0] for row in rows}
 
 
+@pytest.mark.slow
 async def test_the_built_in_model_decides_as_weakest_first_and_says_so(tmp_path: Path) -> None:
     sample = Path(__file__).parents[2] / "examples" / "the-salt-ledger.md"
     poor = sample.read_text("utf-8")[:1500].rpartition(".")[0] + "."
@@ -495,7 +463,7 @@ async def test_a_decider_is_asked_at_its_own_address(court: Open, monkeypatch: p
     opened = court()
     elsewhere = court(leading({"why": "No.", "stop": True}))
     with opened.served() as server, elsewhere.served() as other:
-        own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))  # type: ignore[arg-type]
+        own = ChatModel(ChatOpenAI(model="own", base_url=other.base_url, api_key=KEY))
         result = await lead(opened, people={"decider": own})
     assert result.run.stop_reason == "decided"
     assert {seen_on(one).prompt for one in other.seen} == {"decide"}
@@ -547,6 +515,7 @@ async def _work(database: Path, url: str, observer: Callable[[Event], None] = un
         )
 
 
+@pytest.mark.slow
 async def test_a_decision_is_not_asked_again_after_a_crash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     judge = Court(tmp_path / "judge", leading(mend(1, instruction="Be brief."), mend(2)))

@@ -58,6 +58,16 @@ def foreseen(court: Court, settings: Settings, purpose: Purpose) -> Forecast:
     return forecast(prepared, Order(purpose, given=SUMMARY))
 
 
+def test_what_rests_on_facts_or_sentences_that_nobody_knows_is_told_as_about_so_much(court: Court) -> None:
+    settings = narrow(court)
+    given = forecast_of(court, settings, metrics=METRICS)
+    assert [stage.name for stage in given.stages if stage.about] == ["validating key facts", "keyfact_recall"]
+    assert not forecast_of(court, settings, metrics=("coverage", "consistency", "faithfulness", "booookscore")).about
+    drafted = prepare(court.document, court.settings({"strategy": "incremental"}), court.model)
+    ahead = forecast(drafted, Order(Evaluate(judging=Judging(metrics=("coverage", "consistency", "faithfulness")))))
+    assert [stage.name for stage in ahead.stages if stage.about] == ["consistency", "faithfulness"]
+
+
 async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
     settings = narrow(court)
     most = forecast_of(court, settings, metrics=METRICS)

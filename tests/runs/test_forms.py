@@ -34,6 +34,7 @@ async def test_a_run_goes_on_in_the_form_that_it_began_with(tmp_path: Path) -> N
     court.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["tools", "plain"])
 def test_the_command_line_has_the_form_too(tmp_path: Path, form: str) -> None:
     court = Court(tmp_path / "court")

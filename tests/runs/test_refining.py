@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,8 @@ from redraft.history.results import Result
 from redraft.settings import Judging, PolicyName
 from redraft.text.words import count_words
 from tests.chatserver import Answer
-from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Script, Sheet, island, keepers_in, told
+from tests.judges import KEY, Court, Json, Keepers, Lazy, Said, Saying, Sheet, island, keepers_in, told
+from tests.runs.courts import Open
 
 POLICIES: tuple[PolicyName, ...] = ("consistency-first", "paper", "weakest-first", "all")
 STRICT = tuple(policy for policy in POLICIES if policy != "paper")
@@ -28,38 +28,6 @@ GOOD = told(1, 2, 3, 4, 5, 6)
 
 EVERY_POLICY = pytest.mark.parametrize("policy", POLICIES)
 EVERY_STRICT_POLICY = pytest.mark.parametrize("policy", STRICT)
-Open = Callable[..., Court]
-
-
-@contextmanager
-def opening(folder: Path, *, wired: bool) -> Iterator[Open]:
-    """Opens courts, each in a folder of its own."""
-    folders = (folder / str(number) for number in count())
-    with ExitStack() as stack:
-
-        def make(script: Script | None = None, **options: Any) -> Court:
-            made = Court(next(folders), script, **options)
-            stack.callback(made.store.close)
-            if wired:
-                stack.enter_context(made.served())
-            return made
-
-        yield make
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand."""
-    with opening(tmp_path, wired=False) as make:
-        yield make
-
-
-@pytest.fixture(params=["at hand", "at a server"])
-def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with opening(tmp_path, wired=request.param == "at a server") as make:
-        yield make
 
 
 def stories(result: Result) -> list[tuple[int, tuple[str, ...], bool | None]]:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from redraft.errors import JudgingError
 from redraft.settings import PolicyName
-from tests.judges import KEY, Keepers, Lazy, Said, Saying, Sheet, fact_of, island, keepers_in, told
-from tests.runs.test_refining import POLICIES, Open, opening, stories
+from tests.judges import Keepers, Lazy, Said, Saying, Sheet, fact_of, island, keepers_in, told
+from tests.runs.courts import Open
+from tests.runs.test_refining import POLICIES, stories
 
 # Of twelve keepers one is told rightly, one wrongly, and one is made up.
 POOR = told(1, wrong={2: "Bob", 77: "Jim"})
@@ -20,21 +19,6 @@ ALL = {n: f"Tom{n}" for n in range(1, 13)}
 RECALL: dict[str, float] = {"keyfact_recall": 1.0}
 TRUTH: dict[str, float] = {"faithfulness": 1.0}
 GROWING = ("keyfacts_analytical", "keyfacts_narrative", "facts_faithful", "facts_objective", "facts_significant")
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand."""
-    with opening(tmp_path, wired=False) as make:
-        yield make
-
-
-@pytest.fixture(params=["at hand", "at a server"])
-def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with opening(tmp_path, wired=request.param == "at a server") as make:
-        yield make
 
 
 async def test_missing_facts_are_worked_in_until_the_goal_is_met(any_court: Open) -> None:

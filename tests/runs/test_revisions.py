@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,26 +13,12 @@ from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
-from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
-from tests.runs.test_refining import GOOD, POOR, Open, opening, stories
+from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
+from tests.runs.courts import Open
+from tests.runs.test_refining import GOOD, POOR, stories
 
 # One right claim and one that nobody has made, in one sentence.
 MIXED = "The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
-
-
-@pytest.fixture
-def court(tmp_path: Path) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand."""
-    with opening(tmp_path, wired=False) as make:
-        yield make
-
-
-@pytest.fixture(params=["at hand", "at a server"])
-def any_court(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Open]:
-    """Courts whose judge and writer are at hand, and again such as have them behind a server."""
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    with opening(tmp_path, wired=request.param == "at a server") as make:
-        yield make
 
 
 def replies(*said: Said | Callable[[Sheet], Said]) -> Saying:

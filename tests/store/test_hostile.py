@@ -60,6 +60,7 @@ while True:
 """
 
 
+@pytest.mark.slow
 def test_a_greedy_writer_slows_us_down_and_no_more(path: Path) -> None:
     with Store(path) as store:
         with started(_GREEDY, path):

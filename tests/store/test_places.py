@@ -146,6 +146,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_every_file_of_a_whole_run_is_private_whatever_the_umask(tmp_path: Path) -> None:
     data, work = tmp_path / "data", tmp_path / "work"
     data.mkdir()

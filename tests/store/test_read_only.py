@@ -94,6 +94,7 @@ def status(command: Command) -> Any:
     return told["status"]
 
 
+@pytest.mark.slow
 def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Command) -> None:
     with started(_KILLED, command.database):
         pass
@@ -103,12 +104,14 @@ def test_a_database_that_a_process_has_died_on_is_read_with_its_log(command: Com
     assert status(command) == "killed"
 
 
+@pytest.mark.slow
 def test_a_database_is_read_while_somebody_else_writes_to_it(command: Command) -> None:
     with started(_KILLED, command.database):
         expect_read(command)
         assert status(command) == "running"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [SCHEMAS / "m002.sql", SCHEMAS / "m005.sql"], ids=lambda path: path.stem)
 def test_a_database_of_an_older_redraft_is_read_and_left_as_it_is(command: Command, schema: Path) -> None:
     restored(command.database, schema)

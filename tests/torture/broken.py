@@ -36,7 +36,7 @@ def forgetful() -> None:
 def unsteady() -> None:
     """Nothing comes out twice as it did before."""
     say = click.echo
-    click.echo = lambda message="", **named: say(f"{message} by process {os.getpid()}", **named)  # type: ignore
+    click.echo = lambda message="", **named: say(f"{message} by process {os.getpid()}", **named)
 
 
 def unresumable() -> None:
@@ -71,7 +71,7 @@ def talkative() -> None:
 
 def credulous() -> None:
     """Fences can be closed by what is within them."""
-    book.neutralize = lambda text, *_: text  # type: ignore
+    book.neutralize = lambda text, *_: text
 
 
 def crowded() -> None:

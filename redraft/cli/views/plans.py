@@ -118,7 +118,10 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
         goals = ", ".join(f"{metric} {least:g}" for metric, least in order.refinement.goals.items())
         rows.append(("goals", f"{goals}; at most {count(order.refinement.rounds, 'revision')}"))
     return rows + [
-        (one.name, f"at most {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out")
+        (
+            one.name,
+            f"{_bound(one.about)} {count(one.calls, 'call')}, {one.prompt_tokens:,} in, {one.completion_tokens:,} out",
+        )
         for one in spending.forecast.stages
     ]
 
@@ -132,13 +135,18 @@ def _roomy(name: str, judging: Judging, settings: Settings) -> str:
 
 def _how_much(spending: _Spending, concurrency: int) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
-    at_most = "at most " if spending.forecast.calls else ""
-    tokens = f"at most {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+    bound = _bound(spending.forecast.about)
+    at_most = f"{bound} " if spending.forecast.calls or spending.prepared.plan.compressions else ""
+    tokens = f"{bound} {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
     return [
         ("calls", f"{at_most}{spending.calls:,}, up to {concurrency} at once"),
         ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
         ("cost", _cost_line(spending)),
     ]
+
+
+def _bound(about: bool) -> str:
+    return "about" if about else "at most"
 
 
 def _cost_line(spending: _Spending) -> str:
@@ -148,14 +156,16 @@ def _cost_line(spending: _Spending) -> str:
     if not most:
         return "none"
     thinking = f", of which ${plain:.4f} without any reasoning" if spending.reasoning else ""
-    return f"at most ${most:.4f}{thinking}"
+    return f"{_bound(spending.forecast.about)} ${most:.4f}{thinking}"
 
 
 def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     plan = prepared.plan
     # What a strategy asks when its pieces are there.
-    after = plan.calls - sum(level.pieces for level in plan.levels)
+    after = plan.calls - plan.compressions - sum(level.pieces for level in plan.levels)
     tidying = [("tidying", count(after, "call"))] if after > 0 and plan.strategy in _TIDIED else []
+    if plan.compressions:
+        return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
     if plan.strategy != "hierarchical":
         return tidying
     return [
