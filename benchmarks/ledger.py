@@ -22,6 +22,10 @@ GIVES_VERDICTS = {
     "faithfulness": "verify_sentences",
 }
 """By metric the prompt whose replies hold its verdicts, one an item."""
+# An attempt that ended so was given up together with its run, and says nothing of the model.
+_GIVEN_UP = ("sent", "cancelled")
+# What an item is told from another by, where it is shown.
+_WORDS = ("fact", "question", "sentence")
 _ITEMS = re.compile(r"(.*?) (\d+)(?: to (\d+))?(?: try \d+)?")
 
 
@@ -77,11 +81,11 @@ class Tally:
 
 
 def asked(database: Path) -> list[Asked]:
-    """Every request that went to a model, in the order of the first attempts."""
+    """Every request that a model has answered, or failed to, in the order of the first attempts."""
     found: dict[tuple[str, str], list[sqlite3.Row]] = defaultdict(list)
     with closing(sqlite3.connect(database)) as ledger:
         ledger.row_factory = sqlite3.Row
-        for row in ledger.execute("SELECT * FROM calls ORDER BY id"):
+        for row in ledger.execute("SELECT * FROM calls WHERE outcome NOT IN (?, ?) ORDER BY id", _GIVEN_UP):
             found[row["run"], row["key"]].append(row)
     return [
         Asked(
@@ -142,8 +146,10 @@ def unsound(evaluations: Iterable[Evaluation], said: Mapping[str, int]) -> Itera
         shown = [item for group in one.details.values() for item in _judged_items(group)]
         if one.judged == 0 or one.judged != len(shown):
             yield f"{one.metric} says that {one.judged} items were judged, and shows {len(shown)} verdicts"
-        if one.judged > said.get(prompt, 0):
-            yield f"{one.metric} has {one.judged} verdicts, and the replies hold {said.get(prompt, 0)}"
+        # What has the same words, a fact of two trees or a sentence that is repeated, is asked about once.
+        asked_about = len({next((item[key] for key in _WORDS if key in item), at) for at, item in enumerate(shown)})
+        if asked_about > said.get(prompt, 0):
+            yield f"{one.metric} has verdicts on {asked_about} items, and the replies hold {said.get(prompt, 0)}"
 
 
 def _judged_items(group: Any) -> list[Mapping[str, Any]]:

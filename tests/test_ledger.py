@@ -82,4 +82,13 @@ def test_a_score_that_stands_on_less_is_found(
 def test_verdicts_that_no_reply_holds_are_found(judged: tuple[Path, Evaluation]) -> None:
     _, coverage = judged
     (found,) = unsound([coverage], {"answer_from_summary": 5})
-    assert "6 verdicts, and the replies hold 5" in found
+    assert "verdicts on 6 items, and the replies hold 5" in found
+
+
+def test_a_fact_of_two_trees_is_asked_about_once(judged: tuple[Path, Evaluation]) -> None:
+    _, coverage = judged
+    facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
+    twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})
+    assert list(unsound([twice], {"align_facts": 2})) == []
+    (found,) = unsound([twice], {"align_facts": 1})
+    assert "verdicts on 2 items" in found
