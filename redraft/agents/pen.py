@@ -227,9 +227,9 @@ class Pen:
             if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
-            wider = heard.cut and flaw.kind != "loop" and course.widen(max_tokens, left)
-            # What is too long as well is not asked for again in the same words.
-            if not (wider and flaw.kind in _ACCIDENTS) and (flaw.kind != "empty" or course.lost_in_a_row > 1):
+            # What is too long as well has had room enough.
+            wider = heard.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
+            if not wider and (flaw.kind != "empty" or course.lost_in_a_row > 1):
                 course.shrink(flaw, words)
                 course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
                 fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
