@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Evaluation
+from redraft.models.base import BROKEN_OFF
 
 GIVES_VERDICTS = {
     "coverage": "answer_from_summary",
@@ -26,6 +27,7 @@ GIVES_VERDICTS = {
 _GIVEN_UP = ("sent", "cancelled")
 # What an item is told from another by, where it is shown.
 _WORDS = ("fact", "question", "sentence")
+_CUT = ("length", BROKEN_OFF)
 _ITEMS = re.compile(r"(.*?) (\d+)(?: to (\d+))?(?: try \d+)?")
 
 
@@ -47,6 +49,11 @@ class Asked:
         return self.outcomes[-1] == "ok"
 
     @property
+    def whole(self) -> bool:
+        """Whether it came to its end, or as much as was asked for."""
+        return self.read and self.finishes[-1] != BROKEN_OFF
+
+    @property
     def items(self) -> tuple[str, int, int] | None:
         """What was asked about, from and to which number, where the label tells."""
         found = _ITEMS.fullmatch(self.label)
@@ -59,6 +66,8 @@ class Tally:
 
     requests: int = 0
     at_once: int = 0
+    in_part: int = 0
+    """Cut, and the entries read that were whole."""
     repaired: int = 0
     halved: int = 0
     lost: int = 0
@@ -71,11 +80,12 @@ class Tally:
     def count(self, one: Asked, halved: bool) -> None:
         """Add a request."""
         self.requests += 1
-        self.at_once += one.read and len(one.outcomes) == 1
-        self.repaired += one.read and len(one.outcomes) > 1
+        self.at_once += one.whole and len(one.outcomes) == 1
+        self.repaired += one.whole and len(one.outcomes) > 1
+        self.in_part += one.read and not one.whole
         self.halved += halved
         self.lost += not one.read and not halved
-        self.cut += one.finishes.count("length")
+        self.cut += sum(finish in _CUT for finish in one.finishes)
         self.tokens += one.tokens
         self.seconds += one.seconds
 

@@ -56,6 +56,8 @@ SOURCES = {
 }
 # Tokens are counted with another vocabulary than the model's, which has a third of its words.
 _WINDOW = int(WINDOW * 0.75)
+# A model that has come to repeat itself fills any room. What it has to say needs no more than this.
+_MOST_TOKENS = 600
 _OFTEN = 15.0
 
 
@@ -142,7 +144,8 @@ async def work(
     found: Found, name: str, document: Document, database: Path, url: str, rounds: int, prompts: str
 ) -> None:
     """Draft, judge and refine one text. What goes wrong is noted, and the next thing done."""
-    settings = Settings(model=NAME, base_url=url, words=150, chunk_tokens=500, context_tokens=_WINDOW, prompts=prompts)
+    sizes = {"words": 150, "chunk_tokens": 500, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
+    settings = Settings.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
     judging = Judging(metrics=METRICS)
     limits = Limits(timeout=1800, concurrency=2)
     watch = Watch(name)
@@ -240,7 +243,18 @@ def report(found: Found, heading: str) -> Iterator[str]:
     """The tables, in Markdown."""
     requests = [one for database in found.databases for one in asked(database)]
     yield from (heading, "")
-    columns = ("prompt", "requests", "read at once", "after repair", "halved", "lost", "replies cut", "tokens", "s")
+    columns = (
+        "prompt",
+        "requests",
+        "read at once",
+        "after repair",
+        "in part",
+        "halved",
+        "lost",
+        "replies cut",
+        "tokens",
+        "s",
+    )
     yield from markdown([columns, *(row(prompt, tally) for prompt, tally in tallies(requests).items())])
     yield ""
     judged = [("metric", "drafts", "scored", "failed", "items judged", "items unjudged")]
@@ -258,7 +272,16 @@ def report(found: Found, heading: str) -> Iterator[str]:
 
 def row(prompt: str, tally: Tally) -> tuple[str, ...]:
     """A prompt's figures."""
-    numbers = (tally.requests, tally.at_once, tally.repaired, tally.halved, tally.lost, tally.cut, tally.tokens)
+    numbers = (
+        tally.requests,
+        tally.at_once,
+        tally.repaired,
+        tally.in_part,
+        tally.halved,
+        tally.lost,
+        tally.cut,
+        tally.tokens,
+    )
     return (prompt, *(f"{number:,}" for number in numbers), f"{tally.seconds:,.0f}")
 
 

@@ -24,7 +24,7 @@ from redraft.store.threads import off_loop
 from redraft.text.framing import unframed
 from redraft.text.remains import unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6
 """How often more a text is asked for that has a flaw, and as often one that got lost on the way."""
@@ -251,9 +251,10 @@ class Pen:
         said = unframed(reply.value)
         if said:
             course.answered.append(same)
-        text = said
+        # A rule, or a row of stars, is no text.
+        text = said if has_words(said) else ""
         if self.instructions is not None:
-            text = without_copies(said, await off_loop(self.instructions, prompt, given), list(_texts(given)))
+            text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
         return _Heard(text, reply.finish_reason == "length", 2 * count_words(text) < count_words(said))
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:

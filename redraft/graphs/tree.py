@@ -194,7 +194,9 @@ class SummaryTree:
         spare = limits.room + limits.reply_tokens - self._size(group)
         words = max(limits.words, min(plan.words, int(spare / plan.tokens_per_word) - 1))
         top = await self._merge(level, 0, group, None, words)
-        self._require_shorter(level)
+        if top.words > plan.words:
+            # What is as short as was asked for need not be shorter than what it is made of.
+            self._require_shorter(level)
         self._top.set_result(top)
 
     async def _merge(self, level: int, index: int, group: list[Piece], previous: Piece | None, words: int) -> Piece:

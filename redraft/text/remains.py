@@ -17,8 +17,9 @@ _OFTEN = 3
 _FEWEST = 4
 # But not so often with nothing in between, unless they are a single word.
 _IN_A_ROW = 5
-# What follows itself so often up to the very end, of so many characters at most, would have gone on like that.
-_TURNS, _LONGEST_TURN = 8, 80
+# What follows itself so often up to the very end, a few letters or up to a sentence, would have gone on like that.
+_TURNS, _TURNS_OF_LONGER = 8, 4
+_LONG_TURN, _LONGEST_TURN = 25, 200
 
 
 def unlooped(text: str) -> str:
@@ -63,18 +64,29 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     return _of(text, [part for part in parts if _said(text, part) not in copies], parts)
 
 
+def ends_in_loop(text: str) -> bool:
+    """Whether a text that was cut off was saying the same over and over."""
+    return _turn_at_end(text) > 0
+
+
 def _without_stutter(text: str) -> str:
     """The text with one turn of what it breaks off in, where that are a few letters over and over."""
-    if ends_sentence(text):
+    length = 0 if ends_sentence(text) else _turn_at_end(text)
+    if not length:
         return text
-    for length in range(2, min(_LONGEST_TURN, len(text) // _TURNS) + 1):
-        turn = text[-length:]
-        if any(map(str.isalpha, turn)) and text.endswith(turn * _TURNS):
-            start = len(text) - length * _TURNS
-            while start and text[start - 1] == text[start - 1 + length]:
-                start -= 1
-            return text[: start + length].rstrip()
-    return text
+    start = len(text) - length
+    while start and text[start - 1] == text[start - 1 + length]:
+        start -= 1
+    return text[: start + length].rstrip()
+
+
+def _turn_at_end(text: str) -> int:
+    """The length of what the text says over and over at its end; 0 where there is no such thing."""
+    for length in range(2, _LONGEST_TURN + 1):
+        turn, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
+        if any(map(str.isalpha, turn)) and text.endswith(turn * times):
+            return length
+    return 0
 
 
 def _parts(text: str) -> Iterator[Span]:

@@ -196,6 +196,15 @@ def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the
     assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
 
 
+@pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
+def test_a_text_without_a_word_is_none(stars: str) -> None:
+    model = ScriptedModel([stars, stars, prose(40)])
+    pen = Pen(model, tokens_per_word=2.0)
+    text = asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, ""))
+    assert (text.text, text.flaw) == (prose(40), "")
+    assert told(model)[2] == "it is empty"
+
+
 def test_what_is_too_long_and_breaks_off_has_had_room_enough() -> None:
     model = Model([f"{prose(60)} And then the", prose(40)])
 
