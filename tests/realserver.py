@@ -34,7 +34,7 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def real_model(*, parallel: int = 2, threads: int = 2) -> Iterator[str]:
+def real_model(*, parallel: int = 2, threads: int = 1) -> Iterator[str]:
     """The address of the served model, which answers `parallel` requests at once; it is gone when the context ends."""
     command = [sys.executable, "-m", "tests.realserver", "--parallel", str(parallel), "--threads", str(threads)]
     with subprocess.Popen(
@@ -67,7 +67,7 @@ def _weights() -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--parallel", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     if lacking := missing():
         sys.exit(lacking)
