@@ -42,6 +42,8 @@ NO_DOCUMENT = (
     " (--context-tokens, if the model has a larger window)"
 )
 
+_NO_ROOM = "the reviser had no room for"
+
 
 class _Stands(TypedDict):
     """What is shown of a draft: its scores, and where its goals stand."""
@@ -93,8 +95,8 @@ async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
         return Ruling(True, "edited by hand")
     if revised.text == base.text:
         # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
-        lost = revised.node.startswith(NO_REVISION_OF) and revised.notes
-        failed = f"the revision was of no use: {revised.notes[0]}" if lost else ""
+        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
+        failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return Ruling(policy.follows and not failed, failed or "nothing was changed")
     before, start = scores_of(await job.judged(base.id)), scores_of(await job.judged(state["first"]))
     after = scores_of(await job.judged(revised.id))
@@ -223,7 +225,7 @@ async def revise(state: State, job: Job) -> Update:
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried, and is there to be mended in another round.
     findings = state["findings"][: len(state["findings"]) - unread]
-    left = f"the reviser had no room for {unread} of {len(state['findings'])} findings" if unread else ""
+    left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
     draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))))
     await job.keep_round(_round({**state, "findings": findings}, number, draft))
     return {"draft": draft, "round": number, "findings": findings}
