@@ -22,7 +22,7 @@ from redraft.models.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.threads import off_loop
 from redraft.text.framing import unframed
-from redraft.text.remains import unlooped, without_copies, without_unfinished
+from redraft.text.remains import ends_in_loop, unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence
 from redraft.text.words import count_words, has_words
 
@@ -85,6 +85,8 @@ class _Heard:
     """Whether it broke off for want of room."""
     echo: bool = False
     """Whether most of the reply was the prompt's own words, which are left out of the text."""
+    loops: bool = False
+    """Whether it was cut off while it said the same over and over."""
 
 
 @dataclass(slots=True)
@@ -255,7 +257,9 @@ class Pen:
         text = said if has_words(said) else ""
         if self.instructions is not None:
             text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
-        return _Heard(text, reply.finish_reason == "length", 2 * count_words(text) < count_words(said))
+        cut = reply.finish_reason == "length"
+        # Of a loop of openings nothing may be left that shows it.
+        return _Heard(text, cut, 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value))
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """How freely a reply to `prompt` is drawn."""
@@ -296,9 +300,9 @@ def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
     """What is wrong with a text, of which this is left where each sentence stands once."""
     if heard.echo:
         return Flaw("echo", "repeats the instructions")
-    if not heard.text:
+    if not heard.text and not heard.loops:
         return Flaw("empty", "empty")
-    if once != heard.text:
+    if once != heard.text or heard.loops:
         return Flaw("loop", "says the same over and over")
     found = examine(heard.text)
     # What is too long already is not too long for want of room.

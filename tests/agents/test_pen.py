@@ -196,6 +196,14 @@ def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the
     assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
 
 
+def test_a_loop_of_openings_is_one_too_and_has_no_more_room() -> None:
+    model = Model(["The excerpt is: \n" * 20 + "The excerpt", prose(40)])
+
+    assert not written(model).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+    assert "over and over" in told(model)[1]
+
+
 @pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
 def test_a_text_without_a_word_is_none(stars: str) -> None:
     model = ScriptedModel([stars, stars, prose(40)])
