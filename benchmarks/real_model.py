@@ -24,6 +24,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchmarks.common import ROOT, SAMPLE, use_vocabulary
 from benchmarks.ledger import Tally, asked, entries, tallies, unsound
@@ -122,7 +123,7 @@ async def work_on_all(found: Found, folder: Path, options: argparse.Namespace) -
     async def one(name: str) -> None:
         document, database = shortened(SOURCES[name], options.words), folder / f"{name}.db"
         async with turns:
-            with real_model(threads=options.threads) as url:
+            with served_again(database, options.threads) as url:
                 await work(found, name, document, database, url, options.rounds, options.prompts)
 
     async with asyncio.TaskGroup() as group:
@@ -138,6 +139,15 @@ def shortened(path: Path, words: int) -> Document:
         if count_words("\n\n".join(kept)) >= words:
             break
     return Document.from_text("\n\n".join(kept))
+
+
+@contextlib.contextmanager
+def served_again(database: Path, threads: int) -> Iterator[str]:
+    """The address of the model, the same whenever a database is gone on with: runs go on where they have begun."""
+    noted = database.with_suffix(".port")
+    with real_model(threads=threads, port=int(noted.read_text()) if noted.exists() else 0) as url:
+        noted.write_text(str(urlsplit(url).port))
+        yield url
 
 
 async def work(

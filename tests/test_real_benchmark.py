@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
 
 from benchmarks.ledger import asked
-from benchmarks.real_model import METRICS, STRATEGIES, Found, report, work
+from benchmarks.real_model import METRICS, STRATEGIES, Found, report, served_again, work
 from tests.chatserver import ChatServer, Fault, Seen
 from tests.judges import Keepers, Said, Sheet, island, seen_on, told
 
@@ -70,6 +70,21 @@ async def test_what_was_stopped_goes_on_and_nothing_is_asked_twice(tmp_path: Pat
     assert len(server.seen) == asked_in_all
     assert again.lines == whole.lines
     assert again.seconds == whole.seconds > 0
+
+
+def test_a_database_is_gone_on_with_at_the_address_that_its_runs_began_with(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @contextmanager
+    def serving(*, threads: int, port: int) -> Iterator[str]:
+        yield f"http://127.0.0.1:{port or 40_000 + threads}/v1"
+
+    monkeypatch.setattr("benchmarks.real_model.real_model", serving)
+    found = []
+    for threads in (1, 2, 3):
+        with served_again(tmp_path / "a.db", threads) as url:
+            found.append(url)
+    assert set(found) == {"http://127.0.0.1:40001/v1"}
 
 
 async def test_attempts_that_were_given_up_with_a_run_are_no_failures_of_the_model(
