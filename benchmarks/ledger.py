@@ -24,7 +24,7 @@ GIVES_VERDICTS = {
 }
 """By metric the prompt whose replies hold its verdicts, one an item."""
 # An attempt that ended so was given up together with its run, and says nothing of the model.
-_GIVEN_UP = ("sent", "cancelled")
+_GIVEN_UP = ("sent", "lost", "cancelled")
 # What an item is told from another by, where it is shown.
 _WORDS = ("fact", "question", "sentence")
 _CUT = ("length", BROKEN_OFF)
@@ -95,7 +95,7 @@ def asked(database: Path) -> list[Asked]:
     found: dict[tuple[str, str], list[sqlite3.Row]] = defaultdict(list)
     with closing(sqlite3.connect(database)) as ledger:
         ledger.row_factory = sqlite3.Row
-        for row in ledger.execute("SELECT * FROM calls WHERE outcome NOT IN (?, ?) ORDER BY id", _GIVEN_UP):
+        for row in ledger.execute("SELECT * FROM calls WHERE outcome NOT IN (?, ?, ?) ORDER BY id", _GIVEN_UP):
             found[row["run"], row["key"]].append(row)
     return [
         Asked(

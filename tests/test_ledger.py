@@ -46,6 +46,15 @@ def test_requests_are_counted_by_what_became_of_them(judged: tuple[Path, Evaluat
     assert not any(one.lost for one in found.values())
 
 
+@pytest.mark.parametrize("outcome", ["sent", "lost", "cancelled"])
+def test_what_was_given_up_with_its_run_is_no_request(judged: tuple[Path, Evaluation], outcome: str) -> None:
+    database, _ = judged
+    before = asked(database)
+    with sqlite3.connect(database) as ledger:
+        ledger.execute("UPDATE calls SET outcome = ? WHERE prompt = 'answer_from_summary'", (outcome,))
+    assert asked(database) == [one for one in before if one.prompt != "answer_from_summary"] != before
+
+
 def test_a_cut_reply_that_is_asked_again_in_parts_counts_as_halved() -> None:
     whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), ("length", "length"), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
