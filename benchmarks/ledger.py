@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Evaluation
+from redraft.models.base import BROKEN_OFF
 
 GIVES_VERDICTS = {
     "coverage": "answer_from_summary",
@@ -22,6 +23,11 @@ GIVES_VERDICTS = {
     "faithfulness": "verify_sentences",
 }
 """By metric the prompt whose replies hold its verdicts, one an item."""
+# An attempt that ended so was given up together with its run, and says nothing of the model.
+_GIVEN_UP = ("sent", "lost", "cancelled")
+# What an item is told from another by, where it is shown.
+_WORDS = ("fact", "question", "sentence")
+_CUT = ("length", BROKEN_OFF)
 _ITEMS = re.compile(r"(.*?) (\d+)(?: to (\d+))?(?: try \d+)?")
 
 
@@ -43,6 +49,11 @@ class Asked:
         return self.outcomes[-1] == "ok"
 
     @property
+    def whole(self) -> bool:
+        """Whether it came to its end, or as much as was asked for."""
+        return self.read and self.finishes[-1] != BROKEN_OFF
+
+    @property
     def items(self) -> tuple[str, int, int] | None:
         """What was asked about, from and to which number, where the label tells."""
         found = _ITEMS.fullmatch(self.label)
@@ -55,6 +66,8 @@ class Tally:
 
     requests: int = 0
     at_once: int = 0
+    in_part: int = 0
+    """Cut, and the entries read that were whole."""
     repaired: int = 0
     halved: int = 0
     lost: int = 0
@@ -67,21 +80,22 @@ class Tally:
     def count(self, one: Asked, halved: bool) -> None:
         """Add a request."""
         self.requests += 1
-        self.at_once += one.read and len(one.outcomes) == 1
-        self.repaired += one.read and len(one.outcomes) > 1
+        self.at_once += one.whole and len(one.outcomes) == 1
+        self.repaired += one.whole and len(one.outcomes) > 1
+        self.in_part += one.read and not one.whole
         self.halved += halved
         self.lost += not one.read and not halved
-        self.cut += one.finishes.count("length")
+        self.cut += sum(finish in _CUT for finish in one.finishes)
         self.tokens += one.tokens
         self.seconds += one.seconds
 
 
 def asked(database: Path) -> list[Asked]:
-    """Every request that went to a model, in the order of the first attempts."""
+    """Every request that a model has answered, or failed to, in the order of the first attempts."""
     found: dict[tuple[str, str], list[sqlite3.Row]] = defaultdict(list)
     with closing(sqlite3.connect(database)) as ledger:
         ledger.row_factory = sqlite3.Row
-        for row in ledger.execute("SELECT * FROM calls ORDER BY id"):
+        for row in ledger.execute("SELECT * FROM calls WHERE outcome NOT IN (?, ?, ?) ORDER BY id", _GIVEN_UP):
             found[row["run"], row["key"]].append(row)
     return [
         Asked(
@@ -142,8 +156,10 @@ def unsound(evaluations: Iterable[Evaluation], said: Mapping[str, int]) -> Itera
         shown = [item for group in one.details.values() for item in _judged_items(group)]
         if one.judged == 0 or one.judged != len(shown):
             yield f"{one.metric} says that {one.judged} items were judged, and shows {len(shown)} verdicts"
-        if one.judged > said.get(prompt, 0):
-            yield f"{one.metric} has {one.judged} verdicts, and the replies hold {said.get(prompt, 0)}"
+        # What has the same words, a fact of two trees or a sentence that is repeated, is asked about once.
+        asked_about = len({next((item[key] for key in _WORDS if key in item), at) for at, item in enumerate(shown)})
+        if asked_about > said.get(prompt, 0):
+            yield f"{one.metric} has verdicts on {asked_about} items, and the replies hold {said.get(prompt, 0)}"
 
 
 def _judged_items(group: Any) -> list[Mapping[str, Any]]:

@@ -1,12 +1,15 @@
 """The whole of redraft on a real language model, the smallest that can be had: what becomes of its replies.
 
-    python -m benchmarks.real_model [--texts 3] [--rounds 2] [--words 1500] [--out FILE] [--keep DIR]
+    python -m benchmarks.real_model [--texts 3] [--rounds 2] [--words 1500] [--at-once 1] [--out FILE] [--keep DIR]
 
 A story, a report and a manual are drafted by every strategy, each draft is judged by every metric, and the hierarchical
 one is refined. The model is SmolLM2-135M-Instruct, served by llama.cpp on this machine; without the two packages that
 bring it (see `tests/realserver.py`) nothing is done, and a sentence says so. The summaries are bad, and the scores mean
 nothing: what counts is that no run dies, that no score stands on fewer verdicts than it says, and how many replies can
-be read. The exit code is 1 where one of the first two does not hold. `--keep` keeps the databases, to look into.
+be read. The exit code is 1 where one of the first two does not hold.
+
+After each run the tables are written to `--out`, as far as they go. `--keep` keeps the databases, to look into, and to
+go on from: the same command once more begins where it was stopped, and asks nothing twice.
 """
 
 from __future__ import annotations
@@ -17,12 +20,14 @@ import contextlib
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from benchmarks.common import ROOT, SAMPLE, use_vocabulary
-from benchmarks.ledger import Asked, Tally, asked, entries, tallies, unsound
+from benchmarks.ledger import Tally, asked, entries, tallies, unsound
 from redraft import (
     CallAnswered,
     CallFailed,
@@ -34,9 +39,11 @@ from redraft import (
     RedraftError,
     Refinement,
     Result,
+    RunError,
     Settings,
     Workshop,
 )
+from redraft.store.runs import Run
 from redraft.text.words import count_words
 from tests.realserver import MODEL, NAME, WINDOW, missing, real_model
 
@@ -50,6 +57,8 @@ SOURCES = {
 }
 # Tokens are counted with another vocabulary than the model's, which has a third of its words.
 _WINDOW = int(WINDOW * 0.75)
+# A model that has come to repeat itself fills any room. What it has to say needs no more than this.
+_MOST_TOKENS = 600
 _OFTEN = 15.0
 
 
@@ -58,11 +67,15 @@ class Found:
     """What came of the runs on all texts."""
 
     evaluations: list[tuple[str, Evaluation]] = field(default_factory=list)
-    requests: list[Asked] = field(default_factory=list)
+    databases: list[Path] = field(default_factory=list)
     deaths: list[str] = field(default_factory=list)
     doubts: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     """What each run came to."""
+    seconds: float = 0.0
+    """What the runs took, of those that were gone on with all of it."""
+    save: Callable[[Found], None] = lambda _: None
+    """What is done with it after each run."""
 
 
 def main() -> None:
@@ -71,30 +84,51 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=2, help="rounds of refinement; 0 for none")
     parser.add_argument("--words", type=int, default=1500, help="of each text")
     parser.add_argument("--prompts", default="simple")
-    parser.add_argument("--threads", type=int, default=1, help="of the model: more of them wait for each other")
-    parser.add_argument("--out", type=Path, help="write the tables to a file, too")
-    parser.add_argument("--keep", type=Path, help="a folder for the databases")
+    parser.add_argument("--threads", type=int, default=1, help="of a server: more of them wait for each other")
+    parser.add_argument("--at-once", type=int, default=1, help="texts, each with a server of its own")
+    parser.add_argument("--out", type=Path, help="write the tables to a file, too, after each run")
+    parser.add_argument("--keep", type=Path, help="a folder for the databases, to look into and to go on from")
     options = parser.parse_args()
     if lacking := missing():
         print(f"skipped: {lacking}")
         return
     use_vocabulary()
-    began, found = time.monotonic(), Found()
     with contextlib.ExitStack() as stack:
         folder = options.keep or Path(stack.enter_context(tempfile.TemporaryDirectory()))
         folder.mkdir(parents=True, exist_ok=True)
-        url = stack.enter_context(real_model(threads=options.threads))
-        for name in list(SOURCES)[: options.texts]:
-            database = folder / f"{name}.db"
-            document = shortened(SOURCES[name], options.words)
-            asyncio.run(work(found, name, document, database, url, options.rounds, options.prompts))
-            found.requests += asked(database)
-    heading = f"{MODEL} (Q4_1, llama.cpp), prompts {options.prompts}, {options.texts} texts of {options.words:,} words"
-    text = "\n".join(report(found, f"{heading}, {(time.monotonic() - began) / 60:.0f} minutes"))
-    print(text)
-    if options.out:
-        options.out.write_text(text + "\n", "utf-8")
+
+        def written(found: Found) -> str:
+            return "\n".join(report(found, _heading(options, found.seconds)))
+
+        def save(found: Found) -> None:
+            if options.out:
+                options.out.write_text(written(found) + "\n", "utf-8")
+
+        found = Found(save=save)
+        asyncio.run(work_on_all(found, folder, options))
+        save(found)
+        print(written(found))
     sys.exit(1 if found.deaths or found.doubts else 0)
+
+
+def _heading(options: argparse.Namespace, seconds: float) -> str:
+    what = f"{options.texts} texts of {options.words:,} words, {options.rounds} rounds, {options.at_once} at once"
+    return f"{MODEL} (Q4_1, llama.cpp), prompts {options.prompts}, {what}: runs of {seconds / 60:.0f} minutes together"
+
+
+async def work_on_all(found: Found, folder: Path, options: argparse.Namespace) -> None:
+    """Work on the texts, so many side by side, each with a server and a database of its own."""
+    turns = asyncio.Semaphore(options.at_once)
+
+    async def one(name: str) -> None:
+        document, database = shortened(SOURCES[name], options.words), folder / f"{name}.db"
+        async with turns:
+            with served_again(database, options.threads) as url:
+                await work(found, name, document, database, url, options.rounds, options.prompts)
+
+    async with asyncio.TaskGroup() as group:
+        for name in list(SOURCES)[: options.texts]:
+            group.create_task(one(name))
 
 
 def shortened(path: Path, words: int) -> Document:
@@ -107,47 +141,76 @@ def shortened(path: Path, words: int) -> Document:
     return Document.from_text("\n\n".join(kept))
 
 
+@contextlib.contextmanager
+def served_again(database: Path, threads: int) -> Iterator[str]:
+    """The address of the model, the same whenever a database is gone on with: runs go on where they have begun."""
+    noted = database.with_suffix(".port")
+    with real_model(threads=threads, port=int(noted.read_text()) if noted.exists() else 0) as url:
+        noted.write_text(str(urlsplit(url).port))
+        yield url
+
+
 async def work(
     found: Found, name: str, document: Document, database: Path, url: str, rounds: int, prompts: str
 ) -> None:
     """Draft, judge and refine one text. What goes wrong is noted, and the next thing done."""
-    settings = Settings(model=NAME, base_url=url, words=150, chunk_tokens=500, context_tokens=_WINDOW, prompts=prompts)
+    sizes = {"words": 150, "chunk_tokens": 500, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
+    settings = Settings.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
     judging = Judging(metrics=METRICS)
     limits = Limits(timeout=1800, concurrency=2)
-    watch = Watch()
+    watch = Watch(name)
+    found.databases.append(database)
     async with Workshop(database, settings=settings, judging=judging, limits=limits, observer=watch.observe) as shop:
         for strategy in STRATEGIES:
-            with watch.at(f"{name}: {strategy}", found):
-                result = await shop.summarize(document, strategy=strategy, judging=judging)
-                take(found, watch, result, database)
-                if rounds and strategy == STRATEGIES[0] and result.summary:
-                    with watch.at(f"{name}: refined", found):
-                        refinement = Refinement(goals=GOALS, rounds=rounds)
-                        refined = await shop.refine(document, result.summary, refinement=refinement)
-                        take(found, watch, refined, database)
+            drafting = partial(shop.summarize, document, strategy=strategy, judging=judging)
+            result = await step(found, watch, shop, strategy, "evaluate", drafting)
+            if rounds and strategy == STRATEGIES[0] and result and result.summary:
+                refinement = Refinement(goals=GOALS, rounds=rounds)
+                refining = partial(shop.refine, document, result.summary, refinement=refinement)
+                await step(found, watch, shop, strategy, "refine", refining)
+
+
+async def step(
+    found: Found, watch: Watch, shop: Workshop, strategy: str, kind: str, begin: Callable[[], Awaitable[Result]]
+) -> Result | None:
+    """One run, from its beginning or from where it was stopped before. What it came to is noted; its death, too."""
+    watch.what = f"{watch.text}: {strategy if kind == 'evaluate' else 'refined'}"
+    try:
+        result = await (begin() if (earlier := begun(shop, strategy, kind)) is None else gone_on(shop, earlier))
+    except Exception as error:  # noqa: BLE001
+        code = error.code if isinstance(error, RedraftError) else type(error).__name__
+        found.deaths.append(f"{watch.what} died: {code}: {error}")
+        watch.tell(found.deaths[-1])
+        result = None
+    else:
+        take(found, watch, result, shop.store.path)
+    found.save(found)
+    return result
+
+
+def begun(shop: Workshop, strategy: str, kind: str) -> Run | None:
+    """The run of this kind that is in the database already."""
+    # One that refines has been given its summary, whoever has drafted that.
+    known = (strategy, "given")
+    runs = shop.store.runs.latest(1, wanted=lambda run: run.kind == kind and run.settings.strategy in known)
+    return runs[0] if runs else None
+
+
+async def gone_on(shop: Workshop, run: Run) -> Result:
+    """What a run came to that is done; where it was stopped it goes on. One that has died stays dead."""
+    if run.status == "failed":
+        raise RunError(f"{(run.error or {}).get('message', 'for no reason')} (in an earlier run)")
+    return await (shop.result(run.id) if run.status == "done" else shop.resume(run.id))
 
 
 class Watch:
-    """Tells on stderr what is going on, and keeps what a run has died of."""
+    """Tells on stderr what is going on."""
 
-    def __init__(self) -> None:
-        self.what = ""
+    def __init__(self, text: str) -> None:
+        self.text = self.what = text
         self._began = time.monotonic()
         self._answered = self._failed = 0
         self._told = 0.0
-
-    @contextlib.contextmanager
-    def at(self, what: str, found: Found) -> Iterator[None]:
-        """One run. Whatever it raises is noted as its death."""
-        before, self.what = self.what, what
-        try:
-            yield
-        except Exception as error:  # noqa: BLE001
-            kind = error.code if isinstance(error, RedraftError) else type(error).__name__
-            found.deaths.append(f"{what} died: {kind}: {error}")
-            self.tell(found.deaths[-1])
-        finally:
-            self.what = before or what
 
     def observe(self, event: Event) -> None:
         """Count replies, and say so now and then."""
@@ -181,15 +244,28 @@ def take(found: Found, watch: Watch, result: Result, database: Path) -> None:
     line = f"{result.status}, {draft}, {rounds} revisions; {scores}"
     watch.tell(line)
     found.lines.append(f"{watch.what}: {line}")
+    found.seconds += result.run.seconds
     found.evaluations += [(watch.what, one) for one in result.evaluations.values() if one.metric in METRICS]
     found.doubts += [f"{watch.what}: {what}" for what in unsound(result.evaluations.values(), entries(database))]
 
 
 def report(found: Found, heading: str) -> Iterator[str]:
     """The tables, in Markdown."""
+    requests = [one for database in found.databases for one in asked(database)]
     yield from (heading, "")
-    columns = ("prompt", "requests", "read at once", "after repair", "halved", "lost", "replies cut", "tokens", "s")
-    yield from markdown([columns, *(row(prompt, tally) for prompt, tally in tallies(found.requests).items())])
+    columns = (
+        "prompt",
+        "requests",
+        "read at once",
+        "after repair",
+        "in part",
+        "halved",
+        "lost",
+        "replies cut",
+        "tokens",
+        "s",
+    )
+    yield from markdown([columns, *(row(prompt, tally) for prompt, tally in tallies(requests).items())])
     yield ""
     judged = [("metric", "drafts", "scored", "failed", "items judged", "items unjudged")]
     for metric in METRICS:
@@ -206,7 +282,16 @@ def report(found: Found, heading: str) -> Iterator[str]:
 
 def row(prompt: str, tally: Tally) -> tuple[str, ...]:
     """A prompt's figures."""
-    numbers = (tally.requests, tally.at_once, tally.repaired, tally.halved, tally.lost, tally.cut, tally.tokens)
+    numbers = (
+        tally.requests,
+        tally.at_once,
+        tally.repaired,
+        tally.in_part,
+        tally.halved,
+        tally.lost,
+        tally.cut,
+        tally.tokens,
+    )
     return (prompt, *(f"{number:,}" for number in numbers), f"{tally.seconds:,.0f}")
 
 

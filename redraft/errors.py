@@ -168,6 +168,8 @@ class ReplyError(ModelError):
     code = "reply"
     late = False
     """Whether it was time that ran out, of which there is no more for a larger reply."""
+    loops = False
+    """Whether it says the same over and over, as a model does that would never come to an end."""
 
     def __init__(
         self, message: str, *, text: str, usage: Usage, finish_reason: str = "", place: str = "", hint: str = ""
@@ -181,6 +183,11 @@ class ReplyError(ModelError):
     def cut(self) -> bool:
         """Whether the reply did not end within its room."""
         return self.finish_reason == "length"
+
+    @property
+    def fills_any_room(self) -> bool:
+        """Whether more room would be of no use, and only less to say may be."""
+        return self.late or self.loops
 
     @property
     def wants_room(self) -> bool:

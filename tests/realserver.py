@@ -34,9 +34,14 @@ def missing() -> str:
 
 
 @contextlib.contextmanager
-def real_model(*, parallel: int = 2, threads: int = 2) -> Iterator[str]:
-    """The address of the served model, which answers `parallel` requests at once; it is gone when the context ends."""
-    command = [sys.executable, "-m", "tests.realserver", "--parallel", str(parallel), "--threads", str(threads)]
+def real_model(*, parallel: int = 2, threads: int = 1, port: int = 0) -> Iterator[str]:
+    """The address of the served model, which answers `parallel` requests at once; it is gone when the context ends.
+
+    Without a `port` it is any that is free.
+    """
+    given = {"parallel": parallel, "threads": threads, "port": port}
+    options = [part for name, value in given.items() for part in (f"--{name}", str(value))]
+    command = [sys.executable, "-m", "tests.realserver", *options]
     with subprocess.Popen(
         command,
         cwd=Path(__file__).resolve().parents[1],
@@ -67,7 +72,8 @@ def _weights() -> Path:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--parallel", type=int, default=2)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--port", type=int, default=0)
     options = parser.parse_args()
     if lacking := missing():
         sys.exit(lacking)
@@ -75,7 +81,7 @@ def main() -> None:
 
     asked = xllamacpp.CommonParams()
     asked.model.path = str(_weights())
-    asked.hostnames, asked.port = ["127.0.0.1"], 0
+    asked.hostnames, asked.port = ["127.0.0.1"], options.port
     asked.n_parallel, asked.n_ctx = options.parallel, options.parallel * WINDOW
     asked.cpuparams.n_threads = options.threads
     server = xllamacpp.Server(asked)

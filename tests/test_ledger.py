@@ -46,6 +46,15 @@ def test_requests_are_counted_by_what_became_of_them(judged: tuple[Path, Evaluat
     assert not any(one.lost for one in found.values())
 
 
+@pytest.mark.parametrize("outcome", ["sent", "lost", "cancelled"])
+def test_what_was_given_up_with_its_run_is_no_request(judged: tuple[Path, Evaluation], outcome: str) -> None:
+    database, _ = judged
+    before = asked(database)
+    with sqlite3.connect(database) as ledger:
+        ledger.execute("UPDATE calls SET outcome = ? WHERE prompt = 'answer_from_summary'", (outcome,))
+    assert asked(database) == [one for one in before if one.prompt != "answer_from_summary"] != before
+
+
 def test_a_cut_reply_that_is_asked_again_in_parts_counts_as_halved() -> None:
     whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), ("length", "length"), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
@@ -82,4 +91,13 @@ def test_a_score_that_stands_on_less_is_found(
 def test_verdicts_that_no_reply_holds_are_found(judged: tuple[Path, Evaluation]) -> None:
     _, coverage = judged
     (found,) = unsound([coverage], {"answer_from_summary": 5})
-    assert "6 verdicts, and the replies hold 5" in found
+    assert "verdicts on 6 items, and the replies hold 5" in found
+
+
+def test_a_fact_of_two_trees_is_asked_about_once(judged: tuple[Path, Evaluation]) -> None:
+    _, coverage = judged
+    facts = [{"fact": f"The keeper is {name}.", "verdict": "yes"} for name in ("Tom", "Ann", "Tom")]
+    twice = replace(coverage, metric="keyfact_recall", judged=3, details={"facts": facts})
+    assert list(unsound([twice], {"align_facts": 2})) == []
+    (found,) = unsound([twice], {"align_facts": 1})
+    assert "verdicts on 2 items" in found

@@ -4,8 +4,10 @@ A reply is a list of entries that name the items they speak of. Entries out of o
 item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
 neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
 counted. A reply that is cut at the end of its room is asked for again in halves, and each half has as much room as the
-whole had; one item alone has twice the room, and twice that, unless it was time that ran out. What the provider
-rejects, or answers with nothing, is asked in halves as well, and about a single item once more.
+whole had: of those items that it has no whole entry for. One item alone has twice the room, and twice that, unless it
+was time that ran out. A reply that says the same over and over is drawn with some temperature in place of more room.
+What the provider rejects, or answers with nothing, is asked in halves as well, and about a
+single item once more.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ class Entries(Generic[Verdict_]):
     found: Iterable[tuple[int, Verdict_ | None]]
     repaired: bool = False
     """Whether the reply was itself the second, so that there shall be no third."""
+    broken_off: bool = False
+    """Whether it was cut, so that what is missing is not passed over, but has had no room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +45,19 @@ class Account(Generic[Verdict_]):
         return [number for number in numbers if number not in self.verdicts]
 
 
+_CUT = "the reply was cut off at the token limit"
 MOST_TIMES = 4
 """How many times the usual room an entry may have at most: whoever fills that writes without end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """How something is asked: whether for the second time, and with how many times the usual room for the reply."""
+    """How something is asked: whether for the second time, with how many times the usual room for the reply, and
+    whether it is `loosely` drawn, because the likeliest words have come to follow themselves without an end."""
 
     again: bool = False
     times: int = 1
+    loosely: bool = False
 
     def roomier(self) -> Attempt | None:
         """The same with twice the room; None where that is more than there can be any use for."""
@@ -84,6 +91,10 @@ async def _batch(
     verdicts, strangers = _settled(entries.found, numbers)
     strangers += strangers_before
     missing = [number for number in numbers if number not in verdicts]
+    if missing and entries.broken_off:
+        following = _with_room(attempt, single=len(missing) == 1)
+        more = await _in_parts(missing, ask, following) if following else Account(trouble=_CUT)
+        return Account(verdicts | more.verdicts, more.trouble)
     if not missing or entries.repaired or attempt.again:
         return Account(verdicts, _left_open(missing, strangers))
     more = await _batch(missing, ask, replace(attempt, again=True), strangers)
@@ -94,23 +105,33 @@ async def _after(
     error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
 ) -> Account[Verdict_]:
     """What comes of asking for less, for more room or once more; nothing where the reply was of no use."""
-    middle, following = len(numbers) // 2, _following(error, attempt, single=len(numbers) == 1)
-    if following is None:
-        return Account(trouble=str(error))
+    following = _following(error, attempt, single=len(numbers) == 1)
+    return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
+
+
+async def _in_parts(numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt) -> Account[Verdict_]:
+    middle = len(numbers) // 2
     parts = [numbers[:middle], numbers[middle:]] if middle else [numbers]
-    return _joined(await together(_batch(part, ask, following) for part in parts))
+    return _joined(await together(_batch(part, ask, attempt) for part in parts))
 
 
 def _following(error: ReplyError | RejectedRequest, attempt: Attempt, *, single: bool) -> Attempt | None:
     """How half of the items, or a `single` one, are asked about after this; None where that would be of no use."""
-    if isinstance(error, ReplyError) and error.late:
+    if isinstance(error, ReplyError) and error.loops and not attempt.loosely:
+        return replace(attempt, loosely=True)
+    if isinstance(error, ReplyError) and error.fills_any_room:
         return None if single else attempt
     if isinstance(error, ReplyError) and error.wants_room:
-        return attempt.roomier() or (None if single else attempt)
+        return _with_room(attempt, single=single)
     if isinstance(error, RejectedRequest) or (isinstance(error, UnreadableReply) and not error.text.strip()):
         # Nobody has answered: it may have been too much, or an accident of the way.
         return (None if attempt.again else replace(attempt, again=True)) if single else attempt
     return None
+
+
+def _with_room(attempt: Attempt, *, single: bool) -> Attempt | None:
+    """How half of the items, or a `single` one, are asked about for want of room; None where there has been enough."""
+    return attempt.roomier() or (None if single else attempt)
 
 
 def _settled(found: Iterable[tuple[int, Verdict_ | None]], numbers: Sequence[int]) -> tuple[dict[int, Verdict_], int]:

@@ -51,15 +51,18 @@ class Examiner:
 
     async def ask_document(
         self, excerpt: str, count: tuple[int, int], label: str, attempt: Attempt | None = None
-    ) -> list[judging.DocumentQuestion]:
-        """Questions about a stretch of the document, from so many to so many, the most important first.
+    ) -> tuple[list[judging.DocumentQuestion], bool]:
+        """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
+        whether the reply was cut, and would have had more of them.
 
         Who says which attempt it is asks about less where the reply is cut.
         """
         least, most = count
         given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
         reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
-        return [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
+        asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
+        once = {one_line(one.question).casefold(): one for one in reversed(asked)}
+        return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
     async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
@@ -93,7 +96,7 @@ class Examiner:
             given = judging.AskSummaryGiven(summary=summary, sentences=asked, at_most=at_most)
             label = labelled("questions about", numbers)
             reply = await self.judge.ask(judging.ASK_SUMMARY, given, len(numbers) * each, label, attempt)
-            return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired)
+            return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired, reply.broken_off)
 
         async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
             groups = [[n for n in numbers if part_of[statements[n].id] == at] for at in range(len(parts))]
@@ -135,7 +138,11 @@ class Examiner:
             label = labelled("answers", numbers)
             reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
             answers = reply.value.answers
-            return Entries([(one.id - 1, one if _is_given(one.answer) else None) for one in answers], reply.repaired)
+            return Entries(
+                [(one.id - 1, one if _is_given(one.answer) else None) for one in answers],
+                reply.repaired,
+                reply.broken_off,
+            )
 
         return await account(self.judge.batches(range(len(questions)), self.judge.needs(ANSWER)), ask)
 
@@ -146,7 +153,7 @@ class Examiner:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
             room = len(numbers) * self.judge.needs(COMPARISON)
             reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
-            return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired)
+            return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
 
         return await self.judge.remembered(
             judging.COMPARE_ANSWERS,
@@ -170,7 +177,11 @@ class Examiner:
             attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
             room = len(some) * each
             reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, attempt)
-            return Entries([(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers], reply.repaired)
+            return Entries(
+                [(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers],
+                reply.repaired,
+                reply.broken_off,
+            )
 
         fitting = batch_size(self.judge.reply_tokens, each)
         looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)

@@ -104,7 +104,7 @@ class Factfinder:
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
                 for one in reply.value.facts
             )
-            return Entries(list(vetted), reply.repaired)
+            return Entries(list(vetted), reply.repaired, reply.broken_off)
 
         return await account(self._batches(len(facts), SUPPORT), ask)
 
@@ -119,7 +119,7 @@ class Factfinder:
                 (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason)))
                 for one in reply.value.facts
             )
-            return Entries(list(vetted), reply.repaired)
+            return Entries(list(vetted), reply.repaired, reply.broken_off)
 
         return await account(self._batches(len(facts), OPINION), ask)
 
@@ -162,7 +162,7 @@ class Factfinder:
             given = factual.AlignGiven(sentences=list(statements), facts=_numbered(facts, numbers))
             room = len(numbers) * self.judge.needs(ALIGNMENT)
             reply = await self.judge.ask(factual.ALIGN_FACTS, given, room, labelled("aligned", numbers), attempt)
-            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired)
+            return Entries([(one.id - 1, told(one)) for one in reply.value.facts], reply.repaired, reply.broken_off)
 
         return await account(self._batches(len(facts), ALIGNMENT), ask)
 
@@ -178,7 +178,11 @@ class Factfinder:
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
-            return Entries([(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences], reply.repaired)
+            return Entries(
+                [(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences],
+                reply.repaired,
+                reply.broken_off,
+            )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
         sought = [f"{one.before} “{one.sentence}”" for one in statements]

@@ -24,6 +24,8 @@ Verdict = TypeVar("Verdict", bound=BaseModel)
 _REPLY_TOKENS = 3000
 _SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
+# The temperature of a reply that was a loop without one.
+_LOOSELY = 0.7
 # Draws of later attempts are as far apart from the first ones as there are samples and repeats.
 _APART = 10_000
 
@@ -66,26 +68,38 @@ class Judge:
         label: str,
         attempt: Attempt | None = None,
     ) -> Reply[Value_]:
-        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room.
+        """Ask for a reply of so many tokens, as a rule; a reply that needs more is asked for with twice the room. What
+        was begun is returned where none comes to its end.
 
         Who says which `attempt` it is has something better to do about a reply that is cut, and is told of it.
         """
         if attempt is not None:
             return await self._asked(prompt, given, room, label, attempt)
-        attempt = FIRST
-        while True:
+        following: Attempt | None = FIRST
+        begun: Reply[Value_] | None = None
+        while following is not None:
+            attempt, following = following, following.roomier()
             try:
-                return await self._asked(prompt, given, room, label, attempt)
+                reply = await self._asked(prompt, given, room, label, attempt)
             except ReplyError as error:
-                roomier = attempt.roomier() if error.wants_room and not error.late else None
-                if roomier is None:
+                if error.loops and not attempt.loosely:
+                    following = replace(attempt, loosely=True)
+                elif not error.wants_room or error.fills_any_room:
+                    following = None
+                if following is None and begun is None:
                     raise
-                attempt = roomier
+            else:
+                if not reply.broken_off:
+                    return reply
+                begun = reply
+        assert begun is not None
+        return begun
 
     async def _asked(
         self, prompt: Prompt[Given_, Value_], given: Given_, room: int, label: str, attempt: Attempt
     ) -> Reply[Value_]:
         temperature = prompt.temperature if self.temperature is None else self.temperature
+        temperature = max(temperature, _LOOSELY) if attempt.loosely else temperature
         # Asking again for all that was asked would be the same request: it is a further draw of it.
         draw = 2 * self.sample + attempt.again * (1 + 2 * _APART * (self.visit % _APART))
         sampling = Sampling(temperature, room * attempt.times + _REPLY_FRAME, draw)

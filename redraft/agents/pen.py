@@ -22,9 +22,9 @@ from redraft.models.base import Complaint, Model, Request, Sampling
 from redraft.prompts.contract import Prompt
 from redraft.store.threads import off_loop
 from redraft.text.framing import unframed
-from redraft.text.remains import unlooped, without_copies, without_unfinished
+from redraft.text.remains import ends_in_loop, unlooped, without_copies, without_unfinished
 from redraft.text.sentences import ends_sentence
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 MAX_TRIES = 6
 """How often more a text is asked for that has a flaw, and as often one that got lost on the way."""
@@ -85,6 +85,8 @@ class _Heard:
     """Whether it broke off for want of room."""
     echo: bool = False
     """Whether most of the reply was the prompt's own words, which are left out of the text."""
+    loops: bool = False
+    """Whether it was cut off while it said the same over and over."""
 
 
 @dataclass(slots=True)
@@ -227,9 +229,9 @@ class Pen:
             if course.told >= _FEW_TRIES and (enough := _enough(course, at_worst)):
                 return enough
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
-            wider = heard.cut and flaw.kind != "loop" and course.widen(max_tokens, left)
-            # What is too long as well is not asked for again in the same words.
-            if not (wider and flaw.kind in _ACCIDENTS) and (flaw.kind != "empty" or course.lost_in_a_row > 1):
+            # What is too long as well has had room enough.
+            wider = heard.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
+            if not wider and (flaw.kind != "empty" or course.lost_in_a_row > 1):
                 course.shrink(flaw, words)
                 course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
                 fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room
@@ -251,10 +253,13 @@ class Pen:
         said = unframed(reply.value)
         if said:
             course.answered.append(same)
-        text = said
+        # A rule, or a row of stars, is no text.
+        text = said if has_words(said) else ""
         if self.instructions is not None:
-            text = without_copies(said, await off_loop(self.instructions, prompt, given), list(_texts(given)))
-        return _Heard(text, reply.finish_reason == "length", 2 * count_words(text) < count_words(said))
+            text = without_copies(text, await off_loop(self.instructions, prompt, given), list(_texts(given)))
+        cut = reply.finish_reason == "length"
+        # Of a loop of openings nothing may be left that shows it.
+        return _Heard(text, cut, 2 * count_words(text) < count_words(said), cut and ends_in_loop(reply.value))
 
     def temperature_of(self, prompt: Prompt[Any, str]) -> float:
         """How freely a reply to `prompt` is drawn."""
@@ -295,9 +300,9 @@ def _flaw(heard: _Heard, once: str, examine: Examine) -> Flaw | None:
     """What is wrong with a text, of which this is left where each sentence stands once."""
     if heard.echo:
         return Flaw("echo", "repeats the instructions")
-    if not heard.text:
+    if not heard.text and not heard.loops:
         return Flaw("empty", "empty")
-    if once != heard.text:
+    if once != heard.text or heard.loops:
         return Flaw("loop", "says the same over and over")
     found = examine(heard.text)
     # What is too long already is not too long for want of room.

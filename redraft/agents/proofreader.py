@@ -66,7 +66,7 @@ class Proofreader:
             )
             place = {statements[n].id: n for n in numbers}
             found = ((place.get(one.id, NOBODY), _confused(one)) for one in reply.value.sentences)
-            return Entries(list(found), reply.repaired)
+            return Entries(list(found), reply.repaired, reply.broken_off)
 
         async def judged(numbers: Sequence[int]) -> Account[Confused]:
             batches = [numbers[at : at + size] for at in range(0, len(numbers), size)]

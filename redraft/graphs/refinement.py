@@ -42,6 +42,8 @@ NO_DOCUMENT = (
     " (--context-tokens, if the model has a larger window)"
 )
 
+_NO_ROOM = "the reviser had no room for"
+
 
 class _Stands(TypedDict):
     """What is shown of a draft: its scores, and where its goals stand."""
@@ -93,7 +95,8 @@ async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
         return Ruling(True, "edited by hand")
     if revised.text == base.text:
         # Where nobody has revised anything there is nothing to take, for the policy that takes everything either.
-        failed = f"the revision was of no use: {revised.notes[0]}" if revised.notes else ""
+        flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
+        failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return Ruling(policy.follows and not failed, failed or "nothing was changed")
     before, start = scores_of(await job.judged(base.id)), scores_of(await job.judged(state["first"]))
     after = scores_of(await job.judged(revised.id))
@@ -212,7 +215,7 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, note = await _revision(base, state, job, number)
+    text, note, unread = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
@@ -220,14 +223,17 @@ async def revise(state: State, job: Job) -> Update:
         if state.get("shortening"):
             text, note = shortening.by_sentences(base, job)
             job.observe(Noted(note))
-    draft = await job.add_draft(text, f"{made}{base.id}", number, (note,) if note else ())
-    await job.keep_round(_round(state, number, draft))
-    return {"draft": draft, "round": number}
+    # What the reviser had no room to read has not been tried, and is there to be mended in another round.
+    findings = state["findings"][: len(state["findings"]) - unread]
+    left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
+    draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))))
+    await job.keep_round(_round({**state, "findings": findings}, number, draft))
+    return {"draft": draft, "round": number, "findings": findings}
 
 
-async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[str, str]:
-    """A revision of a draft, nothing where none came back, and what is wrong with it: one that is over the limit, or
-    breaks off, is none."""
+async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[str, str, int]:
+    """A revision of a draft, nothing where none came back; what is wrong with it: one that is over the limit, or breaks
+    off, is none; and how many of the findings it does not know of, for want of room."""
     judged = await job.judged(base.id)
     reviser, order = job.reviser, shortening.order(base, judged, state, job)
     if state.get("shortening"):
@@ -239,13 +245,14 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[s
     given = await reviser.given(order)
     if number == 1 and given.document is None:
         job.observe(Noted(NO_DOCUMENT))
-    if left_out := len(order.findings) - len(given.points):
-        job.observe(Noted(f"revision {number} has no room for {left_out} of {len(order.findings)} findings"))
+    unread = max(0, len(state["findings"]) - len(given.points))
+    if unread:
+        job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
     try:
         written = await reviser.revise(order, given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
-        return "", error.message
-    return written.text, written.flaw
+        return "", error.message, unread
+    return written.text, written.flaw, unread
 
 
 def decided(state: State) -> str:

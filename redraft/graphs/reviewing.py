@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import REVIEW, Draft, Evaluation, Finding
 from redraft.text.cleaning import clean, one_line
+from redraft.text.words import has_words
 
 Id = TypeVar("Id", int, str)
 _LONGEST_ANSWER = 2_000_000
@@ -125,7 +126,7 @@ def answered(given: Any, asked: ReviewQuestion) -> ReviewAnswer | str:
         there = f"they are numbered from 1 to {len(asked['findings'])}" if asked["findings"] else "there is none"
         return f"drop: there is no finding {one_line(str(unknown[0]), 40)!r}; {there}"
     edited = None if answer.edited is None else clean(answer.edited).strip()
-    if edited is not None and not edited:
+    if edited is not None and not has_words(edited):
         return "edited: an empty draft is none; leave it out, or give the text"
     if any(not text.strip() for text in answer.add):
         return "add: a request without words; leave it out, or write what is to be changed"

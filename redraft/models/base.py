@@ -10,6 +10,8 @@ from redraft.prompts.contract import Given_, Prompt, Value_
 
 # The characters of a reply that is complained of that are sent back.
 _HEAD, _TAIL = 6_000, 2_000
+BROKEN_OFF = "broken_off"
+"""The finish reason of a reply that was cut off at its limit, and of whose list the entries before that are whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,11 @@ class Reply(Generic[Value_]):
     """Whether it took a second request, because the first reply could not be read."""
     mode: str | None = None
     """The way of asking for a structured reply with which the next run is to begin."""
+
+    @property
+    def broken_off(self) -> bool:
+        """Whether the value has no more than the first entries of what would have been the reply."""
+        return self.finish_reason == BROKEN_OFF
 
 
 class Model(Protocol):

@@ -29,11 +29,11 @@ from redraft.errors import (
     UsageError,
 )
 from redraft.models.addresses import is_openais
-from redraft.models.base import Model, Reply, Request, Sampling
+from redraft.models.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
 from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
-from redraft.models.reading import NoValueError, is_exact, read_value
+from redraft.models.reading import NoValueError, is_exact, read_value, whole_entries
 from redraft.models.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
 from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
@@ -41,6 +41,7 @@ from redraft.models.traits import traits_of
 from redraft.prompts.book import neutralize
 from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
+from redraft.text.remains import ends_in_loop
 
 # What a reply without a limit is taken to cost at most: more than models write at once.
 _UNLIMITED = 131_072
@@ -358,7 +359,11 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
     except NoValueError as error:
         unread = error
     if finish == "length":
-        raise CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
+        if (begun := whole_entries(text, shape, request.given)) is not None:
+            return Reply(cast(Value_, begun), text, usage, BROKEN_OFF)
+        cut = CutReply("the reply was cut off at the token limit", text=text, usage=usage, place=request.label)
+        cut.loops = ends_in_loop(text)
+        raise cut
     failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
     failure.formless = unread.formless
     raise failure

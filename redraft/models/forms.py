@@ -39,8 +39,8 @@ class _Field:
     alone: bool
     names: Names | None
     """What the field names, or each of its list."""
-    most: str
-    """Which of the numbers that the prompt is given says how many may be in its list; nothing where none does."""
+    most: str | int
+    """How many may be in its list, or which of the numbers that the prompt is given says so; 0 where none does."""
     also: frozenset[str]
 
 
@@ -64,7 +64,7 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
         silent=Silent() in metadata,
         alone=EachAlone() in metadata,
         names=next((mark for mark in marks if isinstance(mark, Names)), None),
-        most=next((mark.field for mark in metadata if isinstance(mark, AtMost)), ""),
+        most=next((mark.number for mark in metadata if isinstance(mark, AtMost)), 0),
         also=frozenset(_plain(other) for mark in metadata if isinstance(mark, Also) for other in mark.names),
     )
 
@@ -81,6 +81,12 @@ class Form:
         """The field that is the whole reply: its one list of entries; nothing where there is no such field."""
         fields = list(_fields(self.shape).values())
         return fields[0].name if len(fields) == 1 and fields[0].is_list else ""
+
+    @property
+    def is_severable(self) -> bool:
+        """Whether the entries of the reply say what they say without the others."""
+        field = _fields(self.shape).get(self.entries)
+        return field is not None and field.entry is not None and (field.alone or "id" in _fields(field.entry))
 
     def limited(self, schema: dict[str, Any], given: BaseModel) -> dict[str, Any]:
         """The JSON schema of the shape, with how long its lists may be where what the prompt is given tells that.
@@ -237,7 +243,7 @@ def _most(field: _Field, given: BaseModel) -> int:
     inner = _fields(field.entry) if field.entry else {}
     names = inner["id"].names if "id" in inner else field.names
     if field.most:
-        return int(getattr(given, field.most))
+        return field.most if isinstance(field.most, int) else int(getattr(given, field.most))
     return len(getattr(given, names.field, ())) if names else 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import BaseModel, ValidationError
 
 from redraft.models.forms import Form
 from redraft.models.loose import BrokenOffError, Loose, NoJsonError
-from redraft.models.thoughts import CLOSING, OPENING, final_channel
+from redraft.models.thoughts import CLOSING, OPENING, final_channel, without_thoughts
 from redraft.prompts.tags import Tags, Wire
 
 T = TypeVar("T", bound=BaseModel)
@@ -27,6 +28,9 @@ _FINAL = re.compile(
     r"|最终|更正|最終|訂正",
     re.IGNORECASE,
 )
+# How a list of entries begins, by itself or as the one field of an object.
+_LIST = re.compile(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
+_NEXT = re.compile(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
@@ -91,6 +95,40 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     if any(_at_odds(one.value, found[-1].value) for one in found[settled:]):
         raise NoValueError("the reply holds two answers that differ")
     return _continued(found[settled:], form)
+
+
+def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
+    """What a reply says that breaks off within its list: the entries before that, each of which is about an item of its
+    own, or counts by itself; None where there is no such entry, or the reply is no such list.
+    """
+    tags = Tags(given)
+    form, wire = Form(shape, tags), Wire(tags)
+    said = without_thoughts(final_channel(text))
+    first = _OBJECT.search(said)
+    begins = _LIST.match(said, first.start()) if first and form.is_severable else None
+    if begins is None:
+        return None
+    loose, at = Loose(said), begins.end()
+    entries: list[object] = []
+    try:
+        loose.value(begins.start())
+    except BrokenOffError:
+        pass
+    except NoJsonError:
+        return None
+    else:
+        # What breaks off is something that was said after it.
+        return None
+    with suppress(BrokenOffError, NoJsonError):
+        while found := _NEXT.match(said, at):
+            value, at = loose.value(found.end())
+            entries.append(value)
+    folded, _ = form.without_unreadable(form.folded(entries))
+    try:
+        value = shape.model_validate_json(json.dumps(folded), context=wire) if entries else None
+    except ValueError:
+        return None
+    return value if wire.named or not wire.strangers else None
 
 
 def is_exact(text: str, shape: object) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.agents.accounting import FIRST
+from redraft.agents.accounting import FIRST, Attempt
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.factfinder import Factfinder, Vetted
 from redraft.agents.judge import Judge
@@ -99,17 +99,30 @@ class Gardener:
         return [tree for tree, _ in asked], troubles + [trouble for _, trouble in asked if trouble]
 
     async def _tree(
-        self, span: Span, perspective: Perspective, name: str, misses: Misses, depth: int = 0
+        self,
+        span: Span,
+        perspective: Perspective,
+        name: str,
+        misses: Misses,
+        depth: int = 0,
+        attempt: Attempt = FIRST,
     ) -> list[FactTree] | str:
         """The tree of a stretch; where the reply breaks off, those of its halves; or what went wrong."""
         halved = halves(self.desk.document.text, span) if depth < _HALVINGS else None
-        what = f"{perspective} facts of {name}"
+        what, where = f"{perspective} facts of {name}", (span, perspective, name, misses)
         try:
-            attempt = FIRST if halved else None
-            return [await Factfinder(self.builder).grow(self.desk.text(span), perspective, what, attempt)]
+            asked = attempt if halved or attempt.loosely else None
+            return [await Factfinder(self.builder).grow(self.desk.text(span), perspective, what, asked)]
         except (ReplyError, RejectedRequest) as error:
             misses.note(error)
-            if not halved or not (isinstance(error, ReplyError) and error.wants_room):
+            if not isinstance(error, ReplyError) or not error.wants_room:
+                return error.message
+            if error.loops:
+                # A tree that loops without a temperature and with one would loop in halves too.
+                loosely = replace(attempt, loosely=True)
+                once_more = asked is not None and not asked.loosely
+                return await self._tree(*where, depth, loosely) if once_more else error.message
+            if not halved:
                 return error.message
         grown = await together(
             self._tree(half, perspective, f"{name}, part {at}", misses, depth + 1) for at, half in enumerate(halved, 1)

@@ -212,19 +212,26 @@ def _share(count: int, at: int, parts: int) -> int:
 async def _asked(
     judge: Judge, desk: EvidenceDesk, part: _Part, count: tuple[int, int], misses: Misses, attempt: Attempt
 ) -> tuple[list[_Found], list[str]]:
-    """The questions about a part; where the reply is cut off, half as many about each half of it."""
+    """The questions about a part; where the reply is cut off, half as many about each half of it, and those of the
+    reply only where they bring too few: asked about a half, a judge would ask the same."""
     roomier = attempt.roomier()
     two = halves(desk.document.text, part.span) if roomier and count[1] > 1 else None
     label = f"questions on {part.name}"
+    found: list[_Found] = []
     try:
-        asked = await Examiner(judge).ask_document(desk.text(part.span), count, label, attempt if two else None)
+        asked, cut = await Examiner(judge).ask_document(desk.text(part.span), count, label, attempt if two else None)
     except (ReplyError, RejectedRequest) as error:
         misses.note(error)
-        if two and roomier and isinstance(error, ReplyError) and error.wants_room:
-            following = attempt if error.late else roomier
-            return await _asked_of(judge, desk, part.divided(two), count, misses, following)
-        return [], [f"no {label}: {error.message}"]
-    return [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked], []
+        if not (two and roomier and isinstance(error, ReplyError) and error.wants_room):
+            return [], [f"no {label}: {error.message}"]
+        following = replace(attempt, loosely=attempt.loosely or error.loops) if error.fills_any_room else roomier
+    else:
+        found = [_Found(one, _evidence(one, desk, part.span), part.stretch) for one in asked]
+        if not (cut and two and roomier and len(found) < count[0]):
+            return found, []
+        following = roomier
+    more, troubles = await _asked_of(judge, desk, part.divided(two), count, misses, following)
+    return [*more, *found][: count[1]], troubles
 
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:

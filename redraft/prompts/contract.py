@@ -68,9 +68,10 @@ class EachAlone:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """Marks a list of a reply that has no more entries than a number says that the prompt is given, by its name."""
+    """Marks a list of a reply that has no more entries than this, or than a number says that the prompt is given, by
+    its name."""
 
-    field: str
+    number: str | int
 
 
 class ReplyModel(BaseModel):

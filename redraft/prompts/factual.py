@@ -8,7 +8,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective
-from redraft.prompts.contract import Also, Aside, Excerpt, Fence, GivenModel, Prompt, ReplyModel, Silent, Whole, lenient
+from redraft.prompts.contract import (
+    Also,
+    Aside,
+    AtMost,
+    Excerpt,
+    Fence,
+    GivenModel,
+    Prompt,
+    ReplyModel,
+    Silent,
+    Whole,
+    lenient,
+)
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
@@ -58,6 +70,8 @@ _KIND = re.compile(
     r"(entity|relation|sentence|out[\W_]+of[\W_]+article)[\W_]*errors?\s*(?:\(([^()]*)\)|[:–—-]\s+(.*))\W*"
 )
 _OTHER_KIND = re.compile(r"entity|relation|sentence|article|none|\bnot?\b|\bor\b|/|\?")
+# More roots in a tree, more branches on a root, or more leaves on a branch are more than anything is made of.
+_MOST_OF_A_LEVEL = 8
 _SPEAKS_OF_TREE = re.compile(r"\bkey[ -]?facts?\b|\bfact tree\b|\bexcerpts?\b|\bbranch(?:es)? and lea(?:f|ves)\b", re.I)
 
 
@@ -109,20 +123,20 @@ class Branch(ReplyModel):
     """A supporting fact, and the details that bear it out."""
 
     fact: Words
-    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent()]
+    leaves: Annotated[list[Words], BeforeValidator(_leaves), Silent(), AtMost(_MOST_OF_A_LEVEL)]
 
 
 class Root(ReplyModel):
     """A main fact, and those that support it."""
 
     fact: Words
-    branches: Annotated[list[Branch], AfterValidator(_some)]
+    branches: Annotated[list[Branch], AfterValidator(_some), AtMost(_MOST_OF_A_LEVEL)]
 
 
 class FactTree(ReplyModel):
     """The key facts of an excerpt."""
 
-    roots: Annotated[list[Root], AfterValidator(_some)]
+    roots: Annotated[list[Root], AfterValidator(_some), AtMost(_MOST_OF_A_LEVEL)]
 
 
 class GrowGiven(GivenModel):

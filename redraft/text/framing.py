@@ -57,6 +57,20 @@ _REWORKED = (
     r"(?:修订|修訂|修改)(?:后的?|後的?)?(?:版本?|文本)|回答",
     r"改訂版|修正版|回答",
 )
+# By these a small model repeats what it was asked for, or what it was given, before it comes to it.
+_MATERIAL = (
+    r"text|excerpt|passage",
+    r"text|auszug|abschnitt|textauszug",
+    r"texte|extrait|passage",
+    r"texto|extracto|fragmento|pasaje",
+    r"testo|brano|estratto",
+    r"texto|trecho|excerto",
+    r"текст|отрывок|фрагмент",
+    r"文本|正文|原文|段落",
+    r"本文|テキスト|文章|抜粋",
+)
+_ARTICLE = r"(?:the |this |der |die |das |le |la |l['’]|el |il |lo |o )?"
+_IS = r"(?:\s+(?:is|reads|lautet|ist|est|es|è|é))?"
 _QUALIFIED = (
     r"(?:the |your |my |a )?(?:brief |short |concise |full |complete |revised |final |updated |merged |shortened "
     r"|edited "
@@ -136,6 +150,8 @@ _OPENINGS = (
     re.compile(
         rf"{_MARKS}{_ASSENTING}?{_QUALIFIED}{_any(_SUMMARY)}(?: ?[(（][^)）\n]{{0,40}}[)）])?{_ENDS}", re.IGNORECASE
     ),
+    re.compile(rf"{_MARKS}{_QUALIFIED}{_NAMED}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
+    re.compile(rf"{_MARKS}{_ARTICLE}{_any(_MATERIAL)}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
     re.compile(rf"{_any(_ASSENT)}[.!。！]*[ \t]*\n\s*", re.IGNORECASE),
 )
 _ENDING = re.compile(rf"\n[*_\s(\[]*{_any(_CLOSING)}[^\n]{{0,200}}\s*\Z", re.IGNORECASE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
+from itertools import groupby
 
 from redraft.domain import Span
 from redraft.text.sentences import ends_sentence, sentences
@@ -14,13 +15,21 @@ from redraft.text.words import count_words
 _OFTEN = 3
 # Shorter ones may well return ("And so it was."), and stand in any text ("Write plain prose.").
 _FEWEST = 4
+# But not so often with nothing in between, unless they are a single word.
+_IN_A_ROW = 5
+# What follows itself so often up to the very end, a few letters or up to a sentence, would have gone on like that.
+_TURNS, _TURNS_OF_LONGER = 8, 4
+_LONG_TURN, _LONGEST_TURN = 25, 200
 
 
 def unlooped(text: str) -> str:
-    """The text with one of each sentence, or line, that stands in it three times and more; the same where none does."""
+    """The text with one of each sentence, or line, that stands in it three times and more, and of the words that it
+    was repeating when it broke off; the same where there is nothing of it."""
+    text = _without_stutter(text)
     parts = list(_parts(text))
     said = [_said(text, part) for part in parts]
     loops = {key for key, times in Counter(said).items() if times >= _OFTEN and len(set(key)) >= _FEWEST}
+    loops |= {key for key, row in groupby(said) if len(set(key)) > 1 and len(list(row)) >= _IN_A_ROW}
     if not loops:
         return text
     kept: list[Span] = []
@@ -53,6 +62,31 @@ def without_copies(text: str, instructions: str, material: Collection[str]) -> s
     given = [f" {' '.join(words(one))} " for one in material]
     copies = {key for key in copies if not any(f" {' '.join(key)} " in one for one in given)}
     return _of(text, [part for part in parts if _said(text, part) not in copies], parts)
+
+
+def ends_in_loop(text: str) -> bool:
+    """Whether a text that was cut off was saying the same over and over."""
+    return _turn_at_end(text) > 0
+
+
+def _without_stutter(text: str) -> str:
+    """The text with one turn of what it breaks off in, where that are a few letters over and over."""
+    length = 0 if ends_sentence(text) else _turn_at_end(text)
+    if not length:
+        return text
+    start = len(text) - length
+    while start and text[start - 1] == text[start - 1 + length]:
+        start -= 1
+    return text[: start + length].rstrip()
+
+
+def _turn_at_end(text: str) -> int:
+    """The length of what the text says over and over at its end; 0 where there is no such thing."""
+    for length in range(2, _LONGEST_TURN + 1):
+        turn, times = text[-length:], _TURNS if length <= _LONG_TURN else _TURNS_OF_LONGER
+        if any(map(str.isalpha, turn)) and text.endswith(turn * times):
+            return length
+    return 0
 
 
 def _parts(text: str) -> Iterator[Span]:

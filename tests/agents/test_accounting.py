@@ -29,16 +29,20 @@ ENTRIES = st.lists(st.tuples(st.integers(-3, 12), st.sampled_from(["yes", "no", 
 class Judge:
     """Gives replies, one an ask, and keeps what it was asked."""
 
-    def __init__(self, *replies: Said | Exception, repaired: bool = False) -> None:
+    def __init__(self, *replies: Said | Entries[str] | Exception, repaired: bool = False) -> None:
         self._replies = list(replies)
         self._repaired = repaired
         self.asked: list[tuple[list[int], bool]] = []
         self.rooms: list[int] = []
+        self.loosely: list[bool] = []
 
     async def __call__(self, numbers: Sequence[int], attempt: Attempt) -> Entries[str]:
         self.asked.append((list(numbers), attempt.again))
         self.rooms.append(attempt.times * len(numbers))
+        self.loosely.append(attempt.loosely)
         reply = self._replies.pop(0)
+        if isinstance(reply, Entries):
+            return reply
         if isinstance(reply, Exception):
             raise reply
         return Entries(reply, self._repaired)
@@ -50,6 +54,16 @@ def settle(judge: Judge, *batches: Sequence[int]) -> Account[str]:
 
 def too_long() -> ReplyError:
     return CutReply("cut off", text="{", usage=Usage())
+
+
+def looping() -> ReplyError:
+    error = too_long()
+    error.loops = True
+    return error
+
+
+def begun(*said: tuple[int, str | None]) -> Entries[str]:
+    return Entries(said, broken_off=True)
 
 
 def agreed(entries: Said, item: int) -> str | None:
@@ -127,6 +141,35 @@ def test_a_reply_that_did_not_end_in_its_room_is_asked_for_in_halves() -> None:
     # Each half has as much room as the whole had.
     assert judge.rooms == [4] * 5
     assert found == Account({0: "yes", 1: "no", 2: "yes", 3: "no"})
+
+
+def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> None:
+    judge = Judge(begun((0, "yes")), [(1, "no"), (2, "no")], begun((3, "yes")), [(4, "yes")])
+    found = settle(judge, [0, 1, 2, 3, 4])
+
+    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2, 3, 4], [1, 2], [3, 4], [4]]
+    assert judge.rooms == [5, 4, 4, 4], "each with twice the room of the one before"
+    assert found == Account({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
+
+
+def test_a_reply_that_is_begun_over_and_over_leaves_the_rest_open() -> None:
+    judge = Judge(*[begun((0, "yes"))] * 4)
+    found = settle(judge, [0, 1])
+
+    assert (found.verdicts, found.open([0, 1])) == ({0: "yes"}, [1])
+    assert "cut off" in found.trouble
+    assert judge.rooms == [2, 2, 4]
+
+
+def test_a_reply_that_loops_is_drawn_with_some_temperature_and_has_no_more_room() -> None:
+    judge = Judge(looping(), [(0, "yes")], [(1, "no")])
+    assert settle(judge, [0, 1]) == Account({0: "yes", 1: "no"})
+    assert judge.loosely == [False, True, True]
+    assert judge.rooms == [2, 1, 1]
+
+    judge = Judge(looping(), looping())
+    assert settle(judge, [0]).open([0]) == [0]
+    assert judge.loosely == [False, True]
 
 
 def test_one_item_that_does_not_end_in_its_room_has_twice_the_room_and_twice_that() -> None:

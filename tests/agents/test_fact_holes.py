@@ -470,6 +470,38 @@ async def test_a_tree_that_is_cut_off_is_asked_for_in_halves_and_quarters(tmp_pa
     assert sorted(n for excerpt in excerpts[-4:] for n in keepers_in(excerpt)) == list(range(1, 25))
 
 
+class Looping(Keepers):
+    """Says the same over and over instead of a tree, so many times."""
+
+    def __init__(self, times: int) -> None:
+        self.times = times
+
+    def keyfacts_analytical(self, sheet: Sheet) -> Said:
+        self.times -= 1
+        loop = '{"roots": [{"fact": "The keeper' + " of the lamp of the keeper" * 20
+        return Answer(loop, "length") if self.times >= 0 else super().keyfacts_analytical(sheet)
+
+
+async def test_a_tree_that_loops_is_drawn_once_with_some_temperature_and_not_asked_for_in_parts(tmp_path: Path) -> None:
+    court = Court(tmp_path, Looping(1), document=island(24))
+    with court.served() as server:
+        found = await court.keyfacts()
+        drawn = [seen.body for seen in server.seen if "owned" not in text_of(seen.messages[0])]
+    asked = [body for body, sheet in zip(drawn, court.sheets, strict=True) if sheet.prompt == "keyfacts_analytical"]
+    assert [body["temperature"] for body in asked] == [0.0, 0.7]
+    assert len({body["max_completion_tokens"] for body in asked}) == 1
+    assert len(found.trees) == 2
+    assert found.missing == ()
+    court.store.close()
+
+    court = Court(tmp_path / "again", Looping(99), document=island(24))
+    with court.served():
+        found = await court.keyfacts()
+    assert len(court.asked("keyfacts_analytical")) == 2
+    assert "no analytical key facts of chunk 1/1" in found.missing[0]
+    court.store.close()
+
+
 async def test_a_tree_that_is_cut_off_however_little_is_asked_for_is_named(tmp_path: Path) -> None:
     court = Court(tmp_path, Breathless(2))
     with court.served():

@@ -133,7 +133,7 @@ def test_a_reply_that_is_too_long_is_told_by_how_many_words() -> None:
 
 
 def test_a_reply_whose_last_sentence_has_no_end_is_told_so() -> None:
-    model = ScriptedModel([prose(40).rstrip("."), prose(40)])
+    model = ScriptedModel([f"{prose(39)} Then", prose(40)])
     text = asyncio.run(
         Pen(model, 2.0).within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, "")
     )
@@ -184,6 +184,41 @@ def test_lines_and_rows_of_sentences_loop_too_and_what_is_said_twice_does_not() 
     assert written(Model(["\n".join([TURN[:-1]] * 3)] * 7)).text == TURN[:-1]
     assert not written(Model([f"{TURN} {other} {TURN}"])).flaw
     assert not written(Model([f"So it was. So it was. So it was. {TURN}"])).flaw
+
+
+def test_a_few_words_over_and_over_loop_where_nothing_else_stands_between_or_the_text_breaks_off_in_them() -> None:
+    rows = written(Model([f"{TURN}\n\n" + "The text is:\n\n" * 9 + "THE TEXT IS:\n\n" * 9 + "The text i"] * 7))
+    assert rows.text == TURN
+    assert "says the same over and over" in rows.flaw
+    within = written(Model([f"{TURN} Tom is the son of his " + "father's " * 12 + "fath"] * 7))
+    assert within.text == TURN
+    assert "says the same over and over" in within.flaw
+    assert not written(Model([f"{TURN} Tom said " + "no " * 9 + "and left."])).flaw
+
+
+def test_a_loop_of_openings_is_one_too_and_has_no_more_room() -> None:
+    model = Model(["The excerpt is: \n" * 20 + "The excerpt", prose(40)])
+
+    assert not written(model).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+    assert "over and over" in told(model)[1]
+
+
+@pytest.mark.parametrize("stars", ["***", "---\n\n---", "…"])
+def test_a_text_without_a_word_is_none(stars: str) -> None:
+    model = ScriptedModel([stars, stars, prose(40)])
+    pen = Pen(model, tokens_per_word=2.0)
+    text = asyncio.run(pen.within(SUMMARIZE_CHUNK, lambda words: ChunkGiven(excerpt=".", words=words), 50, ""))
+    assert (text.text, text.flaw) == (prose(40), "")
+    assert told(model)[2] == "it is empty"
+
+
+def test_what_is_too_long_and_breaks_off_has_had_room_enough() -> None:
+    model = Model([f"{prose(60)} And then the", prose(40)])
+
+    assert not written(model).flaw
+    assert [request.sampling.max_tokens for request in model.asked] == [101, 101]
+    assert "too many" in told(model)[1]
 
 
 def test_of_a_text_that_always_breaks_off_the_whole_sentences_are_kept() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.deciding import DECIDE, DecideGiven, Decision
 from redraft.text.tokens import EstimatingTokenizer, tokenizer_named
-from tests.judges import Court, Keepers, Said, Sheet, asked_of, island
+from tests.chatserver import Answer
+from tests.judges import KEY, Court, Keepers, Said, Sheet, asked_of, island, named
 
 O200K = tokenizer_named("o200k_base")
 
@@ -78,6 +80,39 @@ async def test_questions_that_are_cut_off_are_asked_for_by_halves_of_the_stretch
     assert len(set(stations)) == whole
 
 
+@pytest.mark.parametrize("deaf", [False, True], ids=["halves", "halves in vain"])
+async def test_of_questions_that_are_cut_off_those_that_are_whole_are_kept_where_there_are_no_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deaf: bool
+) -> None:
+    class Breathless(Wordy):
+        def ask_document(self, sheet: Sheet) -> Said:
+            said = json.dumps(Keepers.ask_document(self, sheet))
+            found = re.search(r"Write (\d+) questions", sheet.text)
+            assert found is not None
+            self.counts.append(int(found[1]))
+            if deaf and len(self.counts) > 1:
+                return Answer(refusal="Not again.")
+            return Answer(said[: len(said) // 2], "length") if self.counts[-1] > self.most else said
+
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    script = Breathless(3)
+    court = Court(tmp_path, script, document=island(24))
+    with court.served():
+        async with court.shop() as shop:
+            pack = built(court.store, await shop.build(court.document, settings=court.settings()))
+    court.store.close()
+
+    whole = script.counts[0]
+    assert script.counts[1:3] == [(whole + 1) // 2, whole // 2]
+    if deaf:
+        assert 1 < len(pack.questions) < whole
+        assert len(pack.missing) == 2
+        assert pack.questions[0].text == named(1)
+    else:
+        assert len(pack.questions) == whole
+        assert pack.missing == ()
+
+
 async def test_where_every_reply_is_cut_off_that_is_the_cause(tmp_path: Path) -> None:
     court = Court(tmp_path, Wordy(0))
     with pytest.raises(JudgingError, match=r"\d+ replies were cut off: cut off") as caught:
@@ -99,6 +134,33 @@ async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named
     assert len(script.counts) == 1
 
 
+def asks(judge: Judge, room: int) -> Decision:
+    """What it decides on an empty board."""
+    given = DecideGiven(
+        summary="A.", scoreboard=[], findings=[], tried=[], passages=[], rounds_left=1, at_most=1, searches=0
+    )
+    return asyncio.run(judge.ask(DECIDE, given, room, "deciding")).value
+
+
+def test_a_reply_that_loops_is_drawn_with_some_temperature_once(tmp_path: Path) -> None:
+    drawn = list[tuple[float, int | None]]()
+
+    def reply(request: Request[Any, Any]) -> Line:
+        drawn.append((request.sampling.temperature, request.sampling.max_tokens))
+        error = CutReply("cut off", text="{", usage=Usage())
+        error.loops = True
+        return Decision(why="Enough.") if len(drawn) == 2 else error
+
+    court = Court(tmp_path)
+    judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments, temperature=0.0)
+    assert asks(judge, 50).why == "Enough."
+    assert drawn == [(0.0, 110), (0.7, 110)]
+    with pytest.raises(CutReply):
+        asks(judge, 50)
+    assert drawn[2:] == [(0.0, 110), (0.7, 110)]
+    court.store.close()
+
+
 def test_a_single_reply_that_is_cut_off_has_twice_the_room(tmp_path: Path) -> None:
     rooms = list[int | None]()
 
@@ -108,9 +170,6 @@ def test_a_single_reply_that_is_cut_off_has_twice_the_room(tmp_path: Path) -> No
 
     court = Court(tmp_path)
     judge = Judge(FunctionModel(reply), PromptBook(), court.store.judgments)
-    given = DecideGiven(
-        summary="A.", scoreboard=[], findings=[], tried=[], passages=[], rounds_left=1, at_most=1, searches=0
-    )
-    assert asyncio.run(judge.ask(DECIDE, given, 600, "deciding")).value.why == "Enough."
+    assert asks(judge, 600).why == "Enough."
     court.store.close()
     assert rooms == [660, 1260, 2460]

@@ -259,6 +259,19 @@ async def test_merges_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path)
         await Desk(tmp_path, growing).summarize(story(100))
 
 
+async def test_a_last_merge_within_the_limit_need_not_be_shorter_than_what_it_is_made_of(tmp_path: Path) -> None:
+    def growing(request: Request[Any, Any]) -> Line:
+        if request.prompt.name == "merge":
+            return prose(sum(count_words(text) for text in request.given.summaries) + 5)
+        return prose(8) if request.prompt.name == "summarize_chunk" else request.given.summary
+
+    result = await Desk(tmp_path, growing).summarize(story(10))
+    assert result.run.status == "done"
+    assert result.draft is not None
+    assert result.draft.words == 8 * result.chunks + 5 <= result.settings.words
+    assert result.flawed, "it is longer than it was asked to be"
+
+
 async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_path: Path) -> None:
     whole = Desk(tmp_path / "whole")
     complete = await whole.summarize(story(200))

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any
 
 import pytest
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_openai import ChatOpenAI
 from pydantic import BaseModel, SecretStr
 
@@ -16,6 +17,7 @@ from redraft.models.forms import Form
 from redraft.models.modes import modes_for
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import FactTree, GrowGiven
 from redraft.prompts.judging import (
     ASK_DOCUMENT,
     COMPARE_ANSWERS,
@@ -75,6 +77,13 @@ async def test_a_server_that_refuses_the_limit_is_asked_without_it_in_the_same_w
             await model.ask(Request(prompt, given, Sampling(0.0, 101)))
     assert [mode_of(seen.body) for seen in server.seen] == ["schema"] * 3
     assert ["maxItems" in str(schema_of(seen)["properties"][name]) for seen in server.seen] == [True, False, False]
+
+
+def test_no_level_of_a_tree_goes_on_for_ever() -> None:
+    roots = Form(FactTree).limited(convert_to_openai_tool(FactTree)["function"]["parameters"], GrowGiven(excerpt="So."))
+    branches = roots["properties"]["roots"]["items"]["properties"]["branches"]
+    leaves = branches["items"]["properties"]["leaves"]
+    assert [one["maxItems"] for one in (roots["properties"]["roots"], branches, leaves)] == [8, 8, 8]
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:

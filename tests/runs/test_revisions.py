@@ -13,9 +13,9 @@ from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
-from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
+from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
 from tests.runs.courts import Open
-from tests.runs.test_refining import GOOD, POOR, stories
+from tests.runs.test_refining import GOOD, POOR, mended_in, opening, stories
 
 # One right claim and one that nobody has made, in one sentence.
 MIXED = "The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
@@ -126,11 +126,33 @@ async def test_a_small_window_has_fewer_passages_and_fewer_points(court: Open) -
     opened = court(document=island(120))
     summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
     settings = {"context_tokens": 3000, "words": 300}
-    await opened.refine(summary, settings=settings, goals={"consistency": 1.0}, policy="paper", rounds=1)
+    result = await opened.refine(summary, settings=settings, goals={"consistency": 1.0}, policy="paper", rounds=1)
 
     (sheet,) = opened.asked("revise")
-    assert 1 < len(sheet.items("points")) < 40
+    points = len(sheet.items("points"))
+    assert 1 < points < 40
     assert len(sheet.text) / 3 + sheet.wanted < 3000
+    # What it had no room to read it was not to mend, which is on record.
+    made = result.rounds[1]
+    assert len(made.findings) == points
+    notes = opened.store.runs.draft(made.draft).notes
+    assert notes == (f"the reviser had no room for {40 - points} of 40 findings",)
+
+
+async def test_what_the_reviser_had_no_room_for_is_there_for_another_round(court: Open) -> None:
+    opened = court(Saying("The sea is cold."), document=island(120))
+    summary = told(wrong=dict.fromkeys(range(1, 41), "Bob"))
+    settings = {"context_tokens": 2300, "words": 300}
+    goals = {"consistency": 1.0}
+    result = await opened.refine(summary, settings=settings, goals=goals, policy="consistency-first", rounds=2)
+
+    first, second = opened.asked("revise")
+    assert len(first.items("points")) < 6
+    assert [len(made) for made in mended_in(result)] == [len(one.items("points")) for one in (first, second)]
+    sentences = [[point["sentence"] for point in one.items("points").values()] for one in (first, second)]
+    # The first of the second round is the first that the first round had no room for.
+    every = [one.sentence for one in result.initial["consistency"].findings]
+    assert sentences[0] + sentences[1] == every[: len(sentences[0] + sentences[1])]
 
 
 async def test_what_a_person_asks_for_is_looked_up(court: Open) -> None:
