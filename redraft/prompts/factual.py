@@ -8,7 +8,19 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective
-from redraft.prompts.contract import Also, Aside, Excerpt, Fence, GivenModel, Prompt, ReplyModel, Silent, Whole, lenient
+from redraft.prompts.contract import (
+    Also,
+    Aside,
+    Excerpt,
+    Fence,
+    GivenModel,
+    Passages,
+    Prompt,
+    ReplyModel,
+    Silent,
+    Whole,
+    lenient,
+)
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
@@ -227,7 +239,7 @@ class Alignments(ReplyModel):
 class VerifyGiven(GivenModel):
     """Sentences of a summary, and passages of the document to hold them against."""
 
-    passages: Annotated[list[str], Fence("passage")]
+    passages: Passages
     sentences: Annotated[list[Statement], Fence("sentence")]
 
 
