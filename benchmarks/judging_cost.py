@@ -29,7 +29,7 @@ from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
-from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.contract import Given_, Value_, reply_schema
 from redraft.prompts.judging import UNANSWERABLE
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import USUAL_METRICS
@@ -59,7 +59,7 @@ class Reader:
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         value = getattr(self, request.prompt.name)(request.given)
         wire = json.dumps(value.model_dump(mode="json", context=Wire(Tags(request.given))), ensure_ascii=False)
-        schema = json.dumps(cast(Any, request.prompt.returns).model_json_schema())
+        schema = json.dumps(reply_schema(cast(Any, request.prompt.returns)))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
         usage = Usage(tokenizer.count(request.text) + tokenizer.count(schema), tokenizer.count(wire))
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
@@ -80,7 +80,7 @@ class Reader:
         asked = [(self._asked(one, 1), one) for one in chosen]
         return judging.DocumentQuestions(
             questions=[
-                judging.DocumentQuestion(question=question, kind="what", answer=answer, quote=one)
+                judging.DocumentQuestion(question=question, kind="what", answer=answer, quote=_first_ten(one))
                 for (question, answer), one in asked
             ]
         )
@@ -93,9 +93,9 @@ class Reader:
         for one in given.questions:
             held = crc32(one.question.encode()) % 2 == 0
             answer = self.known[one.question][0] if held else UNANSWERABLE
-            answers.append(
-                judging.SummaryAnswer(id=one.id, answer=answer, sentences=[given.sentences[0].id] if held else [])
-            )
+            ids = _ids(given)
+            rests_on = [ids[crc32(answer.encode()) % len(ids)]] if held else []
+            answers.append(judging.SummaryAnswer(id=one.id, answer=answer, sentences=rests_on))
         return judging.SummaryAnswers(answers=answers)
 
     def compare_answers(self, given: judging.CompareGiven) -> judging.Comparisons:
@@ -113,6 +113,8 @@ class Reader:
     def ask_summary(self, given: judging.AskSummaryGiven) -> judging.SummaryQuestions:
         found = []
         for one in given.sentences:
+            if not isinstance(one, judging.Told) or (given.only and one.id not in given.only):
+                continue
             asked = [
                 self._asked(one.sentence, at)
                 for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
@@ -137,7 +139,7 @@ class Reader:
             answer = "something else altogether, as it is told there"
         elif kind % 3 == 0:
             answer = f"put otherwise, that is about {answer.split()[0]}"
-        return judging.DocumentAnswer(id=one.id, answer=answer, quote=" ".join(sentence.split()[:16]))
+        return judging.DocumentAnswer(id=one.id, answer=answer, quote=_first_ten(sentence))
 
     def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
         there = " ".join(" ".join(given.passages).split())
@@ -152,6 +154,15 @@ class Reader:
                 for one in given.sentences
             ]
         )
+
+
+def _first_ten(sentence: str) -> str:
+    """As much of a sentence as a quote is asked to have."""
+    return " ".join(sentence.split()[:10])
+
+
+def _ids(given: judging.AnswerFromSummaryGiven) -> list[int]:
+    return [one.id for one in given.sentences if isinstance(one, judging.Told)]
 
 
 def _kind(question: str) -> int:

@@ -188,7 +188,7 @@ class Judging(BaseModel):
     """How often each judge answers."""
     questions: Questions = 40
     """The most questions of a pack, however long the document; or how many are asked about each stretch: `(9, 15)`."""
-    stretch_tokens: int = Field(default=4096, ge=256)
+    stretch_tokens: int = Field(default=6144, ge=256)
     """The tokens of a stretch of the document that questions are asked about at once, at most."""
     claims: int = Field(default=120, ge=1, le=10_000)
     """The most questions about one draft."""

@@ -26,7 +26,7 @@ from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.contract import Fence
+from redraft.prompts.contract import Fence, Lines
 from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 
@@ -40,7 +40,10 @@ _SHAPES: dict[str, list[str]] = defaultdict(list)
 for _name, _prompt in PROMPTS.items():
     if _prompt.returns is not str:
         _SHAPES[_prompt.returns.__name__].append(_name)
-_ITEM = r'<{tag} (?:n|id)="(\w+)">\n(.*?)\n</{tag}>'
+# An item on a line of its own, and the end of a prompt that is about some of them.
+_LINE = re.compile(r"^([bcdfghjkmnpqrtvwx]{4,}): (.*)$", re.MULTILINE)
+_ONLY = re.compile(r"these sentences(?: are to be asked about)?: ([a-z, ]+)$", re.MULTILINE)
+_ITEM = r'<{tag}(?: (?:n|id)="(\w+)")?>\n(.*?)\n</{tag}>'
 
 Json = dict[str, Any]
 Said = str | Json | Answer | Fault | ModelError
@@ -116,18 +119,23 @@ class Sheet:
 
     def items(self, field: str) -> dict[str, dict[str, str]]:
         """The items of one field of the prompt by id or number, each as its lines by name, and as its whole `text`."""
-        found = re.findall(_ITEM.format(tag=self._tag(field)), self.text, re.DOTALL)
-        return {name: _fields(body) for name, body in found}
+        if isinstance(self._mark(field), Lines):
+            only = _ONLY.search(self.text)
+            wanted = only.group(1).split(", ") if only else []
+            lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
+            return {name: one for name, one in lines.items() if not wanted or name in wanted}
+        found = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
+        return {name or str(at): _fields(body) for at, (name, body) in enumerate(found, 1)}
 
     def within(self, field: str) -> str:
         """The text of one field of the prompt; nothing where it is not there."""
-        tag = self._tag(field)
+        tag = self._mark(field).tag
         found = re.search(rf"<{tag}>\n(.*?)\n</{tag}>", self.text, re.DOTALL)
         return found.group(1) if found else ""
 
-    def _tag(self, field: str) -> str:
+    def _mark(self, field: str) -> Fence:
         marks = PROMPTS[self.prompt].given.model_fields[field].metadata
-        return next(mark.tag for mark in marks if isinstance(mark, Fence))
+        return next(mark for mark in marks if isinstance(mark, Fence))
 
     @property
     def judged(self) -> dict[str, str]:

@@ -11,6 +11,7 @@ from redraft.domain import Document, Evidence, Span
 from redraft.prompts.judging import Statement
 from redraft.text.passages import Passages
 from redraft.text.quotes import locate
+from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
@@ -87,7 +88,7 @@ class EvidenceDesk:
         parts: list[list[Statement]] = [[]]
         filled = 0
         for statement in statements:
-            tokens = self.tokenizer.count(statement.sentence) + self.tokenizer.count(statement.before) + _TAG_TOKENS
+            tokens = self.tokens_of([statement])
             if parts[-1] and filled + tokens > self.room:
                 parts.append([])
                 filled = 0
@@ -95,6 +96,11 @@ class EvidenceDesk:
             parts[-1].append(statement.model_copy(update={"before": ""}) if parts[-1] else statement)
             filled += tokens
         return parts
+
+    def tokens_of(self, statements: Sequence[Statement]) -> int:
+        """About as many tokens as some sentences of a summary take in a prompt."""
+        texts = [text for one in statements for text in (one.before, one.sentence)]
+        return sum(map(self.tokenizer.count, texts)) + _TAG_TOKENS * len(statements)
 
     def text(self, span: Span) -> str:
         """The document's words at a place."""
@@ -104,6 +110,19 @@ class EvidenceDesk:
         """The place that a model has quoted; where it cannot be found, nothing is claimed to stand anywhere."""
         span = locate(self.document.text, _cut(quote), within)
         return Evidence("") if span is None else self.place(span)
+
+    def sentence(self, quote: str, within: Sequence[Span]) -> Evidence:
+        """The whole sentences of which a model has quoted some words."""
+        span = self.quoted(quote, within).span
+        if span is None:
+            return Evidence("")
+        around = [passage.span for passage in self.passages.holding(span)] or [span]
+        found = [
+            one
+            for one in sentences(self.document.text, Span(around[0].start, max(one.end for one in around)))
+            if one.start < span.end and span.start < one.end
+        ]
+        return self.place(Span(found[0].start, found[-1].end) if found else span)
 
     def place(self, span: Span) -> Evidence:
         """The words at a place, the first of them where there are many."""

@@ -10,27 +10,33 @@ from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
+from redraft.agents.standing import Standing, sentence_names
 from redraft.agents.together import together
 from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.models.thoughts import declines
 from redraft.prompts import judging
-from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement
+from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement, Told
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
-# What one entry of a reply may hold. A batch is as large as lets all of its entries fit into the room for a reply.
+# What one entry of a reply may hold.
 QUESTION = Entry(frame=32, words=28, sentences=1)
 CLAIM = Entry(frame=40, words=32)
 ANSWER = Entry(frame=36, words=12, sentences=1)
 COMPARISON = Entry(frame=32, words=20)
 NUMBER = Entry(frame=8)
+# Entries hardly ever need all at once what each of them may need. As a rule they take so much of it, indented or not;
+# and of the questions that may be asked about a sentence two of three are asked.
+_AS_A_RULE, _ASKED_AS_A_RULE = 0.6, 0.67
 # Questions about a document are answered from shared passages: the fewer at once, the less there is to read past.
-QUESTIONS_NEAR = 20
+QUESTIONS_NEAR = 32
+# What a prompt about a summary says besides, with the schema of its reply; and around a question to number it.
+_FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
@@ -87,20 +93,26 @@ class Examiner:
         """
         parts = desk.parts(among)
         part_of = {one.id: number for number, part in enumerate(parts) for one in part}
-        texts = [" ".join(one.sentence for one in part) for part in parts]
+        place = {one.id: n for n, one in enumerate(statements)}
         each = at_most * self.judge.needs(CLAIM)
+        rooms = [self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(part), desk.window) for part in parts]
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SentenceQuestions]:
-            asked = [statements[n].model_copy(update={"id": n + 1}) for n in numbers]
-            summary = texts[part_of[statements[numbers[0]].id]]
-            given = judging.AskSummaryGiven(summary=summary, sentences=asked, at_most=at_most)
+            part = parts[part_of[statements[numbers[0]].id]]
+            only = [] if len(numbers) == len(part) else [statements[n].id for n in numbers]
+            given = judging.AskSummaryGiven(sentences=_told(part), only=only, at_most=at_most)
+            room = min(len(numbers) * each, rooms[part_of[statements[numbers[0]].id]])
             label = labelled("questions about", numbers)
-            reply = await self.judge.ask(judging.ASK_SUMMARY, given, len(numbers) * each, label, attempt)
-            return Entries([(one.id - 1, one) for one in reply.value.sentences], reply.repaired, reply.broken_off)
+            reply = await self.judge.ask(judging.ASK_SUMMARY, given, room, label, attempt)
+            found = [(place[one.id], one) for one in reply.value.sentences if one.id in place]
+            return Entries(found, reply.repaired, reply.broken_off)
 
         async def judged(numbers: Sequence[int]) -> Account[judging.SentenceQuestions]:
-            groups = [[n for n in numbers if part_of[statements[n].id] == at] for at in range(len(parts))]
-            return await account([batch for group in groups for batch in self.judge.batches(group, each)], ask)
+            batches: list[Sequence[int]] = []
+            for at in range(len(parts)):
+                group = [n for n in numbers if part_of[statements[n].id] == at]
+                batches += in_batches(group, entries_at_once(rooms[at], each * _ASKED_AS_A_RULE))
+            return await account(batches, ask)
 
         meant = _pointed_back_to(among)
         return await self.judge.remembered(
@@ -117,8 +129,13 @@ class Examiner:
 
         A summary too long for one prompt is read in parts, and more than one of them may have an answer.
         """
-        parts = desk.parts(statements)
-        accounts = await together(self._answers_from(part, questions) for part in parts)
+        names = sentence_names(statements, _pointed_back_to(statements))
+        accounts = await together(
+            Standing(self.judge, desk.document.id, questions, part, names).answers(
+                lambda some, numbers: self._answers_from(some, numbers, questions, desk)
+            )
+            for part in desk.parts(statements)
+        )
         verdicts: dict[int, list[judging.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
@@ -129,13 +146,16 @@ class Examiner:
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
     async def _answers_from(
-        self, statements: Sequence[Statement], questions: Sequence[str]
+        self, statements: Sequence[Statement], wanted: Sequence[int], questions: Sequence[str], desk: EvidenceDesk
     ) -> Account[judging.SummaryAnswer]:
+        each = self.judge.needs(ANSWER)
+        asking = sum(desk.tokenizer.count(questions[n]) + _AROUND for n in wanted)
+        limit = self.judge.room_beside(_FRAME_TOKENS + desk.tokens_of(statements) + asking, desk.window)
+
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.SummaryAnswer]:
             asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
-            given = judging.AnswerFromSummaryGiven(sentences=list(statements), questions=asked)
-            room = len(numbers) * self.judge.needs(ANSWER)
-            label = labelled("answers", numbers)
+            given = judging.AnswerFromSummaryGiven(sentences=_told(statements), questions=asked)
+            room, label = min(len(numbers) * each, limit), labelled("answers", numbers)
             reply = await self.judge.ask(judging.ANSWER_FROM_SUMMARY, given, room, label, attempt)
             answers = reply.value.answers
             return Entries(
@@ -144,14 +164,15 @@ class Examiner:
                 reply.broken_off,
             )
 
-        return await account(self.judge.batches(range(len(questions)), self.judge.needs(ANSWER)), ask)
+        return await account(in_batches(wanted, entries_at_once(limit, each)), ask)
 
     async def compare_answers(self, pairs: Sequence[Pair]) -> Account[judging.Comparison]:
         """Whether the answers of each pair contradict each other."""
+        each = self.judge.needs(COMPARISON)
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[judging.Comparison]:
             given = judging.CompareGiven(pairs=[pairs[n].model_copy(update={"id": n + 1}) for n in numbers])
-            room = len(numbers) * self.judge.needs(COMPARISON)
+            room = len(numbers) * each
             reply = await self.judge.ask(judging.COMPARE_ANSWERS, given, room, labelled("compared", numbers), attempt)
             return Entries([(one.id - 1, one) for one in reply.value.comparisons], reply.repaired, reply.broken_off)
 
@@ -159,7 +180,7 @@ class Examiner:
             judging.COMPARE_ANSWERS,
             judging.Comparison,
             [[pair.question, pair.document, pair.summary] for pair in pairs],
-            lambda numbers: account(self.judge.batches(numbers, self.judge.needs(COMPARISON)), ask),
+            lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
         )
 
     async def answers_from_document(
@@ -175,7 +196,7 @@ class Examiner:
             label = labelled("read more for" if reading.wide else "looked up", some)
             # A second look at the same pages is a further draw: the first reply would only be repeated.
             attempt = replace(reading.attempt, again=reading.attempt.again != reading.wide)
-            room = len(some) * each
+            room = min(len(some) * each, self.judge.longest_reply)
             reply = await self.judge.ask(judging.ANSWER_FROM_DOCUMENT, given, room, label, attempt)
             return Entries(
                 [(one.id - 1, _remembered(one, desk, spans)) for one in reply.value.answers],
@@ -183,7 +204,7 @@ class Examiner:
                 reply.broken_off,
             )
 
-        fitting = batch_size(self.judge.reply_tokens, each)
+        fitting = entries_at_once(self.judge.longest_reply, each)
         looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = Search(looks, ask, _is_silent)
         return await self.judge.remembered(
@@ -192,6 +213,17 @@ class Examiner:
             [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
             search.closer if wide else search.verdicts,
         )
+
+
+def entries_at_once(room: int, tokens: float) -> int:
+    """How many entries, each of which may need so many tokens, are asked for in a reply that has this room."""
+    return max(1, int(room / (_AS_A_RULE * tokens)))
+
+
+def _told(statements: Sequence[Statement]) -> list[Told | str]:
+    """The sentences of a summary, or of a part of it, after what the first of them points back to."""
+    before = [one.before for one in statements[:1] if one.before]
+    return [*before, *(Told(id=one.id, sentence=one.sentence) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
@@ -220,7 +252,7 @@ def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Seque
         return None
     if not is_answer(words):
         return Remembered(answer=UNANSWERABLE)
-    evidence: Evidence = desk.quoted(answer.quote or words, spans)
+    evidence: Evidence = desk.sentence(answer.quote or words, spans)
     span = evidence.span
     return Remembered(
         answer=words, evidence=evidence.text, start=span.start if span else None, end=span.end if span else None

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 from typing import Any, TypeVar
 
 from pydantic import BaseModel
@@ -22,6 +23,7 @@ from redraft.store.threads import off_loop
 Verdict = TypeVar("Verdict", bound=BaseModel)
 
 _REPLY_TOKENS = 3000
+_LONGEST_REPLY = 4096
 _SHARE_OF_WINDOW = 0.3
 _REPLY_FRAME = 60
 # The temperature of a reply that was a loop without one.
@@ -42,7 +44,9 @@ class Judge:
     top_p: float | None = None
     """The model's; it makes other verdicts of the same questions."""
     reply_tokens: int = _REPLY_TOKENS
-    """The room for a reply, which decides how much is asked at once."""
+    """The room for a reply beside as much evidence as there may be, which decides how much is asked at once."""
+    longest_reply: int = _LONGEST_REPLY
+    """And where there is more room, which is as much as any model writes in one go."""
     wording: Wording = USUAL
     """How the language of its replies comes out in tokens."""
     document: str = ""
@@ -118,8 +122,7 @@ class Judge:
 
         All at once, because the batches depend on what is known: after a crash they must be the same again.
         """
-        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
-        keys = [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
+        keys = self.keys(prompt, items)
         known = await off_loop(self.judgments.verdicts, keys)
         verdicts = {n: kind.model_validate_json(known[key]) for n, key in enumerate(keys) if key in known}
         first = {key: n for n, key in reversed(list(enumerate(keys)))}
@@ -129,19 +132,34 @@ class Judge:
         verdicts |= {n: fresh.verdicts[first[key]] for n, key in enumerate(keys) if first[key] in fresh.verdicts}
         return Account(verdicts, fresh.trouble)
 
+    def keys(self, prompt: Prompt[Any, Any], items: Sequence[list[Any]]) -> list[str]:
+        """Under which the verdicts of this judge on some items are stored."""
+        frame = [self.book.hash(prompt), self.model.identity, self.sample, *self.drawn]
+        return [hashlib.sha256(json.dumps([*frame, *item]).encode()).hexdigest() for item in items]
+
     def needs(self, entry: Entry) -> int:
         """The tokens that an entry of a reply may need."""
         return entry.tokens(self.wording)
 
-    def batches(self, numbers: Sequence[int], tokens: int) -> list[Sequence[int]]:
-        """The numbers in batches whose entries, of so many tokens each, fit into a reply."""
-        size = batch_size(self.reply_tokens, tokens)
-        return [numbers[at : at + size] for at in range(0, len(numbers), size)]
+    def room_beside(self, tokens: int, window: int) -> int:
+        """The room for a reply beside so many tokens of a prompt."""
+        return max(self.reply_tokens, min(self.longest_reply, window - tokens))
 
 
 def reply_tokens(window: int) -> int:
     """The room for a reply in a window that holds evidence, questions and what is said around them as well."""
     return min(_REPLY_TOKENS, int(window * _SHARE_OF_WINDOW))
+
+
+def longest_reply(most: int | None) -> int:
+    """The most that a model writes in one go, or the user's own limit."""
+    return min(_LONGEST_REPLY, most or _LONGEST_REPLY)
+
+
+def in_batches(numbers: Sequence[int], size: int) -> list[Sequence[int]]:
+    """The numbers in as few batches of at most this size as may be, about as large as each other."""
+    size = ceil(len(numbers) / ceil(len(numbers) / size)) if numbers else 1
+    return [numbers[at : at + size] for at in range(0, len(numbers), size)]
 
 
 def window_of(room: int) -> int:

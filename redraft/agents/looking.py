@@ -20,6 +20,8 @@ SMALL = 4096
 NEAR = 2
 _LEAST_FAR, FAR = 4, 12
 _SHARE_FAR = 0.25
+# And those for one item to no more than this share: of a short document as many would be much of it.
+_SHARE_EACH = 0.05
 # A stretch of which so much is wanted is read whole.
 _WANTED = 0.5
 # What a prompt says besides, with the schema of its reply, and around an item and a passage to number them.
@@ -56,7 +58,8 @@ class Looks:
         """What is read for the items at first."""
         size, document = self._at_once(numbers), self.desk.document_tokens
         # Read once for all items it costs no more than passages for each; read for every batch it would.
-        if size and (document <= SMALL or (len(numbers) <= size and document <= len(numbers) * NEAR * WINDOW)):
+        few = len(numbers) <= min(size, self.near)
+        if size and (document <= SMALL or (few and document <= len(numbers) * NEAR * WINDOW)):
             return self._whole(numbers, size)
         return self._filled(self._completed({n: self.desk.evidence(self.items[n], NEAR) for n in numbers}), self.near)
 
@@ -166,7 +169,8 @@ class Looks:
 
 def far_passages(document: int, items: int) -> int:
     """How many passages are looked at for each of so many items that the first look did not settle."""
-    return max(_LEAST_FAR, min(FAR, int(_SHARE_FAR * document / (WINDOW * max(1, items)))))
+    share = min(_SHARE_EACH, _SHARE_FAR / max(1, items))
+    return max(_LEAST_FAR, min(FAR, int(share * document / WINDOW)))
 
 
 def most_looks(window: int, document: int, items: int, each: int, near: int, far: int) -> tuple[int, int]:

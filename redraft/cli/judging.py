@@ -60,7 +60,7 @@ questions = grouped(
         section="judging",
         type=click.IntRange(min=256),
         metavar="N",
-        help="Most tokens of the document that questions are asked about at once.  [default: 4096]",
+        help="Most tokens of the document that questions are asked about at once.  [default: 6144]",
     ),
 )
 

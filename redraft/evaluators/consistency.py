@@ -78,7 +78,7 @@ class Consistency(Evaluator):
     """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 3
+    version = 4
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
 

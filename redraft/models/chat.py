@@ -39,7 +39,7 @@ from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
 from redraft.prompts.book import neutralize
-from redraft.prompts.contract import Given_, Value_
+from redraft.prompts.contract import Given_, Value_, reply_schema
 from redraft.text.cleaning import clean
 from redraft.text.remains import ends_in_loop
 
@@ -329,7 +329,7 @@ def _shape(request: Request[Any, Any]) -> type[BaseModel]:
 
 def _schema(request: Request[Any, Any]) -> str:
     shape = request.prompt.returns
-    return json.dumps(shape.model_json_schema(), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
+    return json.dumps(reply_schema(shape), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
 
 
 def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:

@@ -11,12 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, get_args, get_origin
+from typing import Any, Literal, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, label
-from redraft.prompts.tags import NOBODY, Names, Tags, Wire
+from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, Tagged, label
+from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire
 
 # What a model puts around a reply that it takes for the call of a function.
 _ARGUMENTS = ("arguments", "parameters", "input")
@@ -244,7 +244,15 @@ def _most(field: _Field, given: BaseModel) -> int:
     names = inner["id"].names if "id" in inner else field.names
     if field.most:
         return field.most if isinstance(field.most, int) else int(getattr(given, field.most))
-    return len(getattr(given, names.field, ())) if names else 0
+    return len(_asked_about(given, names.field)) if names else 0
+
+
+def _asked_about(given: BaseModel, field: str) -> Sequence[object]:
+    """The items of a field, or those of them that are asked about."""
+    for name, info in type(given).model_fields.items():
+        if Tagged(field) in info.metadata and (some := getattr(given, name)):
+            return cast(Sequence[object], some)
+    return [one for one in getattr(given, field, ()) if isinstance(one, Item)]
 
 
 def _plain(name: object) -> str:

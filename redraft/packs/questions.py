@@ -27,8 +27,10 @@ from redraft.text.words import count_words
 _FEWEST, _MOST_AT_FIRST = 6, 12
 _AT_FIRST_TOKENS = 6_500
 _WORDS_A_QUESTION = 50
-# More are asked for than are kept, so that there is something to choose from.
-_SPARE = 1.5
+UNRANKED = 3
+"""The questions of so few stretches need not be put in their order: each of them has its most important ones first."""
+# Of more stretches more are asked for than are kept, so that there is something to choose from.
+_SPARE = 1.25
 _MOST_RANKED = 120
 # As many as the window has room for that is taken for granted elsewhere too.
 _RANKED_AT_ONCE = 80
@@ -64,9 +66,11 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, obser
     """Ask about the whole document, stretch by stretch. What could not be had is named."""
     stretches = stretches_of(desk, quantity.stretch)
     wanted = questions_wanted(desk, quantity)
-    least, most = questions_each(desk, quantity, len(stretches))
     misses, of = Misses(), len(stretches)
-    replies = await together(_ask(judge, desk, stretch, (least, most), of, misses) for stretch in stretches)
+    counts = _counts(questions_each(desk, quantity, of), wanted, of)
+    replies = await together(
+        _ask(judge, desk, stretch, count, of, misses) for stretch, count in zip(stretches, counts, strict=True)
+    )
     missing = tuple(trouble for _, troubles in replies for trouble in troubles)
     for trouble in missing:
         observer(Noted(trouble))
@@ -74,12 +78,27 @@ async def build_pack(judge: Judge, desk: EvidenceDesk, quantity: Quantity, obser
     if not found:
         what = "not one question about the document came back"
         raise misses.nothing(what, missing[0] if missing else "", desk.document.title)
-    order = await _ranked(judge, found, desk.window) if len(stretches) > 1 else range(len(found))
+    order = await _ranked(judge, found, desk.window) if len(stretches) > UNRANKED else _in_turn(found)
     chosen = chosen_in(order, [f.stretch for f in found], wanted)
     questions = tuple(_question(number, found[n], desk) for number, n in enumerate(chosen, 1))
     hashes = {prompt.name: judge.book.hash(prompt) for prompt in (ASK_DOCUMENT, RANK_QUESTIONS)}
     document = desk.document.id
     return Pack(pack_id(document, questions), document, judge.model.identity, hashes, questions, missing)
+
+
+def _counts(each: tuple[int, int], wanted: int, of: int) -> list[tuple[int, int]]:
+    """From how many to how many questions each stretch is asked for: together about as many as are wanted, of a few."""
+    least, most = each
+    if least < most or of > UNRANKED:
+        return [each] * of
+    return [(share, share) for share in (_share(wanted, at, of) for at in range(of))]
+
+
+def _in_turn(found: Sequence[_Found]) -> list[int]:
+    """The first question of every stretch, then the second, ...: each has the most important of its own first."""
+    stretches = sorted({f.stretch for f in found})
+    own = [[n for n, f in enumerate(found) if f.stretch == stretch] for stretch in stretches]
+    return [n for row in zip_longest(*own) for n in row if n is not None]
 
 
 async def _ranked(judge: Judge, found: Sequence[_Found], window: int) -> list[int]:
@@ -142,7 +161,8 @@ def questions_each(desk: EvidenceDesk, quantity: Quantity, stretches: int) -> tu
     if not isinstance(quantity.questions, int):
         return quantity.questions
     wanted = questions_wanted(desk, quantity)
-    each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(_SPARE * wanted / stretches) + 1)
+    spare = _SPARE if stretches > UNRANKED else 1.0
+    each = wanted if stretches == 1 else min(_MOST_AT_FIRST, ceil(spare * wanted / stretches))
     return each, each
 
 
@@ -236,7 +256,7 @@ async def _asked(
 
 def _evidence(asked: DocumentQuestion, desk: EvidenceDesk, within: Span) -> Evidence:
     """Where the answer stands: the quote, or else the place in the stretch that is nearest to the question."""
-    quoted = desk.quoted(asked.quote, [within])
+    quoted = desk.sentence(asked.quote, [within])
     if quoted.span is not None:
         return quoted
     near = [

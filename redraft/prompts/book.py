@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import cache, partial
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
 from jinja2.sandbox import SandboxedEnvironment
@@ -16,11 +16,12 @@ from pydantic import BaseModel
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.contract import Fence, GivenModel, Prompt
+from redraft.prompts.contract import Fence, GivenModel, Lines, Prompt, Tagged
 from redraft.prompts.fences import disarmed
 from redraft.prompts.tags import Item, Tags
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
+_Mark = TypeVar("_Mark")
 SETS = ("standard", "simple")
 SUFFIX = ".md"
 
@@ -147,9 +148,13 @@ def _tags() -> frozenset[str]:
 
 def _fences(model: type[BaseModel]) -> dict[str, str]:
     """Field name to fence tag."""
-    return {
-        name: mark.tag for name, info in model.model_fields.items() for mark in info.metadata if isinstance(mark, Fence)
-    }
+    return {name: mark.tag for name, mark in _marks(model, Fence)}
+
+
+def _marks(model: type[BaseModel], kind: type[_Mark]) -> list[tuple[str, _Mark]]:
+    """The fields with a mark of this kind."""
+    fields = model.model_fields.items()
+    return [(name, mark) for name, info in fields for mark in info.metadata if isinstance(mark, kind)]
 
 
 _OURS = _tags()
@@ -168,23 +173,37 @@ def _fenced(given: BaseModel) -> dict[str, object]:
     fences = _fences(type(given))
     own = frozenset(fences.values()) - _OURS
     tags = Tags(given)
-    for name, tag in fences.items():
+    for name, mark in _marks(type(given), Fence):
         value = values[name]
         empty = value == "" and not type(given).model_fields[name].is_required()
-        values[name] = None if empty else _fence(value, tag, own, partial(tags.tag, name))
+        values[name] = None if empty else _fence(value, mark, own, partial(tags.tag, name))
+    for name, named in _marks(type(given), Tagged):
+        values[name] = ", ".join(tags.tag(named.field, number) for number in getattr(given, name))
     return values
 
 
-def _fence(value: object, tag: str, own: frozenset[str], tagged: Callable[[int], str]) -> object:
+def _fence(value: object, mark: Fence, own: frozenset[str], tagged: Callable[[int], str]) -> object:
     if value is None:
         return None
+    tag = mark.tag
     if isinstance(value, str):
         return f"<{tag}>\n{neutralize(value.strip(), own)}\n</{tag}>"
     assert isinstance(value, list)
-    return "\n".join(_fenced_item(item, number, tag, own, tagged) for number, item in enumerate(value, 1))
+    if isinstance(mark, Lines):
+        lines = "\n".join(_line(item, own, tagged) for item in value)
+        return f"<{tag}>\n{lines}\n</{tag}>"
+    return "\n".join(_fenced_item(item, number, mark, own, tagged) for number, item in enumerate(value, 1))
 
 
-def _fenced_item(item: object, number: int, tag: str, own: frozenset[str], tagged: Callable[[int], str]) -> str:
+def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> str:
+    """A text on one line; that of an item after its tag, which nobody can write who has not seen it."""
+    if not isinstance(item, Item):
+        return neutralize(" ".join(str(item).split()), own)
+    (text,) = (str(getattr(item, name)) for name in type(item).model_fields if name != "id")
+    return f"{tagged(item.id)}: {neutralize(' '.join(text.split()), own)}"
+
+
+def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], tagged: Callable[[int], str]) -> str:
     """A text, or the named texts of an item: one that a reply has to name is `tagged`, any other is numbered."""
     if isinstance(item, GivenModel):
         # Each on a line of its own, so that no text can pass for another field.
@@ -194,5 +213,5 @@ def _fenced_item(item: object, number: int, tag: str, own: frozenset[str], tagge
         body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)
     else:
         body = neutralize(str(item).strip(), own)
-    named = f'id="{tagged(number)}"' if isinstance(item, Item) else f'n="{number}"'
-    return f"<{tag} {named}>\n{body}\n</{tag}>"
+    named = f' id="{tagged(number)}"' if isinstance(item, Item) else f' n="{number}"' if mark.numbered else ""
+    return f"<{mark.tag}{named}>\n{body}\n</{mark.tag}>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 from typing import Annotated, Any, Generic, TypeVar, get_args
 
@@ -25,9 +26,24 @@ class Fence:
     """Marks a field whose text comes from outside: it is put between `<tag>` and `</tag>` and cannot break out."""
 
     tag: str
+    numbered: bool = True
+    """Whether each of several texts has a number, so that it can be spoken of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines(Fence):
+    """Marks a list whose entries stand in one fence, each on a line of its own: an item after its tag, a text alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """Marks numbers of items of another field, which go into the prompt as the tags of those."""
+
+    field: str
 
 
 Excerpt = Annotated[str, Fence("excerpt")]
+Passages = Annotated[list[str], Fence("passage", numbered=False)]
 SummaryText = Annotated[str, Fence("summary")]
 SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]
@@ -92,6 +108,30 @@ class ReplyModel(BaseModel):
         for field in schema.get("properties", {}).values():
             field.pop("title", None)
         return schema
+
+
+@cache
+def reply_schema(shape: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a reply as it goes out: every entry described where it stands, and only the whole is named."""
+    schema = shape.model_json_schema()
+    kinds = schema.pop("$defs", {})
+
+    def plain(part: Any) -> Any:
+        if isinstance(part, list):
+            return [plain(one) for one in part]
+        if not isinstance(part, dict):
+            return part
+        if "$ref" in part:
+            kind = kinds[part["$ref"].rpartition("/")[2]]
+            return plain({name: one for name, one in kind.items() if name != "title"} | _beside(part))
+        return {name: plain(one) for name, one in part.items()}
+
+    described: dict[str, Any] = plain(schema)
+    return described
+
+
+def _beside(reference: dict[str, Any]) -> dict[str, Any]:
+    return {name: one for name, one in reference.items() if name != "$ref"}
 
 
 def _whole(value: object) -> object:

@@ -15,6 +15,7 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
+    Passages,
     Prompt,
     ReplyModel,
     Silent,
@@ -241,7 +242,7 @@ class Alignments(ReplyModel):
 class VerifyGiven(GivenModel):
     """Sentences of a summary, and passages of the document to hold them against."""
 
-    passages: Annotated[list[str], Fence("passage")]
+    passages: Passages
     sentences: Annotated[list[Statement], Fence("sentence")]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from redraft.prompts.contract import (
     Also,
@@ -14,10 +14,12 @@ from redraft.prompts.contract import (
     Excerpt,
     Fence,
     GivenModel,
+    Lines,
+    Passages,
     Prompt,
     ReplyModel,
     Silent,
-    SummaryText,
+    Tagged,
     Text,
     Whole,
     lenient,
@@ -58,10 +60,21 @@ class Statement(Item):
     sentence: str
 
 
+class Told(Item):
+    """A sentence of a summary that stands among the others."""
+
+    sentence: str
+
+
 class Asked(Item):
     """A question to be answered."""
 
     question: str
+
+
+ToldSummary = Annotated[list[Told | str], Lines("summary")]
+"""The sentences of a summary in their order; and of what stands before its part, where not all has room, the text."""
+AskedQuestions = Annotated[list[Asked], Lines("questions")]
 
 
 class Pair(Item):
@@ -117,8 +130,8 @@ class Ranking(ReplyModel):
 class AnswerFromSummaryGiven(GivenModel):
     """Questions about a document, to be answered from a summary alone."""
 
-    sentences: Annotated[list[Statement], Fence("sentence")]
-    questions: Annotated[list[Asked], Fence("q")]
+    sentences: ToldSummary
+    questions: AskedQuestions
 
 
 class SummaryAnswer(ReplyModel):
@@ -158,10 +171,10 @@ class Comparisons(ReplyModel):
 
 
 class AskSummaryGiven(GivenModel):
-    """Sentences to ask about, and the summary that they are from: all of it, or as much as there is room for."""
+    """A summary, or as much of it as there is room for, to ask about: about all its sentences, or `only` some."""
 
-    summary: SummaryText
-    sentences: Annotated[list[Statement], Fence("sentence")]
+    sentences: ToldSummary
+    only: Annotated[list[int], Tagged("sentences")] = Field(default_factory=list)
     at_most: int
 
 
@@ -192,8 +205,8 @@ class SummaryQuestions(ReplyModel):
 class AnswerFromDocumentGiven(GivenModel):
     """Questions to be answered from passages of the document alone."""
 
-    passages: Annotated[list[str], Fence("passage")]
-    questions: Annotated[list[Asked], Fence("q")]
+    passages: Passages
+    questions: AskedQuestions
 
 
 class DocumentAnswer(ReplyModel):

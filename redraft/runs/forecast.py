@@ -113,7 +113,7 @@ def _questions(ahead: Ahead) -> Iterator[Stage]:
     asked = sum(number * ceil(each / number) for number in parts)
     calls, completion = sum(parts), asked * ahead.needs(QUESTION)
     prompt = ahead.desk.document_tokens + calls * ahead.overhead(judging.ASK_DOCUMENT)
-    if len(stretches) > 1:
+    if len(stretches) > packs.UNRANKED:
         ranking = ceil(asked / packs.ranked_at_once(ahead.desk.window))
         calls += ranking
         prompt += ranking * ahead.overhead(judging.RANK_QUESTIONS) + asked * 2 * A_QUESTION

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
-from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
@@ -133,6 +133,7 @@ class Foreman:
             temperature=settings.temperature,
             top_p=settings.top_p,
             reply_tokens=min(room, settings.max_tokens or room),
+            longest_reply=longest_reply(settings.max_tokens),
             wording=wording(self.prepared),
             document=self.run.document,
             visit=self.attempt,

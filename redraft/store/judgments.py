@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from redraft.domain import Evaluation, Evidence, Finding, Round, Span
 from redraft.store.connection import Connection, storable
@@ -132,6 +132,20 @@ class Judgments:
                 "INSERT OR IGNORE INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?)",
                 [(key, storable(verdict), now(), document) for key, verdict in verdicts.items()],
             )
+
+    def add_to_verdicts(
+        self, verdicts: Mapping[str, str], merged: Callable[[str, str], str], document: str = ""
+    ) -> None:
+        """Store what more is known of some items, `merged` with what is known of them, all of it or nothing."""
+        with self._connection.writing() as raw:
+            for key, verdict in verdicts.items():
+                row = raw.execute("SELECT verdict FROM verdicts WHERE key = ?", (key,)).fetchone()
+                more = merged(row[0], verdict) if row else verdict
+                raw.execute(
+                    "INSERT INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?)"
+                    " ON CONFLICT (key) DO UPDATE SET verdict = excluded.verdict",
+                    (key, storable(more), now(), document),
+                )
 
 
 def _finding_row(evaluation: int | None, index: int, finding: Finding) -> tuple[object, ...]:

@@ -121,7 +121,7 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
     asked = court.asked("answer_from_document", "verify_sentences")
     assert len({sheet.prompt for sheet in asked}) == 2
     assert len(asked) > 4
-    beginning = f'<passage n="1">\n{court.document.text.strip()}\n</passage>\n'
+    beginning = f"<passage>\n{court.document.text.strip()}\n</passage>\n"
     assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
 
 
@@ -169,5 +169,6 @@ async def test_what_a_judge_quotes_is_found_in_the_document(tmp_path: Path) -> N
     consistency = (await court.evaluate(told(wrong={7: "Bob"}), metrics=("consistency",))).evaluations["consistency"]
 
     evidence: Any = consistency.findings[0].evidence
-    assert evidence.text == "keeper number 7 is called"
+    # With the sentence that it is from.
+    assert evidence.text == "The keeper number 7 is called Tom7 and lives at station 49 by the cold sea for 10 years."
     assert court.document.text[slice(*evidence.span)] == evidence.text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,7 +44,8 @@ async def test_two_changed_sentences_of_sixty_are_the_only_ones_asked_about(
     # these are others is confirmed.
     assert court.items("compare_answers") == court.items("answer_from_document") == 2
     assert (first.scores, second.scores) == ({"consistency": 1.0}, {"consistency": 58 / 60})
-    assert prompt_tokens(server) < 0.15 * tokens
+    # The summary is read once to ask about it; nothing grows with what was judged before.
+    assert prompt_tokens(server) < 2_100 < 0.4 * tokens
 
 
 def prompt_tokens(server: ChatServer) -> int:
@@ -52,13 +54,16 @@ def prompt_tokens(server: ChatServer) -> int:
 
 async def test_questions_are_asked_with_the_whole_summary_in_view(court: Court) -> None:
     summary = told(*range(1, 41))
-    await court.evaluate(summary, metrics=("consistency",))
+    await court.evaluate(summary, metrics=("consistency",), settings={"context_tokens": 4096})
 
     asked = court.asked("ask_summary")
     assert len(asked) > 1
-    assert {sheet.within("summary") for sheet in asked} == {summary}
+    (shown,) = {sheet.within("sentences") for sheet in asked}
+    assert " ".join(line.partition(": ")[2] for line in shown.splitlines()) == summary
     # What stays the same comes first.
-    assert all(sheet.text.startswith(f"<summary>\n{summary}\n</summary>\n") for sheet in asked)
+    assert all(sheet.text.startswith(f"<summary>\n{shown}\n</summary>\n") for sheet in asked)
+    # Each is asked about once.
+    assert sorted(n for sheet in asked for n in sheet.items("sentences")) == sorted(re.findall(r"(?m)^\w+", shown))
 
 
 @pytest.mark.parametrize(
@@ -193,10 +198,12 @@ async def test_what_got_no_verdict_is_asked_about_again_later(court: Court) -> N
 @pytest.mark.parametrize("calls", range(1, 7))
 async def test_after_a_stop_between_two_batches_the_others_are_asked_and_no_more(tmp_path: Path, calls: int) -> None:
     whole = Court(tmp_path / "whole", document=island(60))
-    expected = await whole.evaluate(SIXTY, metrics=("consistency",))
+    narrow = {"context_tokens": 4096}
+    expected = await whole.evaluate(SIXTY, metrics=("consistency",), settings=narrow)
+    assert len(whole.asked("ask_summary")) > 2
     stopped = Court(tmp_path / "stopped", document=island(60))
     with pytest.raises(BudgetError):
-        await stopped.evaluate(SIXTY, metrics=("consistency",), limits=Limits(max_calls=calls))
+        await stopped.evaluate(SIXTY, metrics=("consistency",), settings=narrow, limits=Limits(max_calls=calls))
     done = await stopped.resume(stopped.store.runs.latest(1)[0].id, Limits())
 
     assert done.evaluations == expected.evaluations

@@ -21,8 +21,8 @@ from redraft.prompts.judging import (
     CompareGiven,
     DocumentQuestion,
     Pair,
-    Statement,
     SummaryAnswer,
+    Told,
 )
 from redraft.text.sentences import sentences
 from tests.support import SAMPLE
@@ -57,8 +57,8 @@ def split(text: str) -> list[str]:
 
 def judge(passages: Sequence[str], summary: Sequence[str], at_most: int = 3) -> list[Verdict]:
     """All questions about the sentences of a summary, with the answers of both sides."""
-    statements = [Statement(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
-    asked = ask_summary(AskSummaryGiven(summary=" ".join(summary), sentences=statements, at_most=at_most)).sentences
+    told = [Told(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
+    asked = ask_summary(AskSummaryGiven(sentences=told, at_most=at_most)).sentences
     questions = [(entry.id, question) for entry in asked for question in entry.questions]
     answers = answer_from_document(
         AnswerFromDocumentGiven(
@@ -112,7 +112,7 @@ def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str]) -> list[Su
     """What a summary answers to the questions of a pack."""
     return answer_from_summary(
         AnswerFromSummaryGiven(
-            sentences=[Statement(id=number, sentence=sentence) for number, sentence in enumerate(summary)],
+            sentences=[Told(id=number, sentence=sentence) for number, sentence in enumerate(summary)],
             questions=[Asked(id=number, question=question.question) for number, question in enumerate(pack)],
         )
     ).answers

@@ -15,7 +15,7 @@ from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
 from redraft.builtin.details import Detail, details
 from redraft.builtin.wording import keys, words
-from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement
+from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
 from tests.text.hostile import raw_texts
@@ -27,7 +27,7 @@ _NEGATION = re.compile(r"\b(?:not|never) ")
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
-    given_ = AskSummaryGiven(summary=sentence, sentences=[Statement(id=7, sentence=sentence)], at_most=at_most)
+    given_ = AskSummaryGiven(sentences=[Told(id=7, sentence=sentence)], at_most=at_most)
     (entry,) = ask_summary(given_).sentences
     assert entry.id == 7
     return [question.answer for question in entry.questions]

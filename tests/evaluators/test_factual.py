@@ -512,7 +512,7 @@ async def test_where_more_cannot_be_read_nothing_is_said(tmp_path: Path) -> None
             passages = " ".join(item["text"] for item in sheet.items("passages").values())
             return "I am tired." if len(keepers_in(passages)) > AT_FIRST else super().verify_sentences(sheet)
 
-    court = Court(tmp_path, Tiring(), document=island(400))
+    court = Court(tmp_path, Tiring(), document=island(1600))
     faithfulness = await judged(court, told(1, 30, wrong={5: "Bob"}), "faithfulness")
 
     assert (faithfulness.score, faithfulness.judged, faithfulness.unjudged) == (1.0, 2, 1)

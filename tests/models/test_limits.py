@@ -25,8 +25,8 @@ from redraft.prompts.judging import (
     AskSummaryGiven,
     CompareGiven,
     Pair,
-    Statement,
     SummaryQuestions,
+    Told,
 )
 from redraft.settings import ReplyForm
 from tests.chatserver import Answer, ChatServer, Fault, Seen
@@ -87,9 +87,8 @@ def test_no_level_of_a_tree_goes_on_for_ever() -> None:
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:
-    given = AskSummaryGiven(
-        summary="It rained. It rained.", sentences=[Statement(id=n, sentence="It rained.") for n in (1, 2)], at_most=4
-    )
+    told = ["It was dark.", *(Told(id=n, sentence="It rained.") for n in (1, 2, 3))]
+    given = AskSummaryGiven(sentences=told, at_most=4)
     schema = {
         "properties": {
             "sentences": {
@@ -99,7 +98,9 @@ def test_lists_within_entries_have_limits_of_their_own() -> None:
         }
     }
     limited = Form(SummaryQuestions).limited(schema, given)["properties"]["sentences"]
-    assert limited["maxItems"] == 2
+    assert limited["maxItems"] == 3
+    some = given.model_copy(update={"only": [1, 3]})
+    assert Form(SummaryQuestions).limited(schema, some)["properties"]["sentences"]["maxItems"] == 2
     assert limited["items"]["properties"]["questions"]["maxItems"] == 4
     assert "maxItems" not in str(schema), "what is sent to one is not what is sent to another"
 

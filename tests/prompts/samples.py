@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
+from redraft.prompts.contract import Lines
 from redraft.prompts.tags import Item, Tags
 
 _VETTED = factual.VetGiven(
@@ -46,7 +47,11 @@ GIVEN: dict[str, BaseModel] = {
         ]
     ),
     "answer_from_summary": judging.AnswerFromSummaryGiven(
-        sentences=[judging.Statement(id=1, sentence="Hester came."), judging.Statement(id=2, sentence="It rained.")],
+        sentences=[
+            "It was dark.",
+            judging.Told(id=1, sentence="Hester came."),
+            judging.Told(id=2, sentence="It rained."),
+        ],
         questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
     ),
     "compare_answers": judging.CompareGiven(
@@ -56,10 +61,10 @@ GIVEN: dict[str, BaseModel] = {
         ]
     ),
     "ask_summary": judging.AskSummaryGiven(
-        summary="Hester came. She sat down. Ann came. She left.",
         sentences=[
-            judging.Statement(id=7, before="Hester came.", sentence="She sat down."),
-            judging.Statement(id=3, before="Ann came.", sentence="She left."),
+            "Hester came.",
+            judging.Told(id=7, sentence="She sat down."),
+            judging.Told(id=3, sentence="Ann came."),
         ],
         at_most=4,
     ),
@@ -170,7 +175,7 @@ GIVEN: dict[str, BaseModel] = {
 }
 TAGS = (
     "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair", "passage",
-    "point", "q", "question", "second", "sentence", "summary",
+    "point", "question", "questions", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -178,6 +183,9 @@ EVERY = pytest.mark.parametrize("name", sorted(PROMPTS))
 BOTH = pytest.mark.parametrize("book", [PromptBook(name) for name in SETS], ids=SETS)
 
 _BLOCK = re.compile(rf'<({"|".join(TAGS)})(?: (?:n|id)="(\w+)")?>\n(.*?)\n?</\1>', re.DOTALL)
+
+
+_LINE = re.compile(r"(?:([bcdfghjkmnpqrtvwx]{4,}): )?(.*)")
 
 
 def rendered(book: PromptBook, name: str, **changed: Any) -> str:
@@ -194,10 +202,16 @@ def names(text: str, tag: str) -> list[str]:
     return [name for name, _ in blocks(text, tag)]
 
 
+def told_in(text: str, tag: str) -> list[tuple[str, str]]:
+    """The lines of the block that holds items one a line, each as its id, where it has one, and its text."""
+    ((_, found),) = blocks(text, tag)
+    return [match.groups(default="") for one in found if (match := _LINE.match(one))]
+
+
 def named_in(given: BaseModel, field: str) -> list[str]:
     """What the items of a field are to be named in the prompt."""
-    tags = Tags(given)
-    return [tags.tag(field, one.id) if isinstance(one, Item) else str(one.id) for one in getattr(given, field)]
+    tags, found = Tags(given), [one for one in getattr(given, field) if isinstance(one, BaseModel)]
+    return [tags.tag(field, one.id) if isinstance(one, Item) else str(one.id) for one in found]
 
 
 def outside(text: str) -> str:
@@ -206,10 +220,15 @@ def outside(text: str) -> str:
 
 
 def items(given: BaseModel) -> dict[str, list[BaseModel]]:
-    """The fields of what is given that hold items of several texts."""
-    fields = {name: getattr(given, name) for name in type(given).model_fields}
+    """The fields of what is given that hold items in fences of their own."""
+    lined = {
+        name for name, info in type(given).model_fields.items() if any(isinstance(m, Lines) for m in info.metadata)
+    }
+    fields = {name: getattr(given, name) for name in type(given).model_fields if name not in lined}
     return {
-        name: value for name, value in fields.items() if isinstance(value, list) and isinstance(value[0], BaseModel)
+        name: value
+        for name, value in fields.items()
+        if isinstance(value, list) and value and isinstance(value[0], BaseModel)
     }
 
 

@@ -17,6 +17,7 @@ from redraft.prompts.tags import Tags
 Json = dict[str, Any]
 NAMES = ("Ann", "Ben", "Cleo", "Dora", "Egon", "Fay")
 _STATEMENTS = [judging.Statement(id=n, sentence=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
+_TOLD: list[judging.Told | str] = [judging.Told(id=one.id, sentence=one.sentence) for one in _STATEMENTS]
 _ASKED = [judging.Asked(id=n, question=f"What did {name} light?") for n, name in enumerate(NAMES, 1)]
 _FACTS = [factual.Fact(id=n, fact=f"{name} lit the lamp.") for n, name in enumerate(NAMES, 1)]
 _GROWN = [factual.TreeFact(level="root", **one.model_dump()) for one in _FACTS]
@@ -57,15 +58,13 @@ def _listed(field: str, given: BaseModel, name: str, entry: Callable[[int], Json
 
 
 def _cases() -> dict[str, Case]:
-    from_summary = judging.AnswerFromSummaryGiven(sentences=_STATEMENTS, questions=_ASKED)
+    from_summary = judging.AnswerFromSummaryGiven(sentences=_TOLD, questions=_ASKED)
     from_document = judging.AnswerFromDocumentGiven(passages=["They lit it."], questions=_ASKED)
     pairs = [
         judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
     ]
     compare = judging.CompareGiven(pairs=pairs)
-    ask = judging.AskSummaryGiven(
-        summary=" ".join(one.sentence for one in _STATEMENTS), sentences=_STATEMENTS, at_most=2
-    )
+    ask = judging.AskSummaryGiven(sentences=_TOLD, at_most=2)
     candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
     rank = judging.RankGiven(candidates=candidates)
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)

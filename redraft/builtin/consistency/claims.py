@@ -17,6 +17,7 @@ from redraft.prompts.judging import (
     SentenceQuestions,
     SummaryQuestion,
     SummaryQuestions,
+    Told,
 )
 
 # How long a part of a sentence is that a question asks about: about a clause.
@@ -30,8 +31,9 @@ def ask_summary(given: AskSummaryGiven) -> SummaryQuestions:
     """Whether each sentence is true, part by part, so that all that it says is asked about just once."""
     return SummaryQuestions(
         sentences=[
-            SentenceQuestions(id=statement.id, questions=_questions(statement.sentence, given.at_most))
-            for statement in given.sentences
+            SentenceQuestions(id=one.id, questions=_questions(one.sentence, given.at_most))
+            for one in given.sentences
+            if isinstance(one, Told) and (not given.only or one.id in given.only)
         ]
     )
 

@@ -19,13 +19,15 @@ from redraft.prompts.judging import (
     Pair,
     SummaryAnswer,
     SummaryAnswers,
+    Told,
 )
 
 
 @answers(ANSWER_FROM_SUMMARY)
 def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
     """Each answer from the sentence that says most of what the question says."""
-    kept = [statement for statement in given.sentences if words(statement.sentence)]
+    told = [one for one in given.sentences if isinstance(one, Told)]
+    kept = [one for one in told if words(one.sentence)]
     source = Source([statement.sentence for statement in kept], whole=True)
     answered: list[SummaryAnswer] = []
     for asked in given.questions:
