@@ -13,9 +13,9 @@ from redraft.errors import EmptyReply, RefusedReply, RejectedRequest
 from redraft.history.results import Result
 from redraft.settings import PolicyName
 from redraft.text.words import count_words
-from tests.judges import KEY, Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
+from tests.judges import Json, Keepers, Said, Saying, Sheet, fact_of, island, keepers_in, named, told
 from tests.runs.courts import Open
-from tests.runs.test_refining import GOOD, POOR, mended_in, opening, stories
+from tests.runs.test_refining import GOOD, POOR, mended_in, stories
 
 # One right claim and one that nobody has made, in one sentence.
 MIXED = "The keeper number 3 is called Tom3, and the keeper number 99 is called Jim."
