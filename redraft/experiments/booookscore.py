@@ -10,18 +10,19 @@ from itertools import count
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.agents.together import together
+from redraft.agreement.annotations import Annotations, Summaries, Verdict
+from redraft.agreement.placing import place
 from redraft.domain import Document, Totals, content_id
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import sentences_of
 from redraft.events import PartDone, RunStarted, StageStarted
-from redraft.experiments.annotations import Annotations, Summaries, Verdict
-from redraft.experiments.bench import Bench
-from redraft.experiments.placing import place
-from redraft.experiments.records import JUDGING, Failure, failure
+from redraft.experiments.records import JUDGING
 from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure, failure
 from redraft.runs.jobs import wording
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record

@@ -6,13 +6,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from redraft.agreement.annotations import Verdict
+from redraft.agreement.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.experiments.annotations import Verdict
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
-from redraft.experiments.bootstrap import RESAMPLES, SEED, spread_of_mean
-from redraft.experiments.report import Report
-from redraft.experiments.tables import Cell, Table, mean, plain
 from redraft.prompts.coherence import ERROR_TYPES
+from redraft.reports.report import Report
+from redraft.reports.tables import Cell, Table, mean, plain
 from redraft.store.connection import storable
 from redraft.text.tokens import ESTIMATE
 

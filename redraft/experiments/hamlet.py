@@ -12,10 +12,11 @@ from redraft.agents.together import together
 from redraft.domain import Document, KeyFacts, Perspective, Totals, Tree
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.events import PartDone, StageStarted
-from redraft.experiments.bench import Bench, Watch
 from redraft.experiments.queries import asked_trees
-from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
+from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, item_of, judged
 from redraft.models.addresses import base_url, home_of_the_key, server_at
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import failure
 from redraft.runs.opening import OPENAI, provider_of, resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
 from redraft.runs.roles import located
