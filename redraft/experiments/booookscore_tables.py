@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from redraft.agreement.annotations import Verdict
+from redraft.agreement.classes import of_class
+from redraft.agreement.raters import cohens_kappa, equal_share
 from redraft.agreement.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
@@ -183,20 +185,18 @@ def _agreement_table(annotations: System, judges: Sequence[System]) -> Table:
 
 
 def _agreement(annotations: System, judge: System) -> tuple[Cell, ...]:
-    pairs = Counter(
+    pairs = [
         (reading.verdicts[number].confusing, other.confusing)
         for key, reading in annotations.readings.items()
         for number, other in judge.readings[key].verdicts.items()
         if number in reading.verdicts
-    )
-    both, one, other = pairs[True, True], pairs[True, True] + pairs[True, False], pairs[True, True] + pairs[False, True]
-    whole = pairs.total()
-    if not whole:
+    ]
+    theirs, ours = [one for one, _ in pairs], [other for _, other in pairs]
+    if not pairs:
         return (0, None, None, None, None, 0, 0)
-    equal = (both + pairs[False, False]) / whole
-    chance = (one * other + (whole - one) * (whole - other)) / whole**2
-    kappa = (equal - chance) / (1 - chance) if chance < 1 else None
-    return (whole, equal, kappa, both / other if other else None, both / one if one else None, other, one)
+    found = of_class(ours, theirs)
+    equal = equal_share(pairs)
+    return (len(pairs), equal, cohens_kappa(theirs, ours), found.precision, found.recall, sum(ours), found.there)
 
 
 def _aside_table(outcome: CoherenceOutcome) -> Table:
