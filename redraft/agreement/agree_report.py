@@ -55,7 +55,7 @@ def _tables(outcome: Outcome) -> Iterator[Table]:
         yield class_table(outcome, best)
         if (kinds := kind_table(outcome, best)) is not None:
             yield kinds
-    if outcome.dataset.sentences_say == outcome.design.human and (sentences := sentence_table(outcome)) is not None:
+    if (sentences := sentence_table(outcome)) is not None:
         yield sentences
     if (pairs := pair_table(outcome)) is not None:
         yield pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redraft.agreement.raters import Ratings
 
@@ -64,7 +64,3 @@ class Dataset:
     fields: Mapping[str, Field]
     items: tuple[Item, ...]
     troubles: tuple[Trouble, ...] = ()
-    sentences_say: str = ""
-    """The field that is about single sentences."""
-    votes_say: str = field(default="")
-    """The field that several people's votes are on."""

@@ -88,6 +88,5 @@ BOOOOKSCORE = Format(
     {"coherence": Field(1.0, ("booookscore",))},
     _items,
     parts=_parts,
-    sentences_say="coherence",
     needs_documents=False,
 )

@@ -29,8 +29,6 @@ class Format:
     parts: Parts | None = None
     beside: tuple[str, ...] = ()
     """Under which names the documents stand in the same folder, `{stem}` being that of the file itself."""
-    sentences_say: str = ""
-    votes_say: str = ""
     any_field: bool = False
     """Whether there may be other fields than are known."""
     needs_documents: bool = True
@@ -62,8 +60,6 @@ class Format:
             fields,
             tuple(found),
             tuple(troubles),
-            self.sentences_say,
-            self.votes_say,
         )
 
     def _parts(self, entry: Entry, troubles: list[Trouble]) -> Iterator[Entry]:

@@ -69,6 +69,4 @@ FRANK = Format(
     {"factuality": Field(1.0, ("consistency", "faithfulness"))},
     _items,
     beside=("benchmark_data.json",),
-    sentences_say="factuality",
-    votes_say="factuality",
 )

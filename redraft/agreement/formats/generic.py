@@ -69,6 +69,5 @@ GENERIC = Format(
     {LABEL: Field(1.0)},
     _items,
     beside=("documents.jsonl", "{stem}.documents.jsonl"),
-    sentences_say=LABEL,
     any_field=True,
 )

@@ -37,6 +37,4 @@ QAGS = Format(
     "QAGS",
     {"consistency": Field(1.0, ("consistency", "faithfulness"))},
     _items,
-    sentences_say="consistency",
-    votes_say="consistency",
 )

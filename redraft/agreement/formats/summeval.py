@@ -51,4 +51,4 @@ def _ratings(content: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [mapping(one) for one in (experts if isinstance(experts, list) else [content.get("human") or {}])]
 
 
-SUMMEVAL = Format("summeval", "SummEval", _FIELDS, _items, beside=("documents.jsonl",), votes_say="consistency")
+SUMMEVAL = Format("summeval", "SummEval", _FIELDS, _items, beside=("documents.jsonl",))

@@ -51,6 +51,4 @@ def _sentences(content: Mapping[str, Any]) -> tuple[tuple[str, ...], tuple[bool 
     return tuple(map(str, sentences)), tuple(None if one is None else not one for one in made_up)
 
 
-UNISUMEVAL = Format(
-    "unisumeval", "UniSumEval", _FIELDS, _items, beside=("documents.jsonl",), sentences_say="faithfulness_score"
-)
+UNISUMEVAL = Format("unisumeval", "UniSumEval", _FIELDS, _items, beside=("documents.jsonl",))
