@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -189,3 +190,95 @@ def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
     assert done.code == 2, done.out
     assert message in json.loads(done.out)["error"]["message"]
     assert server.answered == []
+
+
+SHEETS = {"facts": "fact", "queries": "question", "alignment": "fact", "verification": "sentence", "claims": "answer"}
+
+
+@pytest.mark.parametrize("what", SHEETS)
+def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness", "--metric", "consistency")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
+    done = command.run("agree", "sheet", made["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
+    assert done.code == 0, done.err
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert f"{len(rows)} of {len(rows)} rows" in done.err
+    # Somebody who answers yes to everything, but for the sentence and the answer that are wrong.
+    wrong = {row["id"] for row in rows if "Bob" in row.get(SHEETS[what], "")}
+    for row in rows:
+        row["person 1"] = "no" if row["id"] in wrong else "yes"
+    with (tmp_path / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    read = command.run("agree", "read", "sheet.csv", "--json")
+    assert read.code == 0, read.err
+    found = tables(json.loads(read.out))
+    assert found["sample"][0]["margin"] == 0
+    if what in ("facts", "queries"):
+        whole = [row for row in found["validity"] if "all" in row.values()]
+        assert sum(row["rows"] for row in whole) == len(rows)
+        assert whole[0]["right"] == 1
+    else:
+        [row] = found["verdicts"]
+        assert row["rows"] == len(rows)
+    if what in ("verification", "claims"):
+        assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
+
+
+def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
+    for what, hint in (("facts", "keyfacts"), ("verification", "faithfulness")):
+        done = command.run("agree", "sheet", made["run"], "--what", what)
+        assert done.code in (1, 2)
+        assert hint in done.err
+
+
+def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
+    assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
+    assert "figures are on record" in command.run(*JUDGED, "--save", "--title", "Keepers").err
+    done = command.run(*judge, "openai:fair", "--json")
+    behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
+    assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
+    assert {(one["level"], one["measure"]) for one in behind["agreements"]} == {
+        ("summaries", "tau-b"),
+        ("systems", "tau-b"),
+        ("sentences", "balanced accuracy"),
+    }
+    run = json.loads(done.out)["run"]
+    for shown in (command.run("show", run).err, command.run("trace", run).out):
+        assert "agrees with people 1.00" in _plain(shown)
+    assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
+    [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
+    assert turn["certificates"]["consistency"] == behind
+    for other in (("openai:other",), ("openai:fair", "--threshold", "0.3"), ("openai:fair", "--prompts", "simple")):
+        assert "not checked against people" in _plain(command.run(*judge, *other).out)
+    listed = json.loads(command.run("agree", "list", "--json").out)
+    assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}
+
+
+def _plain(shown: str) -> str:
+    """What is shown, however its lines are broken."""
+    return " ".join(shown.split())
+
+
+def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
+    assert done.code == 3
+    assert "nothing is on record" in done.err
+    assert "fair" not in command.run("agree", "list").out

@@ -56,7 +56,7 @@ class Format:
             )
         fields = self.fields if not self.any_field else _fields(found, self.fields)
         return Dataset(
-            f"{self.title} ({one_line(Path(path).name)})" if self.any_field else self.title,
+            f"{self.title} ({one_line(Path(path).name)})",
             fields,
             tuple(found),
             tuple(troubles),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import delivery, judging, options
 from redraft.cli.sections import LISTED, command
-from redraft.cli.terminal import reading
+from redraft.cli.terminal import reading, say
 
 if TYPE_CHECKING:
     from redraft.agreement.people import Dataset
@@ -39,7 +40,7 @@ def _formats() -> str:
     "with",
     short_help="Judges beside people's annotations of summaries.",
     epilog=_EPILOG,
-    first=("format", "human", "metric", "model", "judge", "sweep", "documents", "dry-run", "output", "json"),
+    first=("format", "human", "metric", "model", "judge", "sweep", "save", "dry-run", "output", "json"),
 )
 @click.argument("file")
 @options.typed_option(
@@ -81,6 +82,18 @@ def _formats() -> str:
     help="Try several values of similarity, threshold, questions, claims, top-k, ... beside each other, as in"
     " threshold=0.2:0.7:0.1; may be repeated.",
 )
+@options.typed_option(
+    "--save",
+    section="output",
+    is_flag=True,
+    help="Put the figures on record: from then on they stand behind the scores of these judges.",
+)
+@options.typed_option(
+    "--title",
+    section="output",
+    metavar="TEXT",
+    help="What the annotations are called in the report and on record.  [default: the format and the file]",
+)
 @judging.judging_options
 @options.model_options
 @options.limit_options
@@ -96,6 +109,8 @@ def with_(
     format_: str,
     documents: str | None,
     items: int | None,
+    save: bool,
+    title: str | None,
     dry_run: bool,
     output: str | None,
     db: str | None,
@@ -110,6 +125,7 @@ def with_(
     reading(file, quiet=quiet)
     from redraft.agreement.agree_report import agree_report
     from redraft.agreement.choosing import chosen, format_named
+    from redraft.agreement.saving import saved
     from redraft.agreement.trial import tried
     from redraft.cli import given as asked
     from redraft.models.prices import price_table
@@ -118,6 +134,7 @@ def with_(
 
     limits, table = asked.limits(given), price_table(prices)
     dataset = chosen(format_named(format_).read(file, documents), items)
+    dataset = replace(dataset, name=title or dataset.name)
     design = _design(dataset, given)
     if dry_run:
         return _show_plan(dataset, design, table, as_json=as_json)
@@ -126,7 +143,12 @@ def with_(
         outcome = delivery.work(
             lambda display: tried(dataset, design, Bench(store, limits, table, display.observe)), quiet=quiet
         )
+        kept = saved(outcome, store) if save else []
     delivery.deliver(agree_report(outcome), folder, as_json=as_json, quiet=quiet)
+    if save and not quiet:
+        say(
+            f"{len(kept)} figures are on record" if kept else "nothing is on record: it was stopped, or says too little"
+        )
     done = any(said.outcome for column in outcome.columns for said in column.said)
     return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
 

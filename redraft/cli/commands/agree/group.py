@@ -5,6 +5,8 @@ from __future__ import annotations
 import click
 
 from redraft.cli.commands.agree.annotations import with_
+from redraft.cli.commands.agree.listing import list_
+from redraft.cli.commands.agree.sheet import read, sheet
 from redraft.cli.sections import Group
 
 _EPILOG = """\b
@@ -12,6 +14,8 @@ Examples:
   redraft agree mturk_cnndm.jsonl --format qags --model extractive
   redraft agree labels.jsonl --metric coverage --human relevance \\
       --judge openai:a --judge openai:b --max-cost 5
+  redraft agree sheet 3fa2c1d0 --what facts --sample 600 -o facts.csv
+  redraft agree read facts.csv
 """
 
 
@@ -31,5 +35,5 @@ def agree() -> None:
     """
 
 
-for each in (with_,):
+for each in (with_, sheet, read, list_):
     agree.add_command(each)
