@@ -14,7 +14,7 @@ from redraft.evaluators.booookscore import UNTYPED
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.reports.report import Report
-from redraft.reports.tables import Cell, Table, mean, plain
+from redraft.reports.tables import Cell, Table, mean, plain, unmarked
 from redraft.store.connection import storable
 from redraft.text.tokens import ESTIMATE
 
@@ -47,6 +47,7 @@ def coherence_report(outcome: CoherenceOutcome) -> Report:
             "annotations": annotations.name if annotations else None,
             "format": _format(outcome) if annotations else None,
             "judges": list(design.judges),
+            "certificates": [judge.certificate.to_json() for judge in outcome.judges if judge.certificate],
             "batch": design.batch if judges else None,
             "tokenizer": outcome.tokenizer,
             "resamples": RESAMPLES,
@@ -67,6 +68,7 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
         batch = outcome.design.batch
         at_once = "one sentence" if batch == 1 else f"{batch} sentences"
         yield f"judges: {', '.join(plain(judge.name) for judge in judges)}; {at_once} at once"
+    yield from (f"judged by {unmarked(judge.certificate.line())}" for judge in judges if judge.certificate)
     if outcome.stopped is not None:
         yield f"stopped: {plain(outcome.stopped.message)}; the same command with a higher limit goes on"
 

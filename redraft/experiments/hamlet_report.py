@@ -7,7 +7,7 @@ from redraft.experiments.hamlet import Outcome
 from redraft.experiments.other_tables import cost_table, failure_table, pruning_table, size_table
 from redraft.experiments.recall_tables import gap_table, length_table, recall_table
 from redraft.reports.report import Report
-from redraft.reports.tables import plain
+from redraft.reports.tables import plain, unmarked
 
 
 def hamlet_report(outcome: Outcome) -> Report:
@@ -26,6 +26,7 @@ def hamlet_report(outcome: Outcome) -> Report:
             "seed": design.seed,
             "drafting": design.settings.model_dump(mode="json", exclude={"model", "query", "base_url", "key_env"}),
             "documents": [subject.to_json() for subject in subjects],
+            "certificates": [one.to_json() for one in outcome.certificates],
         },
         (
             summary_table(items),
@@ -51,6 +52,7 @@ def _about(outcome: Outcome) -> list[str]:
     lines = [
         f"models: {', '.join(plain(model) for model in design.models)}",
         f"judge: {plain(design.judge)}; key facts validated by {plain(design.validator or design.judge)}",
+        *(f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates),
         f"documents: {', '.join(plain(subject.document.title) for subject in outcome.subjects)}",
         f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query",
         f"items: {len(items)} (queries × models): " + ", ".join(f"{n} {status}" for status, n in by_status.items()),

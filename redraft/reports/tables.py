@@ -70,8 +70,13 @@ class Table:
 
 
 def plain(text: str) -> str:
+    """Foreign text in Markdown: one line without markup, not too long."""
+    return unmarked(one_line(text, _LONGEST))
+
+
+def unmarked(text: str) -> str:
     """Foreign text in Markdown: one line without markup."""
-    return _MARKUP.sub(r"\\\1", one_line(text, _LONGEST))
+    return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def mean(values: Sequence[float | None]) -> float | None:
