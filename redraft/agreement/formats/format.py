@@ -52,7 +52,7 @@ class Format:
             raise UsageError(
                 f"nothing in it can be read as {self.name}{said}",
                 place=path,
-                hint="name its format with --format; `redraft help agree` lists them",
+                hint="name its format with --format; `redraft help agree with` lists them",
             )
         fields = self.fields if not self.any_field else _fields(found, self.fields)
         return Dataset(

@@ -22,9 +22,12 @@ Examples:
 class _Agree(Group):
     """A group whose first word may be a file: then that is held against the judges."""
 
+    usual = "with"
+    """The command that is meant where none is named."""
+
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         known = {*self.commands, *context.help_option_names}
-        return super().parse_args(context, [with_.name or "", *args] if args and args[0] not in known else args)
+        return super().parse_args(context, [self.usual, *args] if args and args[0] not in known else args)
 
 
 @click.group(cls=_Agree, short_help="How far do judges agree with people?", epilog=_EPILOG)
