@@ -47,10 +47,10 @@ def evaluation(
         yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
     else:
         yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
-    if certificate is not None:
-        yield from _wrapped(certificate.line(), "  judged by: ", "    ")
     yield from breakdown(one)
     yield from _panel(one)
+    if certificate is not None:
+        yield from _wrapped(certificate.line(), "  judged by: ", "    ")
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
     if shown is not None and len(one.findings) > shown:
