@@ -175,12 +175,18 @@ def test_systems_are_ranked_by_their_means() -> None:
     assert (found.n, found.tau, found.p) == (3, pytest.approx(1), pytest.approx(1 / 3))
     assert found.interval == (pytest.approx(1), pytest.approx(1))
     assert between_systems(ours, people, ["a"] * 6, list("111222")).tau is None
+    # The mean of one system is of three summaries, that of the other of one, which is better.
+    assert between_systems([0.5, 0.5, 0.5, 0.9], [1, 1, 1, 2], list("aaab"), list("1231")).tau == 1.0
     assert between_systems([], [], [], []).n == 0
 
 
 def test_within_documents_the_ones_that_say_nothing_are_counted() -> None:
     found = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
     assert (found.documents, found.of, found.tau) == (2, 3, 0.0)
+    # One document whose summaries go together, and one where as many pairs go either way: that says something, too.
+    ours, people = [1, 2, 3, 4, 1, 2], [2, 4, 1, 3, 1, 2]
+    found = within_documents(ours, people, ["a"] * 4 + ["b"] * 2)
+    assert (found.documents, found.tau) == (2, pytest.approx(0.5))
 
 
 def test_classes_are_told_apart() -> None:
@@ -208,12 +214,24 @@ def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
 
 
 def test_a_cut_is_chosen_on_other_documents_only() -> None:
-    """What is right scores high in nine documents and low in the tenth: a cut that had seen the tenth would help it."""
+    """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
+    best, others = [], []
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        scores, people = generator.normal(size=30), generator.random(30) < 0.5
+        documents = [str(n // 2) for n in range(30)]
+        said = verdicts_by_cut(scores.tolist(), people.tolist(), documents)
+        assert said is not None
+        others.append(told(said, people.tolist(), documents).balanced or 0.0)
+        best.append(max(told((scores >= cut).tolist(), people.tolist(), documents).balanced or 0.0 for cut in scores))
+    assert np.mean(best) > 0.6
+    assert np.mean(others) < 0.53
+
+
+def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
     documents = [str(n // 2) for n in range(20)]
     people = [True, False] * 10
-    scores = [0.8, 0.2] * 9 + [0.2, 0.8]
-    said = verdicts_by_cut(scores, people, documents)
-    assert said == [True, False] * 9 + [False, True]
+    assert verdicts_by_cut([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
 
 
 def test_risk_grows_with_coverage_where_a_judge_knows_what_it_does_not_know() -> None:

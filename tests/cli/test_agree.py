@@ -114,9 +114,7 @@ def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[In
     command, server = inside
     assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
     asked = len(server.answered)
-    done = command.run(
-        *JUDGED, "--no-second-look", "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1"
-    )
+    done = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1")
     assert done.code == 0, done.err
     assert len(server.answered) == asked
     found = tables(json.loads(done.out))
