@@ -176,7 +176,7 @@ def test_systems_are_ranked_by_their_means() -> None:
     assert found.interval == (pytest.approx(1), pytest.approx(1))
     assert between_systems(ours, people, ["a"] * 6, list("111222")).tau is None
     # The mean of one system is of three summaries, that of the other of one, which is better.
-    assert between_systems([0.5, 0.5, 0.5, 0.9], [1, 1, 1, 2], list("aaab"), list("1231")).tau == 1.0
+    assert between_systems([0.5, 0.5, 0.5, 0.9], [0.5, 0.5, 0.5, 2], list("aaab"), list("1231")).tau == 1.0
     assert between_systems([], [], [], []).n == 0
 
 
