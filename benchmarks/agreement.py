@@ -1,11 +1,14 @@
-"""How far the extractive judge's consistency agrees with people's, as Kendall's tau-b.
+"""How far the built-in judge agrees with people, on data that it was developed on and on data that it was not.
 
-    python -m benchmarks.agreement [--documents 20]
+    python -m benchmarks.agreement [--set QAGS] [--documents 20] [--half "held out"] [--write]
 
-Reads qags/mturk_cnndm.jsonl and summeval/*.jsonl under $REDRAFT_DATA (by default ../shared/data). Each set is divided
-by document into two halves, by a hash of the document's text: the judge was developed on one of them, and the other is
-held out. Published for a language model as the judge (LongSumEval): 0.311 on QAGS CNN/DM per summary, 0.683 on SummEval
-per system. The baseline is the share of a summary's bigrams that the document has.
+Reads what is there under $REDRAFT_DATA (by default ../shared/data). Each set is divided by document into two halves, by
+a hash of the document's text: the judge was developed on one of them, and the other is held out. Kendall's tau-b is
+over all items: one without a score is given the mean. Published for a language model as the judge (LongSumEval): 0.311
+on QAGS CNN/DM per summary, 0.683 on SummEval per system.
+
+With --write the figures on the held-out halves become those that the package brings along, in
+redraft/agreement/records.toml, whose other tables stay as they are.
 """
 
 from __future__ import annotations
@@ -13,149 +16,144 @@ from __future__ import annotations
 import argparse
 import asyncio
 import hashlib
-import json
-import re
 import sys
-from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
-from itertools import pairwise
-from statistics import mean
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from scipy.stats import kendalltau
+from benchmarks.common import DATA, table
+from redraft import Store
+from redraft.agreement.correlation import tau_b
+from redraft.agreement.formats.catalog import FORMATS
+from redraft.agreement.grouped import between_systems
+from redraft.agreement.people import Dataset, Item
+from redraft.agreement.saving import agreements
+from redraft.agreement.series import Series, baseline, filled
+from redraft.agreement.trial import Design, Outcome, tried
+from redraft.runs.bench import Bench
+from redraft.settings import EXTRACTIVE, Limits
+from redraft.store.agreements import Agreement
 
-from benchmarks.common import DATA, fresh, table
-from redraft.text.documents import parse
-from redraft.text.sentences import sentences
-
-QAGS = DATA / "qags" / "mturk_cnndm.jsonl"
-SUMMEVAL = DATA / "summeval"
+RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "agreement" / "records.toml"
 HALVES = ("developed on", "held out")
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A summary of a document, and how consistent people found it."""
+class Set:
+    """A set of annotations, and the metric that is held against it."""
 
-    document: str
-    sentences: tuple[str, ...]
-    people: float
-    system: str = ""
+    name: str
+    format: str
+    paths: tuple[str, ...]
+    metric: str
+    human: str
 
     @property
-    def held_out(self) -> bool:
-        return bool(hashlib.sha256(self.document.encode()).digest()[-1] % 2)
+    def is_there(self) -> bool:
+        return all((DATA / path).exists() for path in self.paths)
+
+    def read(self) -> Dataset:
+        parts = [FORMATS[self.format].read(str(DATA / path)) for path in self.paths]
+        return replace(parts[0], name=self.name, items=tuple(item for part in parts for item in part.items))
 
 
-Measure = Callable[[Sequence[Judged]], list[float]]
+_DOMAINS = ("news", "podcast", "qmsumm", "samsum", "sales_email")
+QAGS = Set("QAGS CNN/DM", "qags", ("qags/mturk_cnndm.jsonl",), "consistency", "consistency")
+SUMMEVAL = Set("SummEval", "summeval", ("summeval/summaries.jsonl",), "consistency", "consistency")
+SUMMEDITS = Set(
+    "SummEdits", "summedits", tuple(f"summedits/{name}.jsonl" for name in _DOMAINS), "consistency", "consistency"
+)
+REALSUMM = Set("REALSumm", "realsumm", ("realsumm/documents.jsonl",), "coverage", "recall")
+BOOKS = Set(
+    "BooookScore", "booookscore", ("booookscore/human/summary-gpt4-4096-hier.json",), "booookscore", "coherence"
+)
+SETS = (QAGS, SUMMEVAL, SUMMEDITS, REALSUMM, BOOKS)
 
 
-def consistency(items: Sequence[Judged]) -> list[float]:
-    """The scores that `redraft evaluate --metric consistency` gives; nothing is known from one run to the next."""
-    return asyncio.run(_evaluated(items))
+def is_held_out(item: Item) -> bool:
+    return bool(hashlib.sha256(item.source.encode()).digest()[-1] % 2)
 
 
-async def _evaluated(items: Sequence[Judged]) -> list[float]:
-    scores = []
-    async with fresh() as shop:
-        for item in items:
-            document = parse(item.document.encode(), name="article.txt")
-            # What people judged as a sentence is one here too.
-            result = await shop.evaluate(document, "\n\n".join(item.sentences), metrics=["consistency"])
-            # A summary without a claim says nothing that could be borne out.
-            scores.append(result.scores["consistency"] or 0.0)
-    return scores
+def half(dataset: Dataset, name: str, documents: int | None = None) -> Dataset:
+    """The items of one half, of the first so many documents of it."""
+    items = [item for item in dataset.items if is_held_out(item) == (name == HALVES[1])]
+    kept = set(list(dict.fromkeys(item.document for item in items))[:documents])
+    return replace(dataset, items=tuple(item for item in items if item.document in kept))
 
 
-def bigram_precision(items: Sequence[Judged]) -> list[float]:
-    """The baseline."""
-    return [_bigram_precision(item) for item in items]
+@contextmanager
+def judged(dataset: Dataset, metric: str, human: str) -> Iterator[tuple[Outcome, Store]]:
+    """What the built-in judge says of all items, on a database of its own, so that nothing is known beforehand."""
+    with TemporaryDirectory() as folder, Store(Path(folder) / "redraft.db") as store:
+        bench = Bench(store, Limits(concurrency=4))
+        yield asyncio.run(tried(dataset, Design(metric, human, (EXTRACTIVE,)), bench)), store
 
 
-def _bigram_precision(item: Judged) -> float:
-    known = _bigrams(item.document)
-    own = [pair for sentence in item.sentences for pair in pairwise(_tokens(sentence))]
-    return mean(pair in known for pair in own) if own else 0.0
+def per_summary(one: Series) -> float | None:
+    return tau_b(one.ours, one.people)
 
 
-@cache
-def _bigrams(text: str) -> frozenset[tuple[str, str]]:
-    return frozenset(pairwise(_tokens(text)))
+def per_system(one: Series) -> float | None:
+    return between_systems(one.ours, one.people, one.systems, one.documents).tau
 
 
-def _tokens(text: str) -> list[str]:
-    return re.findall(r"[a-z0-9]+", text.lower())
+def rows_of(which: Set, dataset: Dataset, outcome: Outcome, name: str) -> Iterator[list[object]]:
+    """What the table says of one half: by summary, and by system where there are any."""
+    ours, plain = filled(outcome, outcome.columns[0]), baseline(outcome)
+    scored = sum(score is not None for score in outcome.columns[0].scores)
+    head = [which.name, which.metric, name, len({item.document for item in dataset.items}), len(ours.ours), scored]
+    yield [*head, "per summary", per_summary(ours), per_summary(plain)]
+    if ours.has_systems:
+        yield [*head, "per system", per_system(ours), per_system(plain)]
 
 
-MEASURES: tuple[Measure, ...] = (consistency, bigram_precision)
+def written(figures: Sequence[Agreement]) -> str:
+    """The file with these figures in place of those that it has; what is written by hand stays."""
+    by_hand = RECORDS.read_text("utf-8").partition("[[figures]]")[0].rstrip("\n")
+    return "\n\n".join([by_hand, *map(_entry, figures)]) + "\n"
 
 
-def qags() -> list[Judged]:
-    """Each summary with the share of its sentences that most of three people found supported."""
-    read = []
-    for line in QAGS.read_text("utf-8").splitlines():
-        item = json.loads(line)
-        votes = [[vote["response"] == "yes" for vote in each["responses"]] for each in item["summary_sentences"]]
-        people = mean(sum(vote) > len(vote) / 2 for vote in votes)
-        read.append(Judged(item["article"], tuple(each["sentence"] for each in item["summary_sentences"]), people))
-    return read
+def _entry(one: Agreement) -> str:
+    whose = {"judge": one.standing.judge, "metric": one.standing.metric, "version": one.standing.version}
+    lines = [f"{name} = {_value(value)}" for name, value in (whose | one.to_json()).items() if value is not None]
+    return "\n".join(["[[figures]]", *lines])
 
 
-def summeval() -> list[Judged]:
-    """Each system's summary of each document with the experts' mean."""
-    documents = {}
-    for line in (SUMMEVAL / "documents.jsonl").read_text("utf-8").splitlines():
-        item = json.loads(line)
-        documents[item["id"]] = item["source"]
-    read = []
-    for line in (SUMMEVAL / "summaries.jsonl").read_text("utf-8").splitlines():
-        item = json.loads(line)
-        text = item["summary"]
-        parts = tuple(text[span.start : span.end] for span in sentences(text))
-        read.append(Judged(documents[item["id"]], parts, item["human"]["consistency"], item["system"]))
-    return read
-
-
-def per_summary(items: Sequence[Judged], scores: Sequence[float]) -> float:
-    return float(kendalltau(scores, [item.people for item in items]).statistic)
-
-
-def per_system(items: Sequence[Judged], scores: Sequence[float]) -> float:
-    """The correlation of the systems' means."""
-    ours: dict[str, list[float]] = defaultdict(list)
-    people: dict[str, list[float]] = defaultdict(list)
-    for item, score in zip(items, scores, strict=True):
-        ours[item.system].append(score)
-        people[item.system].append(item.people)
-    return float(kendalltau([mean(ours[name]) for name in ours], [mean(people[name]) for name in ours]).statistic)
+def _value(value: object) -> str:
+    if isinstance(value, float):
+        return f"{value:.4f}"
+    return str(value) if isinstance(value, int) else '"' + str(value).replace('"', "'") + '"'
 
 
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    arguments.add_argument("--set", choices=[one.name for one in SETS], action="append", help="only this set")
     arguments.add_argument("--documents", type=int, help="only so many documents of each half")
     arguments.add_argument("--half", choices=HALVES, help="only this half")
+    arguments.add_argument("--write", action="store_true", help="into the package, from the held-out halves")
     options = arguments.parse_args()
-    if not QAGS.is_file() or not SUMMEVAL.is_dir():
-        print(
-            f"skipped: {DATA} holds no qags/mturk_cnndm.jsonl or no summeval; set REDRAFT_DATA to the folder that does"
-        )
+    there = [one for one in SETS if one.is_there and one.name in (options.set or [one.name])]
+    if not there:
+        print(f"skipped: {DATA} holds none of the sets; set REDRAFT_DATA to the folder that does")
         sys.exit(0)
-    rows: list[list[object]] = [["set", "half", "documents", "summaries", "agreement", "ours", "bigram precision"]]
-    for name, items in (("QAGS CNN/DM", qags()), ("SummEval", summeval())):
-        for half in HALVES if options.half is None else [options.half]:
-            chosen = some([item for item in items if item.held_out == (half == "held out")], options.documents)
-            of = len({item.document for item in chosen})
-            scored = [measure(chosen) for measure in MEASURES]
-            ways = [("per summary", per_summary)] + [("per system", per_system)] * (name == "SummEval")
-            for way, agreement in ways:
-                rows.append([name, half, of, len(chosen), way, *(agreement(chosen, scores) for scores in scored)])
+    rows: list[list[object]] = [
+        ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]
+    ]
+    figures: list[Agreement] = []
+    for which in there:
+        for name in HALVES if options.half is None else [options.half]:
+            dataset = half(which.read(), name, options.documents)
+            with judged(dataset, which.metric, which.human) as (outcome, store):
+                rows += rows_of(which, dataset, outcome, name)
+                if name == HALVES[1]:
+                    named = replace(outcome, dataset=replace(dataset, name=f"{which.name}, held-out half"))
+                    figures += agreements(named, outcome.columns[0], store)
     table(rows)
-
-
-def some(items: Sequence[Judged], documents: int | None) -> list[Judged]:
-    chosen = set(list(dict.fromkeys(item.document for item in items))[:documents])
-    return [item for item in items if item.document in chosen]
+    if options.write:
+        RECORDS.write_text(written(figures), "utf-8")
+        print(f"{len(figures)} figures written to {RECORDS.name}")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import argparse
 from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
 from benchmarks.confusion import report
-from redraft.experiments.annotations import read_annotations, read_summaries
+from redraft.agreement.annotations import read_annotations, read_summaries
 from redraft.experiments.booookscore import CoherenceDesign, measured
 from redraft.experiments.booookscore_tables import coherence_report
 

@@ -21,6 +21,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({""}),  # the face: the package itself
     frozenset({"experiments"}),
+    frozenset({"agreement"}),
     frozenset({"runs"}),
     frozenset({"history"}),
     frozenset({"graphs"}),
@@ -28,7 +29,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"packs"}),
     frozenset({"agents"}),
     frozenset({"builtin"}),
-    frozenset({"models"}),
+    frozenset({"models", "reports"}),
     frozenset({"prompts", "text", "store"}),
     frozenset({"domain", "errors", "events", "plugins", "presets", "settings", "sources"}),
 )

@@ -60,6 +60,8 @@ def _named(words: list[str]) -> tuple[click.Command, list[str]]:
     """The command that the first of the words name, and the rest of them."""
     command: click.Command = app
     while isinstance(command, click.Group) and words and words[0] != "COMMAND" and not words[0].startswith("-"):
+        if words[0] not in command.commands and (usual := getattr(command, "usual", None)):
+            return command.commands[usual], words
         assert words[0] in command.commands, f"there is no command {words[0]!r}"
         command, words = command.commands[words[0]], words[1:]
     return command, words

@@ -12,7 +12,7 @@ from redraft.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
     from redraft.cli.views.progress import Display
-    from redraft.experiments.report import Report
+    from redraft.reports.report import Report
 
 DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import click
 
+from redraft.cli.commands.agree.group import agree
 from redraft.cli.commands.compare import compare
 from redraft.cli.commands.diff import diff
 from redraft.cli.commands.evaluate import evaluate
@@ -64,7 +65,7 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment)
+_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree)
 _LOOK = (runs, show, trace, diff, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)

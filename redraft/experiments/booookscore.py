@@ -10,18 +10,20 @@ from itertools import count
 from redraft.agents.judge import Judge, reply_tokens
 from redraft.agents.proofreader import CONFUSION, Confused, Proofreader, least_window
 from redraft.agents.together import together
-from redraft.domain import Document, Totals, content_id
+from redraft.agreement.annotations import Annotations, Summaries, Verdict
+from redraft.agreement.placing import place
+from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.booookscore import sentences_of
+from redraft.evaluators.booookscore import Booookscore, sentences_of
 from redraft.events import PartDone, RunStarted, StageStarted
-from redraft.experiments.annotations import Annotations, Summaries, Verdict
-from redraft.experiments.bench import Bench
-from redraft.experiments.placing import place
-from redraft.experiments.records import JUDGING, Failure, failure
+from redraft.experiments.records import JUDGING
+from redraft.history.certificates import Certificate, certificate
 from redraft.models.base import Model
 from redraft.prompts.coherence import FIND_CONFUSION
 from redraft.prompts.judging import Statement
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure, failure
 from redraft.runs.jobs import wording
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
@@ -94,6 +96,8 @@ class System:
     usage: Totals | None = None
     """What a judge used."""
     run: str | None = None
+    certificate: Certificate | None = None
+    """What stands behind a judge's scores, of all summaries together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +293,9 @@ async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[i
     except BudgetError:
         pass  # what there is, is there
     by_id = {summary.id: reading for summary, reading in zip(summaries, readings, strict=True)}
-    return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id)
+    counts = (sum(len(reading.said) for reading in readings), sum(reading.unjudged for reading in readings))
+    behind = certificate(store, run, Evaluation(Booookscore.name, Booookscore.version, "scored", None, *counts))
+    return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 
 def _proofreader(seat: _Seat, model: Model, bench: Bench) -> Proofreader:

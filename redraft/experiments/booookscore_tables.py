@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
+from redraft.agreement.annotations import Verdict
+from redraft.agreement.classes import of_class
+from redraft.agreement.raters import cohens_kappa, equal_share
+from redraft.agreement.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.booookscore import UNTYPED
-from redraft.experiments.annotations import Verdict
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
-from redraft.experiments.bootstrap import RESAMPLES, SEED, spread_of_mean
-from redraft.experiments.report import Report
-from redraft.experiments.tables import Cell, Table, mean, plain
 from redraft.prompts.coherence import ERROR_TYPES
+from redraft.reports.report import Report
+from redraft.reports.tables import Cell, Table, mean, plain, unmarked
 from redraft.store.connection import storable
 from redraft.text.tokens import ESTIMATE
 
@@ -45,6 +47,7 @@ def coherence_report(outcome: CoherenceOutcome) -> Report:
             "annotations": annotations.name if annotations else None,
             "format": _format(outcome) if annotations else None,
             "judges": list(design.judges),
+            "certificates": [judge.certificate.to_json() for judge in outcome.judges if judge.certificate],
             "batch": design.batch if judges else None,
             "tokenizer": outcome.tokenizer,
             "resamples": RESAMPLES,
@@ -65,6 +68,7 @@ def _about(outcome: CoherenceOutcome) -> Iterator[str]:
         batch = outcome.design.batch
         at_once = "one sentence" if batch == 1 else f"{batch} sentences"
         yield f"judges: {', '.join(plain(judge.name) for judge in judges)}; {at_once} at once"
+    yield from (f"judged by {unmarked(judge.certificate.line())}" for judge in judges if judge.certificate)
     if outcome.stopped is not None:
         yield f"stopped: {plain(outcome.stopped.message)}; the same command with a higher limit goes on"
 
@@ -183,20 +187,18 @@ def _agreement_table(annotations: System, judges: Sequence[System]) -> Table:
 
 
 def _agreement(annotations: System, judge: System) -> tuple[Cell, ...]:
-    pairs = Counter(
+    pairs = [
         (reading.verdicts[number].confusing, other.confusing)
         for key, reading in annotations.readings.items()
         for number, other in judge.readings[key].verdicts.items()
         if number in reading.verdicts
-    )
-    both, one, other = pairs[True, True], pairs[True, True] + pairs[True, False], pairs[True, True] + pairs[False, True]
-    whole = pairs.total()
-    if not whole:
+    ]
+    theirs, ours = [one for one, _ in pairs], [other for _, other in pairs]
+    if not pairs:
         return (0, None, None, None, None, 0, 0)
-    equal = (both + pairs[False, False]) / whole
-    chance = (one * other + (whole - one) * (whole - other)) / whole**2
-    kappa = (equal - chance) / (1 - chance) if chance < 1 else None
-    return (whole, equal, kappa, both / other if other else None, both / one if one else None, other, one)
+    found = of_class(ours, theirs)
+    equal = equal_share(pairs)
+    return (len(pairs), equal, cohens_kappa(theirs, ours), found.precision, found.recall, sum(ours), found.there)
 
 
 def _aside_table(outcome: CoherenceOutcome) -> Table:

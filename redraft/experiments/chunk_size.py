@@ -15,10 +15,10 @@ from redraft.agents.together import together
 from redraft.domain import Chunk, Document, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, RunStarted, StageStarted
-from redraft.experiments.bench import Bench
-from redraft.experiments.records import Failure, failure
 from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure, failure
 from redraft.runs.preparing import Order, Prepared, prepare, record
 from redraft.runs.recording import on_record
 from redraft.runs.roles import located

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from redraft.experiments.chunk_size import Marked, SizeOutcome
-from redraft.experiments.report import Report
-from redraft.experiments.tables import Cell, Table, mean, plain
+from redraft.reports.report import Report
+from redraft.reports.tables import Cell, Table, mean, plain
 
 _ALL_JUDGES = "all judges"
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")

@@ -8,8 +8,8 @@ from typing import Literal
 
 from redraft.domain import Perspective
 from redraft.experiments.records import Item, Measured, Share
-from redraft.experiments.tables import Cell
 from redraft.packs.keyfacts import ALL, LEVELS, bin_of
+from redraft.reports.tables import Cell
 
 WHOLE = "whole"
 MODELS_MEAN = "mean of models"

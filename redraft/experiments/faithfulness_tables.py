@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from redraft.evaluators.words import NONE
 from redraft.experiments.counting import ALL_MODELS, COUNTS, MODELS_MEAN, Tally
 from redraft.experiments.records import Item
-from redraft.experiments.tables import Cell, Table, mean
 from redraft.packs.keyfacts import ALL, LEVELS, share
+from redraft.reports.tables import Cell, Table, mean
 
 _CARRIED = (*LEVELS, NONE, ALL)
 _EXTRINSIC = "out_of_article"

@@ -9,13 +9,18 @@ from itertools import count
 from typing import get_args
 
 from redraft.agents.together import together
-from redraft.domain import Document, KeyFacts, Perspective, Totals, Tree
+from redraft.domain import Document, Evaluation, KeyFacts, Perspective, Totals, Tree
 from redraft.errors import BudgetError, RedraftError, StoreError
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import PartDone, StageStarted
-from redraft.experiments.bench import Bench, Watch
 from redraft.experiments.queries import asked_trees
-from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject, failure, item_of, judged
+from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Measured, Subject, item_of, judged
+from redraft.history.certificates import Certificate, certificate
 from redraft.models.addresses import base_url, home_of_the_key, server_at
+from redraft.packs.keyfacts import ALL
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import failure
 from redraft.runs.opening import OPENAI, provider_of, resolve, tokenizer_of
 from redraft.runs.preparing import Order, prepare
 from redraft.runs.roles import located
@@ -104,6 +109,8 @@ class Outcome:
     subjects: tuple[Subject, ...]
     items: tuple[Item, ...]
     stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind the scores, of all items together."""
 
     @property
     def complete(self) -> bool:
@@ -141,7 +148,27 @@ async def hamlet(documents: Sequence[Document], design: Design, bench: Bench) ->
         return done
 
     done = await together(made(subject, item) for subject, item in items)
-    return Outcome(design, tuple(subjects), tuple(done), bench.stopped)
+    behind = await asyncio.to_thread(_certificates, done, bench)
+    return Outcome(design, tuple(subjects), tuple(done), bench.stopped, behind)
+
+
+def _certificates(items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+    """What stands behind the scores: all of them are by one judge, under the same prompts."""
+    judged = [item for item in items if item.recall is not None and item.faithfulness is not None]
+    if not judged:
+        return ()
+    run = bench.store.runs.get(judged[0].runs[JUDGING])
+    measured = {KeyfactRecall: [item.recall for item in judged], Faithfulness: [item.faithfulness for item in judged]}
+    return tuple(
+        certificate(bench.store, run, Evaluation(metric.name, metric.version, "scored", None, *_counted(some)))
+        for metric, some in measured.items()
+    )
+
+
+def _counted(some: Sequence[Measured | None]) -> tuple[int, int]:
+    """How many verdicts were given, and how many were not."""
+    known = [one for one in some if one is not None]
+    return sum(one.levels[ALL].whole for one in known if ALL in one.levels), sum(one.unjudged for one in known)
 
 
 def _check_plans(documents: Sequence[Document], design: Design) -> None:

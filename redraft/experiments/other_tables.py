@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 
 from redraft.domain import KeyFact, Perspective, Totals, Tree
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS, Item, Subject
-from redraft.experiments.tables import Cell, Table, mean
 from redraft.packs.keyfacts import ALL, LEVELS, ORPHANED, UNJUDGED, share
+from redraft.reports.tables import Cell, Table, mean
 
 _DIMENSIONS = ("faithfulness", "objectivity", "significance", ORPHANED, UNJUDGED)
 _BOTH = "both"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from redraft.domain import Document, Usage
 from redraft.experiments.hamlet import QUERY, Design
 from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS
-from redraft.experiments.tables import Cell, Table
 from redraft.models.prices import PriceTable
+from redraft.reports.tables import Cell, Table
 from redraft.runs.forecast import Forecast, forecast
 from redraft.runs.opening import price_of, reasoning_reserve, resolve
 from redraft.runs.preparing import Order, prepare

@@ -16,8 +16,8 @@ from redraft.experiments.counting import (
     Tally,
 )
 from redraft.experiments.records import Item
-from redraft.experiments.tables import Cell, Table, mean
 from redraft.packs.keyfacts import ALL
+from redraft.reports.tables import Cell, Table, mean
 
 _EVERYWHERE = "all"
 _FEWEST_PAIRS = 3

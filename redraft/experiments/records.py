@@ -7,16 +7,14 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from redraft.domain import Document, Evaluation, KeyFacts, Outcome, Perspective, Totals, Tree
-from redraft.errors import RedraftError
 from redraft.evaluators.consensus import total
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.packs.keyfacts import ALL, bin_of, share
-from redraft.store.connection import storable
+from redraft.runs.failures import Failure
 from redraft.text.cleaning import one_line
 
 DRAFTING, JUDGING, KEYFACTS = "drafting", "judging", "key facts"
-_LONGEST_MESSAGE = 500
 
 
 class Share(NamedTuple):
@@ -29,22 +27,6 @@ class Share(NamedTuple):
     def value(self) -> float | None:
         """Equations 1 and 2; None where there is nothing to have a part of."""
         return share(self.part, self.whole)
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """Why something is missing: at which stage, an error's code, and what it says."""
-
-    stage: str
-    code: str
-    message: str
-
-
-def failure(stage: str, error: Exception) -> Failure:
-    """What an error comes to in a record."""
-    code = error.code if isinstance(error, RedraftError) else "bug"
-    message = str(error) if isinstance(error, RedraftError) else f"{type(error).__name__}: {error}"
-    return Failure(stage, code, storable(one_line(message, _LONGEST_MESSAGE)))
 
 
 @dataclass(frozen=True, slots=True)

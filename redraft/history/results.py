@@ -10,6 +10,7 @@ from redraft.errors import RunError
 from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.job import NO_REVISION_OF
+from redraft.history.certificates import Certificate, certificates
 from redraft.settings import STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -35,6 +36,8 @@ class Result:
     """What the metrics say of the draft."""
     initial: Mapping[str, Evaluation] = field(default_factory=dict)
     """What they said of the first one."""
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """By metric what stands behind the draft's score."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
 
@@ -135,6 +138,7 @@ class Result:
             "initial_scores": self.initial_scores,
             "goals": self.goals,
             "unjudged": self.unjudged,
+            "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
             "missing": self.missing,
             "statistics": self.statistics,
             "gaps": [asdict(gap) for gap in self.gaps],
@@ -155,7 +159,11 @@ class Result:
             "model": self.settings.model,
             "judges": self.judges,
             "summary": {"words": count_words(text), "sentences": len(worded(text))},
-            "metrics": {name: evaluation_json(one) for name, one in self.evaluations.items()},
+            "metrics": {
+                name: evaluation_json(one)
+                | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
+                for name, one in self.evaluations.items()
+            },
             "usage": asdict(self.usage),
         }
 
@@ -212,6 +220,7 @@ def read_result(store: Store, key: str) -> Result:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
     pieces = store.runs.pieces(run.id)
     rounds = store.judgments.rounds(run.id)
+    evaluations = _judged(store, run, run.draft)
     return Result(
         run=run,
         status=store.status(run),
@@ -223,8 +232,9 @@ def read_result(store: Store, key: str) -> Result:
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
         rounds=tuple(rounds),
-        evaluations=_judged(store, run, run.draft),
+        evaluations=evaluations,
         initial=_judged(store, run, rounds[0].draft) if rounds else {},
+        certificates=certificates(store, run, evaluations),
         lost=tuple(lost_rounds(store, run)),
     )
 

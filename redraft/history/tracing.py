@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round, Span
 from redraft.errors import RunError
+from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, figures, finding_json, read_result
 from redraft.settings import STATISTICS
 from redraft.store.runs import Run
@@ -24,6 +25,8 @@ class Turn:
     draft: Draft
     evaluations: Mapping[str, Evaluation]
     mending: tuple[Finding, ...]
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """By metric what stands behind the draft's score."""
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -100,6 +103,7 @@ def read_trace(store: Store, key: str) -> Trace:
             store.runs.draft(made.draft),
             _in_order(run, judged[made.draft]),
             tuple(_mending(made, judged.get(made.base or "", {}))),
+            certificates(store, run, _scored(judged[made.draft])),
         )
         for made in rounds
     )
@@ -114,6 +118,11 @@ def scores_of(store: Store, run: Run) -> dict[str, float | None]:
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
     return {name: one.score for name, one in evaluations.items() if name not in _UNSCORED}
+
+
+def _scored(evaluations: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
+    """What judges say, and not a person who asks for something."""
+    return {name: one for name, one in evaluations.items() if name not in _UNSCORED}
 
 
 def _in_order(run: Run, judged: Mapping[str, Evaluation]) -> dict[str, Evaluation]:
@@ -140,6 +149,7 @@ def _turn_json(turn: Turn) -> dict[str, object]:
         "why": made.why,
         "instruction": made.instruction,
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
+        "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
         "statistics": figures(turn.evaluations),
         "findings": [finding_json(finding) for finding in turn.findings],

@@ -341,6 +341,29 @@ _MANNERS = (
     """,
 )
 
+# How far judges were found to agree with people. It is of no document and of no run.
+_AGREEMENTS = (
+    """
+    CREATE TABLE agreements (
+        judge TEXT NOT NULL,
+        metric TEXT NOT NULL,
+        version INTEGER NOT NULL,
+        prompts TEXT NOT NULL,
+        terms TEXT NOT NULL,
+        dataset TEXT NOT NULL,
+        human TEXT NOT NULL,
+        level TEXT NOT NULL,
+        measure TEXT NOT NULL,
+        n INTEGER NOT NULL,
+        value REAL NOT NULL,
+        low REAL,
+        high REAL,
+        measured TEXT NOT NULL,
+        PRIMARY KEY (judge, metric, version, prompts, terms, dataset, human, level, measure)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
 STEPS = {
     "m001_texts_runs_calls": _FOUNDATION,
     "m002_judging": _JUDGING,
@@ -351,5 +374,6 @@ STEPS = {
     "m007_holes": _HOLES,
     "m008_output": _OUTPUT,
     "m009_manners": _MANNERS,
+    "m010_agreements": _AGREEMENTS,
 }
 """The statements of each, by the name under which a database has it on record."""

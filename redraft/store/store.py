@@ -12,6 +12,7 @@ from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
 from redraft.errors import RunError, StoreError
+from redraft.store.agreements import Agreements
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.checkpoints import Checkpoints
@@ -70,6 +71,7 @@ class Store:
         self.keyfacts = KeyFactShelf(self._connection)
         self.judgments = Judgments(self._connection)
         self.manners = MannersBook(self._connection)
+        self.agreements = Agreements(self._connection)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

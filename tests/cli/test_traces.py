@@ -14,6 +14,7 @@ ROUND_KEYS = {
     "draft",
     "base",
     "missing",
+    "certificates",
     "words",
     "text",
     "aims",
@@ -87,6 +88,9 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
     assert third["text"] == refined["summary"]
     assert third["scores"] == refined["scores"]
     assert third["unjudged"] == {"coverage": 0, "consistency": 0}
+    assert {name: one["agrees"] for name, one in third["certificates"].items()} == dict.fromkeys(
+        ("coverage", "consistency"), "not checked against people"
+    )
     assert third["statistics"] == refined["statistics"]
     assert third["statistics"]["summary"]["words"] == third["words"]
 

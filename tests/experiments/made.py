@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from redraft.domain import Perspective
-from redraft.experiments.records import Failure, Item, Measured, Share
+from redraft.experiments.records import Item, Measured, Share
+from redraft.runs.failures import Failure
 
 Pair = tuple[int, int]
 LOST = Failure("drafting", "rejected", "the provider refused")

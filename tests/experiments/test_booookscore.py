@@ -16,8 +16,7 @@ from typing import Any
 import pytest
 
 from redraft import Limits, Store, Workshop
-from redraft.errors import RunError, UsageError
-from redraft.experiments.annotations import (
+from redraft.agreement.annotations import (
     CLEAR,
     Annotations,
     Entry,
@@ -26,12 +25,13 @@ from redraft.experiments.annotations import (
     read_annotations,
     read_summaries,
 )
-from redraft.experiments.bench import Bench
+from redraft.agreement.resampling import spread_of_mean
+from redraft.errors import RunError, UsageError
 from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, judged, measured
 from redraft.experiments.booookscore_tables import coherence_report
-from redraft.experiments.bootstrap import spread_of_mean
-from redraft.experiments.report import Report
-from redraft.experiments.tables import Table
+from redraft.reports.report import Report
+from redraft.reports.tables import Table
+from redraft.runs.bench import Bench
 from redraft.text import tokens
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows

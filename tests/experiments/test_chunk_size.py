@@ -14,10 +14,10 @@ import pytest
 from redraft import Limits, Store, Workshop
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.experiments.bench import Bench
 from redraft.experiments.chunk_size import Marked, SizeDesign, SizeOutcome, chunk_sizes
 from redraft.experiments.chunk_tables import chunk_report
 from redraft.prompts.factual import ChunkMarks
+from redraft.runs.bench import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import LOST, rows
 from tests.experiments.world import answer, sent, serving

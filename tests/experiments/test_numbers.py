@@ -10,7 +10,8 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objecti
 from redraft.experiments.faithfulness_tables import error_table, faithfulness_table, summary_table
 from redraft.experiments.other_tables import cost_table, failure_table, pruning_table, size_table
 from redraft.experiments.recall_tables import gap_table, length_table, recall_table
-from redraft.experiments.records import Failure, Item, Measured, Subject
+from redraft.experiments.records import Item, Measured, Subject
+from redraft.runs.failures import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
 LEVELS = ("root", "branch", "leaf", "whole")

@@ -16,10 +16,10 @@ import pytest
 from redraft import Limits, Settings, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
-from redraft.experiments.bench import Bench
 from redraft.experiments.hamlet import Design, Outcome, hamlet
-from redraft.experiments.report import hamlet_report
+from redraft.experiments.hamlet_report import hamlet_report
 from redraft.models.prices import PriceTable
+from redraft.runs.bench import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
 from tests.judges import KEY, Keepers, Said, island, seen_on, told
 

@@ -34,6 +34,7 @@ from redraft.domain import (
     content_id,
 )
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
+from redraft.store.agreements import Agreement, Standing
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
 from redraft.store.runs import Run
@@ -105,6 +106,10 @@ def piece(index: int = 0, text: str = "piece", **changes: Any) -> Piece:
 JUDGING = Judging(metrics=("coverage",), judges=("j1", "j2 \U0001f600"), repeat=2, threshold=0.1, pack="pack-1")
 REFINEMENT = Refinement(goals={"coverage": 0.8, "consistency": 1 / 3}, policy="paper", rounds=7, review=True)
 MODEL = "openai:ünïcode@http://127.0.0.1/v1"
+STANDING = Standing(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
+AGREEMENT = Agreement(
+    STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
+)
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -185,6 +190,7 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",))
     store.manners.learn_mode(MODEL, "tools")
     store.manners.learn_reasoning(MODEL, 700)
+    store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
 
 

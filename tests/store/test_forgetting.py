@@ -41,7 +41,7 @@ def store(path: Path) -> Iterator[Store]:
 
 def rows(path: Path) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
-    of_models = {"_sqlite_migrations", "manners"}
+    of_models = {"_sqlite_migrations", "manners", "agreements"}
     return {name: len(found) for name, found in dump(path).items() if found and name not in of_models}
 
 

@@ -21,11 +21,13 @@ from redraft.store.migrations import steps
 from redraft.store.schema import STEPS
 from redraft.store.store import Store
 from tests.store.support import (
+    AGREEMENT,
     FAILED,
     JUDGING,
     MODEL,
     PRINTABLE,
     REFINEMENT,
+    STANDING,
     VERDICTS,
     document,
     dump,
@@ -43,6 +45,7 @@ SCHEMAS = Path(__file__).parent / "schemas"
 AGES = sorted(SCHEMAS.glob("*.sql"))
 SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
 SINCE_MANNERS = [schema for schema in AGES if schema.stem >= "m009"]
+SINCE_AGREEMENTS = [schema for schema in AGES if schema.stem >= "m010"]
 SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
 
@@ -128,6 +131,13 @@ def test_a_database_since_manners_keeps_what_was_learned_of_a_model(tmp_path: Pa
     restored(tmp_path / "redraft.db", schema)
     with Store(tmp_path / "redraft.db") as store:
         assert store.manners.known(MODEL) == Manners("tools", 700)
+
+
+@pytest.mark.parametrize("schema", SINCE_AGREEMENTS, ids=lambda path: path.stem)
+def test_a_database_since_agreements_keeps_how_far_judges_agree_with_people(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.agreements.of(STANDING) == store.agreements.all() == [AGREEMENT]
 
 
 _OF_KIND = """

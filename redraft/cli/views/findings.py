@@ -10,6 +10,7 @@ from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.words import UNSUPPORTED
+from redraft.history.certificates import Certificate
 from redraft.history.tracing import place_of
 from redraft.text.cleaning import one_line
 
@@ -25,8 +26,16 @@ _ITEMS = {
 }
 
 
-def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN, rest: str = "") -> Iterator[str]:
-    """A metric in lines: its score, how it came about, and its findings; `rest` says how to see those left out."""
+def evaluation(
+    one: Evaluation,
+    document: Document,
+    certificate: Certificate | None = None,
+    *,
+    shown: int | None = SHOWN,
+    rest: str = "",
+) -> Iterator[str]:
+    """A metric in lines: its score, what stands behind it, how it came about, and its findings; `rest` says how to see
+    those left out."""
     if one.outcome == "measured":
         yield from figures.lines(one)
         return
@@ -40,6 +49,8 @@ def evaluation(one: Evaluation, document: Document, *, shown: int | None = SHOWN
         yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
     yield from _panel(one)
+    if certificate is not None:
+        yield from _wrapped(certificate.line(), "  judged by: ", "    ")
     for number, finding in enumerate(one.findings[:shown], 1):
         yield from numbered(number, finding, document)
     if shown is not None and len(one.findings) > shown:

@@ -64,10 +64,14 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
         yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else findings.SHOWN
-        for one in turn.evaluations.values():
-            yield from terminal.indented(findings.evaluation(one, document, shown=shown, rest="--all shows them"))
+        for name, one in turn.evaluations.items():
+            behind = turn.certificates.get(name)
+            lines = findings.evaluation(one, document, behind, shown=shown, rest="--all shows them")
+            yield from terminal.indented(lines)
     else:
         yield from _found(turn)
+        if turn.draft.id == result.run.draft:
+            yield from terminal.indented(render.certificate_lines(result.certificates))
 
 
 def _reasons(made: Round) -> Iterator[str]:

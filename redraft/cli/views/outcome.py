@@ -69,9 +69,9 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
         document = store.documents.get(result.run.document)
         shown = None if show_all else findings.SHOWN
         rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
-        for number, one in enumerate(result.evaluations.values()):
+        for number, (name, one) in enumerate(result.evaluations.items()):
             click.echo("\n" * bool(number), nl=False)
-            for line in findings.evaluation(one, document, shown=shown, rest=rest):
+            for line in findings.evaluation(one, document, result.certificates.get(name), shown=shown, rest=rest):
                 click.echo(line)
     if not quiet:
         render.closing(result, None, scores=False)

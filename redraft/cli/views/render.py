@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 import click
 
 from redraft.cli import hints
-from redraft.cli.terminal import json_text, prose, say
+from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import Pack, Piece, Totals
 from redraft.runs.roles import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
+    from redraft.history.certificates import Certificate
     from redraft.history.results import Result
 
 _TITLE = 60
@@ -96,6 +97,7 @@ def _by_whom(result: Result) -> Iterator[str]:
 def _outcome(result: Result) -> Iterator[str]:
     """The scores, how they came about, and where to see more of it."""
     yield from score_lines(result.scores, result.initial_scores, result.goals)
+    yield from certificate_lines(result.certificates)
     if revisions := result.rounds[1:]:
         taken = sum(bool(made.accepted) for made in revisions)
         of_them = f"{taken or 'none'} of them taken" if len(revisions) > 1 else "taken" if taken else "not taken"
@@ -134,6 +136,12 @@ def _missing(result: Result, scores: bool) -> Iterator[str]:
         error = result.run.error or {}
         go_on = hints.resuming(result.run.id, result.run.limits, error.get("message", ""))
         yield f"{error.get('hint', '')}: {go_on}"
+
+
+def certificate_lines(behind: Mapping[str, Certificate]) -> Iterator[str]:
+    """A line for each score: what stands behind it."""
+    for metric, one in behind.items():
+        yield from wrapped(one.line(), f"{metric} is judged by: ", "  ")
 
 
 def score_lines(

@@ -96,10 +96,10 @@ def chunk_size(
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.experiments.bench import Bench, load_all
     from redraft.experiments.chunk_size import SizeDesign, chunk_sizes
     from redraft.experiments.chunk_tables import chunk_report
     from redraft.models.prices import price_table
+    from redraft.runs.bench import Bench, load_all
     from redraft.store.store import Store
 
     folder = delivery.folder(output)

@@ -15,7 +15,7 @@ from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.experiments.hamlet import Design
-    from redraft.experiments.tables import Table
+    from redraft.reports.tables import Table
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
@@ -102,11 +102,11 @@ def hamlet(
     """
     reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.experiments.bench import Bench, load_all
     from redraft.experiments.hamlet import hamlet as run
+    from redraft.experiments.hamlet_report import hamlet_report
     from redraft.experiments.planning import plan_table
-    from redraft.experiments.report import hamlet_report
     from redraft.models.prices import price_table
+    from redraft.runs.bench import Bench, load_all
     from redraft.store.store import Store
 
     design, limits, table = _design(given), asked.limits(given), price_table(prices)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, chain, repeat
 
+from redraft.agreement.annotations import CLEAR, Entry, Verdict
 from redraft.evaluators.booookscore import sentences_of
-from redraft.experiments.annotations import CLEAR, Entry, Verdict
 from redraft.prompts.judging import Statement
 from redraft.text.words import words_key
 

@@ -49,7 +49,7 @@ class Table:
         written = io.StringIO()
         writer = csv.writer(written, lineterminator="\n")
         writer.writerow(self.columns)
-        writer.writerows([_in_csv(cell) for cell in row] for row in self.rows)
+        writer.writerows([in_csv(cell) for cell in row] for row in self.rows)
         return written.getvalue()
 
     def to_markdown(self) -> str:
@@ -70,8 +70,13 @@ class Table:
 
 
 def plain(text: str) -> str:
+    """Foreign text in Markdown: one line without markup, not too long."""
+    return unmarked(one_line(text, _LONGEST))
+
+
+def unmarked(text: str) -> str:
     """Foreign text in Markdown: one line without markup."""
-    return _MARKUP.sub(r"\\\1", one_line(text, _LONGEST))
+    return _MARKUP.sub(r"\\\1", one_line(text))
 
 
 def mean(values: Sequence[float | None]) -> float | None:
@@ -80,11 +85,12 @@ def mean(values: Sequence[float | None]) -> float | None:
     return fmean(known) if known else None
 
 
-def _in_csv(cell: Cell) -> Cell:
+def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
+    """A cell for spreadsheets: a text is one line, unless it may have several, and none is taken for a formula."""
     if not isinstance(cell, str):
         return cell
-    line = one_line(cell)
-    return f"'{line}" if _FORMULA.match(line) else line
+    text = cell if lines else one_line(cell)
+    return f"'{text}" if _FORMULA.match(text) else text
 
 
 def _in_markdown(cell: Cell) -> str:

@@ -93,15 +93,19 @@ def read_annotations(path: str) -> Annotations:
                 place=path,
                 hint=_ANNOTATIONS,
             )
-    every = _lists_every_sentence([one for sentences in content.values() for one in (sentences or {}).values()])
+    every = lists_every_sentence([one for sentences in content.values() for one in (sentences or {}).values()])
     entries = {
-        key: None if sentences is None else tuple(_entry(path, key, *item) for item in sentences.items())
-        for key, sentences in content.items()
+        key: None if sentences is None else entries_of(path, key, sentences) for key, sentences in content.items()
     }
     return Annotations(_name(path), every, entries)
 
 
-def _lists_every_sentence(found: Sequence[Any]) -> bool:
+def entries_of(path: str, key: str, sentences: Mapping[str, Any]) -> tuple[Entry, ...]:
+    """What is said of the sentences of one summary."""
+    return tuple(_entry(path, key, *item) for item in sentences.items())
+
+
+def lists_every_sentence(found: Sequence[Any]) -> bool:
     """A file of every sentence numbers them, or has as many entries that hold nothing as others, which is what most
     sentences come to. In a file of the sentences that confuse, such an entry is a slip."""
     fields = [one for one in found if isinstance(one, dict)]

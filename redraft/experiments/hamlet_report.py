@@ -1,54 +1,13 @@
-"""What an experiment leaves behind: its tables, its items, and a report that people can read."""
+"""The report of the experiment of HAMLET: its tables, its items, and what it is about."""
 
 from __future__ import annotations
-
-import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from redraft.experiments.faithfulness_tables import error_table, faithfulness_table, summary_table
 from redraft.experiments.hamlet import Outcome
 from redraft.experiments.other_tables import cost_table, failure_table, pruning_table, size_table
 from redraft.experiments.recall_tables import gap_table, length_table, recall_table
-from redraft.experiments.tables import Table, plain
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """The result of an experiment for people and for programs, the same to the byte whenever it is made again."""
-
-    name: str
-    title: str
-    about: tuple[str, ...]
-    """What was compared, and how far it came, a line each."""
-    settings: Mapping[str, object]
-    tables: tuple[Table, ...]
-    items: Sequence[Mapping[str, object]]
-
-    def to_json(self) -> dict[str, object]:
-        """All of it."""
-        return {
-            "experiment": self.name,
-            "settings": dict(self.settings),
-            "tables": [table.to_json() for table in self.tables],
-            "items": list(self.items),
-        }
-
-    def to_markdown(self) -> str:
-        """The report, with its tables at three decimals."""
-        head = "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.about)))
-        return "\n".join((f"{head}\n", *(table.to_markdown() for table in self.tables)))
-
-    def files(self) -> dict[str, str]:
-        """The files by name."""
-        tables = [table.to_json() for table in self.tables]
-        content = {"experiment": self.name, "settings": dict(self.settings), "tables": tables}
-        return {
-            **{f"{table.name}.csv": table.to_csv() for table in self.tables},
-            "items.json": _json(list(self.items)),
-            "tables.json": _json(content),
-            "report.md": self.to_markdown(),
-        }
+from redraft.reports.report import Report
+from redraft.reports.tables import plain, unmarked
 
 
 def hamlet_report(outcome: Outcome) -> Report:
@@ -67,6 +26,7 @@ def hamlet_report(outcome: Outcome) -> Report:
             "seed": design.seed,
             "drafting": design.settings.model_dump(mode="json", exclude={"model", "query", "base_url", "key_env"}),
             "documents": [subject.to_json() for subject in subjects],
+            "certificates": [one.to_json() for one in outcome.certificates],
         },
         (
             summary_table(items),
@@ -92,6 +52,7 @@ def _about(outcome: Outcome) -> list[str]:
     lines = [
         f"models: {', '.join(plain(model) for model in design.models)}",
         f"judge: {plain(design.judge)}; key facts validated by {plain(design.validator or design.judge)}",
+        *(f"{one.metric} is judged by {unmarked(one.line())}" for one in outcome.certificates),
         f"documents: {', '.join(plain(subject.document.title) for subject in outcome.subjects)}",
         f"summaries: {settings.strategy}, {limit}, each of the whole document and answering one query",
         f"items: {len(items)} (queries × models): " + ", ".join(f"{n} {status}" for status, n in by_status.items()),
@@ -110,7 +71,3 @@ def _about(outcome: Outcome) -> list[str]:
             " limit goes on"
         )
     return lines
-
-
-def _json(content: object) -> str:
-    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"

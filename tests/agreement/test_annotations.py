@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from redraft.agreement.annotations import CLEAR, Annotations, Entry, Verdict, read_annotations, read_summaries
+from redraft.agreement.placing import Placed, place
 from redraft.errors import UsageError
 from redraft.evaluators.base import statements_of
-from redraft.experiments.annotations import CLEAR, Annotations, Entry, Verdict, read_annotations, read_summaries
-from redraft.experiments.placing import Placed, place
 
 WHO = {"questions": "Who is Tom?", "types": ["entity omission"]}
 BOTH = ("entity omission", "causal omission")

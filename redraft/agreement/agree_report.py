@@ -1,0 +1,95 @@
+"""The report of judges beside people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+
+from redraft.agreement.other_tables import cost_table, count_table, rater_table, sweep_tables, trouble_table
+from redraft.agreement.series import series
+from redraft.agreement.tables import (
+    class_table,
+    correlation_table,
+    document_table,
+    kind_table,
+    pair_table,
+    risk_table,
+    sentence_table,
+    system_table,
+)
+from redraft.agreement.trial import Outcome
+from redraft.reports.report import Report
+from redraft.reports.tables import Table, plain
+
+
+def agree_report(outcome: Outcome) -> Report:
+    """The report of judges beside people, with a record of every item."""
+    design = outcome.design
+    return Report(
+        "agree",
+        f"{design.metric} beside people: {plain(outcome.dataset.name)}",
+        tuple(_about(outcome)),
+        {
+            "metric": design.metric,
+            "human": design.human,
+            "judges": list(design.judges),
+            "judging": design.judging.model_dump(mode="json"),
+            "sweep": {name: list(values) for name, values in design.sweep.values.items()},
+        },
+        tuple(_tables(outcome)),
+        [_item(outcome, n) for n in range(len(outcome.dataset.items))],
+    )
+
+
+def _tables(outcome: Outcome) -> Iterator[Table]:
+    """Those for which there is something to go by; the last tell what that is."""
+    best = outcome.dataset.fields[outcome.design.human].best
+    first = series(outcome, outcome.columns[0])
+    yield from sweep_tables(outcome)
+    yield correlation_table(outcome)
+    if len(set(first.documents)) < len(first.documents):
+        yield document_table(outcome)
+    if first.has_systems:
+        yield system_table(outcome)
+    if best is not None:
+        yield class_table(outcome, best)
+        if (kinds := kind_table(outcome, best)) is not None:
+            yield kinds
+    if (sentences := sentence_table(outcome)) is not None:
+        yield sentences
+    if (pairs := pair_table(outcome)) is not None:
+        yield pairs
+    if best is not None:
+        yield risk_table(outcome, best)
+    if (raters := rater_table(outcome)) is not None:
+        yield raters
+    yield count_table(outcome)
+    yield cost_table(outcome)
+    yield trouble_table(outcome)
+
+
+def _about(outcome: Outcome) -> Iterator[str]:
+    design, dataset = outcome.design, outcome.dataset
+    yield f"metric: {design.metric}; people were asked about {plain(design.human)}"
+    yield f"judges: {', '.join(plain(judge) for judge in design.judges)}"
+    yield f"items: {len(dataset.items)} of {len({item.document for item in dataset.items})} documents"
+    if dataset.troubles:
+        yield f"entries that could not be read: {len(dataset.troubles)}; see the last table"
+    yield "– is what there is not: too few figures, or all of them the same"
+    if outcome.stopped is not None:
+        yield (
+            f"stopped: {plain(outcome.stopped.message)}; what is there is below, and the same command with a higher"
+            " limit goes on"
+        )
+
+
+def _item(outcome: Outcome, n: int) -> dict[str, object]:
+    item = outcome.dataset.items[n]
+    return {
+        "id": item.id,
+        "document": item.document,
+        "system": item.system,
+        "people": dict(item.people),
+        "labels": list(item.labels),
+        "judges": {column.name: asdict(column.said[n]) for column in outcome.columns},
+    }

@@ -1,0 +1,1 @@
+"""`redraft agree`: how far judges agree with people."""

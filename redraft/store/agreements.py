@@ -1,0 +1,97 @@
+"""How far judges were found to agree with people: the figures that somebody has put on record."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+
+from redraft.store.connection import Connection, storable
+from redraft.store.documents import now
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Who judges, by which metric and how: a figure holds for this and for nothing else."""
+
+    judge: str
+    """Its identity; of several all of them."""
+    metric: str
+    version: int
+    prompts: str
+    """What stands for the prompts that it is asked by; empty for the built-in judge, which goes by none."""
+    terms: str
+    """How it judges otherwise than usual, as JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """How far a judge agrees with people about something."""
+
+    standing: Standing
+    dataset: str
+    human: str
+    """What people were asked."""
+    level: str
+    """Of what it is a figure: summaries, systems, sentences."""
+    measure: str
+    n: int
+    value: float
+    low: float | None
+    high: float | None
+    measured: str
+    """The day."""
+
+    def to_json(self) -> dict[str, object]:
+        """The figure as programs read it, without whose it is."""
+        return {
+            "dataset": self.dataset,
+            "human": self.human,
+            "level": self.level,
+            "measure": self.measure,
+            "n": self.n,
+            "value": self.value,
+            "low": self.low,
+            "high": self.high,
+            "measured": self.measured,
+        }
+
+
+class Agreements:
+    """The figures of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def keep(self, agreement: Agreement) -> None:
+        """Put a figure on record, in place of what was measured before of the same."""
+        it, whose = agreement, agreement.standing
+        values = (
+            *(whose.judge, whose.metric, whose.version, whose.prompts, whose.terms),
+            *(it.dataset, it.human, it.level, it.measure, it.n, it.value, it.low, it.high, it.measured or now()[:10]),
+        )
+        with self._connection.writing() as raw:
+            raw.execute(
+                "INSERT OR REPLACE INTO agreements (judge, metric, version, prompts, terms, dataset, human, level,"
+                " measure, n, value, low, high, measured) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [storable(value) if isinstance(value, str) else value for value in values],
+            )
+
+    def of(self, standing: Standing) -> list[Agreement]:
+        """What is on record of a judge, the earliest first."""
+        rows = self._connection.rows(
+            "SELECT * FROM agreements WHERE judge = ? AND metric = ? AND version = ? AND prompts = ? AND terms = ?"
+            " ORDER BY measured, dataset, level, measure",
+            tuple(storable(one) if isinstance(one, str) else one for one in astuple(standing)),
+        )
+        return [_agreement(row) for row in rows]
+
+    def all(self) -> list[Agreement]:
+        """All that is on record."""
+        return [
+            _agreement(row) for row in self._connection.rows("SELECT * FROM agreements ORDER BY judge, metric, dataset")
+        ]
+
+
+def _agreement(row: object) -> Agreement:
+    known = dict(row)  # type: ignore[call-overload]
+    standing = Standing(*(known.pop(name) for name in ("judge", "metric", "version", "prompts", "terms")))
+    return Agreement(standing, **known)

@@ -1,0 +1,248 @@
+"""The measures beside numbers that were worked out elsewhere, and where there is nothing to say."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.stats import kendalltau
+
+from redraft.agreement.classes import (
+    area_of_risk,
+    area_under_curve,
+    risk_against_coverage,
+    told,
+    verdicts_by_cut,
+)
+from redraft.agreement.correlation import correlate, tau_b, taus
+from redraft.agreement.grouped import between_systems, within_documents
+from redraft.agreement.raters import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
+from redraft.agreement.resampling import draws, interval, places
+
+# Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
+# gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).
+_A = (1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None)
+_B = (1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3)
+_C = (None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None)
+_D = (1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None)
+FOUR = list(zip(_A, _B, _C, _D, strict=True))
+
+
+@pytest.mark.parametrize(("level", "alpha"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)])
+def test_krippendorffs_alpha_is_that_of_his_paper(level: str, alpha: float) -> None:
+    assert krippendorffs_alpha(FOUR, level) == pytest.approx(alpha, abs=0.0005)  # type: ignore[arg-type]
+
+
+def test_krippendorffs_alpha_of_two_observers_of_two_values() -> None:
+    """Section A of the same paper: ten articles, 0.095."""
+    one, other = (0, 1, 0, 0, 0, 0, 0, 0, 1, 0), (1, 1, 1, 0, 0, 1, 0, 0, 0, 0)
+    assert krippendorffs_alpha(list(zip(one, other, strict=True))) == pytest.approx(0.095, abs=0.0005)
+
+
+def test_gwets_coefficient_is_that_of_his_worked_examples() -> None:
+    """Gwet, "Kappa Statistic is not Satisfactory" (2002): 118, 5, 2 and 0 of 125; agreement 0.944 and kappa -0.023, and
+    AC1 0.941. The four raters of Krippendorff's example: 0.77544 (Gwet's irrCAC, cac.raw4raters)."""
+    pairs = [("+", "+")] * 118 + [("+", "-")] * 5 + [("-", "+")] * 2
+    assert equal_share(pairs) == pytest.approx(0.944)
+    assert gwets_ac1(pairs) == pytest.approx(0.941, abs=0.0005)
+    kappa = cohens_kappa([one for one, _ in pairs], [other for _, other in pairs])
+    assert kappa == pytest.approx(-0.0234, abs=0.00005)
+    assert gwets_ac1(FOUR) == pytest.approx(0.77544, abs=0.000005)
+
+
+def test_cohens_kappa_of_the_textbook_table() -> None:
+    """20, 5, 10 and 15 of 50 grant proposals: 0.4 (the worked example of Wikipedia's article on Cohen's kappa)."""
+    pairs = [(True, True)] * 20 + [(True, False)] * 5 + [(False, True)] * 10 + [(False, False)] * 15
+    assert cohens_kappa([one for one, _ in pairs], [other for _, other in pairs]) == pytest.approx(0.4)
+
+
+def test_raters_who_say_the_same_of_everything() -> None:
+    always = [(1, 1)] * 5
+    assert (cohens_kappa([1] * 5, [1] * 5), gwets_ac1(always), krippendorffs_alpha(always)) == (None, 1.0, None)
+    nobody = [(1, None), (None, None), (None, 2)]
+    assert (equal_share(nobody), gwets_ac1(nobody), krippendorffs_alpha(nobody)) == (None, None, None)
+    assert cohens_kappa([], []) is None
+
+
+# Agresti, "Categorical Data Analysis" (1990), table 2.4: income and job satisfaction of 901 people. There are 109,520
+# concordant and 84,915 discordant pairs, gamma is 0.127.
+_JOBS = ((20, 24, 80, 82), (22, 38, 104, 125), (13, 28, 81, 113), (7, 18, 54, 92))
+
+
+def test_tau_b_is_that_of_a_textbook_with_ties() -> None:
+    table = np.array(_JOBS)
+    rows, columns = np.indices(table.shape)
+    x, y = np.repeat(rows, table.ravel()), np.repeat(columns, table.ravel())
+    pairs = 901 * 900 / 2
+    tied_x = sum(n * (n - 1) / 2 for n in table.sum(axis=1))
+    tied_y = sum(n * (n - 1) / 2 for n in table.sum(axis=0))
+    expected = (109_520 - 84_915) / ((pairs - tied_x) * (pairs - tied_y)) ** 0.5
+    assert tau_b(x.tolist(), y.tolist()) == pytest.approx(expected)
+
+
+def test_the_p_value_is_over_all_orders_where_they_are_few() -> None:
+    """Of the 24 orders of four two are perfect, one each way."""
+    found = correlate([1, 2, 3, 4], [10, 20, 30, 40], list("abcd"))
+    assert (found.tau, found.spearman, found.pearson) == (pytest.approx(1), pytest.approx(1), pytest.approx(1))
+    assert found.p == pytest.approx(2 / 24)
+
+
+def test_the_p_value_of_many_pairs_is_that_of_the_orders_drawn() -> None:
+    generator = np.random.default_rng(7)
+    x = generator.integers(0, 5, 60).astype(float)
+    y = x + generator.integers(0, 9, 60)
+    found = correlate(x.tolist(), y.tolist(), [str(n) for n in range(60)])
+    assert found.p == pytest.approx(kendalltau(x, y).pvalue, abs=0.02)
+
+
+@pytest.mark.parametrize(
+    ("ours", "people"), [([1.0, 1.0, 1.0], [1.0, 2.0, 3.0]), ([1.0, 2.0], [3.0, 3.0]), ([1.0], [1.0]), ([], [])]
+)
+def test_of_constant_series_and_of_fewer_than_two_nothing_is_said(ours: list[float], people: list[float]) -> None:
+    found = correlate(ours, people, [str(n) for n in range(len(ours))])
+    assert (found.n, found.tau, found.interval, found.p, found.spearman, found.pearson) == (len(ours), *[None] * 5)
+    within = within_documents(ours, people, ["one"] * len(ours))
+    assert (within.documents, within.of, within.tau) == (0, 1 if ours else 0, None)
+
+
+def test_two_items_go_together_or_apart() -> None:
+    assert (correlate([1, 2], [5, 9], ["a", "b"]).tau, correlate([1, 2], [9, 5], ["a", "b"]).tau) == (1.0, -1.0)
+
+
+def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> None:
+    generator = np.random.default_rng(3)
+    x, y = generator.integers(0, 4, 40).astype(float), generator.integers(0, 3, 40).astype(float)
+    groups = generator.integers(0, 6, 40)
+    groups = places([str(one) for one in groups])
+    drawn = draws(int(groups.max()) + 1, 20)
+    found = taus(x, y, groups, drawn)
+    for weights, tau in zip(drawn, found, strict=True):
+        there = np.concatenate([np.tile(np.flatnonzero(groups == n), int(w)) for n, w in enumerate(weights)])
+        assert tau == pytest.approx(kendalltau(x[there], y[there]).statistic)
+
+
+def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
+    """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 100 times."""
+    generator, inside = np.random.default_rng(11), 0
+    truth = 2 / np.pi * np.arcsin(0.5)
+    groups = [str(n // 5) for n in range(200)]
+    for _ in range(100):
+        x = generator.normal(size=200)
+        y = 0.5 * x + np.sqrt(0.75) * generator.normal(size=200)
+        found = interval(taus(x, y, places(groups), draws(40)))
+        assert found is not None
+        inside += found.low <= truth <= found.high
+    assert 88 <= inside <= 100
+
+
+def test_items_of_one_document_make_the_interval_wider() -> None:
+    """The same pairs fifty times over in each of ten documents say no more than once; as 500 documents they would."""
+    generator = np.random.default_rng(5)
+    x, y = generator.normal(size=10), generator.normal(size=10)
+    many_x, many_y = np.repeat(x, 50).tolist(), np.repeat(y, 50).tolist()
+    by_document = correlate(many_x, many_y, [str(n // 50) for n in range(500)]).interval
+    by_item = correlate(many_x, many_y, [str(n) for n in range(500)]).interval
+    assert by_document is not None
+    assert by_item is not None
+    assert by_document.high - by_document.low > 3 * (by_item.high - by_item.low)
+
+
+@pytest.mark.slow
+def test_a_million_pairs_take_seconds() -> None:
+    generator = np.random.default_rng(1)
+    x = generator.normal(size=1_000_000)
+    y = 0.5 * x + generator.normal(size=1_000_000)
+    people = (y > 0).tolist()
+    groups = [str(n) for n in (np.arange(1_000_000) // 100)]
+    began = time.process_time()
+    found = correlate(x.tolist(), y.tolist(), groups)
+    area_under_curve(x.tolist(), people)
+    told((x > 0).tolist(), people, groups)
+    took = time.process_time() - began
+    truth = 2 / np.pi * np.arcsin(0.5 / np.sqrt(1.25))
+    assert found.tau == pytest.approx(truth, abs=0.003)
+    assert found.interval is not None
+    assert found.interval.low < truth < found.interval.high
+    assert found.interval.high - found.interval.low < 0.01
+    assert took < 30
+
+
+def test_systems_are_ranked_by_their_means() -> None:
+    people = [1, 2, 3, 2, 3, 4]
+    ours = [0.1, 0.2, 0.3, 0.2, 0.3, 0.4]
+    found = between_systems(ours, people, list("abcabc"), list("111222"))
+    assert (found.n, found.tau, found.p) == (3, pytest.approx(1), pytest.approx(1 / 3))
+    assert found.interval == (pytest.approx(1), pytest.approx(1))
+    assert between_systems(ours, people, ["a"] * 6, list("111222")).tau is None
+    # The mean of one system is of three summaries, that of the other of one, which is better.
+    assert between_systems([0.5, 0.5, 0.5, 0.9], [0.5, 0.5, 0.5, 2], list("aaab"), list("1231")).tau == 1.0
+    assert between_systems([], [], [], []).n == 0
+
+
+def test_within_documents_the_ones_that_say_nothing_are_counted() -> None:
+    found = within_documents([1, 2, 2, 1, 5], [1, 2, 1, 2, 5], ["a", "a", "b", "b", "c"])
+    assert (found.documents, found.of, found.tau) == (2, 3, 0.0)
+    # One document whose summaries go together, and one where as many pairs go either way: that says something, too.
+    ours, people = [1, 2, 3, 4, 1, 2], [2, 4, 1, 3, 1, 2]
+    found = within_documents(ours, people, ["a"] * 4 + ["b"] * 2)
+    assert (found.documents, found.tau) == (2, pytest.approx(0.5))
+
+
+def test_classes_are_told_apart() -> None:
+    people = [True, True, True, True, False, False]
+    said = [True, True, True, False, False, True]
+    found = told(said, people, list("abcdef"))
+    assert (found.n, found.balanced) == (6, pytest.approx((3 / 4 + 1 / 2) / 2))
+    assert (found.right.precision, found.right.recall, found.right.there) == (0.75, 0.75, 4)
+    assert (found.wrong.precision, found.wrong.recall, found.wrong.there) == (0.5, 0.5, 2)
+    assert found.interval is not None
+    assert found.interval.low <= 0.625 <= found.interval.high
+
+
+def test_one_class_alone_has_no_balanced_accuracy() -> None:
+    found = told([True, True], [True, True], ["a", "b"])
+    assert (found.balanced, found.wrong.precision, found.wrong.recall, found.right.recall) == (None, None, None, 1.0)
+    assert area_under_curve([0.1, 0.2], [True, True]) is None
+    assert verdicts_by_cut([0.1, 0.2], [True, True], ["a", "b"]) is None
+    assert verdicts_by_cut([0.1, 0.2], [True, False], ["a", "a"]) is None
+
+
+def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
+    """Hanley and McNeil (1982): the share of pairs of a right and a wrong one that are in the right order."""
+    assert area_under_curve([0.9, 0.5, 0.5, 0.1], [True, True, False, False]) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
+
+
+def test_a_cut_is_chosen_on_other_documents_only() -> None:
+    """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
+    best, others = [], []
+    for seed in range(40):
+        generator = np.random.default_rng(seed)
+        scores, people = generator.normal(size=30), generator.random(30) < 0.5
+        documents = [str(n // 2) for n in range(30)]
+        said = verdicts_by_cut(scores.tolist(), people.tolist(), documents)
+        assert said is not None
+        others.append(told(said, people.tolist(), documents).balanced or 0.0)
+        best.append(max(told((scores >= cut).tolist(), people.tolist(), documents).balanced or 0.0 for cut in scores))
+    assert np.mean(best) > 0.6
+    assert np.mean(others) < 0.53
+
+
+def test_a_cut_tells_apart_what_the_scores_tell_apart() -> None:
+    documents = [str(n // 2) for n in range(20)]
+    people = [True, False] * 10
+    assert verdicts_by_cut([0.8, 0.2] * 9 + [0.2, 0.8], people, documents) == [True, False] * 9 + [False, True]
+
+
+def test_risk_grows_with_coverage_where_a_judge_knows_what_it_does_not_know() -> None:
+    """El-Yaniv and Wiener (2010): risk is the share of mistakes among what is judged, coverage how much that is."""
+    wrong, sure = [False, False, True, True], [1.0, 1.0, 0.5, 0.2]
+    curve = risk_against_coverage(wrong, sure, 8)
+    assert [(one.least, one.coverage, one.risk) for one in curve] == [
+        (1.0, 0.25, 0.0),
+        (0.5, 0.375, pytest.approx(1 / 3)),
+        (0.2, 0.5, 0.5),
+    ]
+    assert area_of_risk(wrong, sure) == pytest.approx((0 + 0 + 1 / 3 + 1 / 2) / 4)
+    assert area_of_risk([True, False], [1.0, 1.0]) == pytest.approx(0.5)
+    assert (risk_against_coverage([], [], 3), area_of_risk([], [])) == ([], None)

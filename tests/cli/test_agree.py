@@ -1,0 +1,282 @@
+"""`redraft agree`: what it prints and writes, what a sweep asks, how it goes on, and what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chatserver import Answer, ChatServer, Fault, Seen
+from tests.cli.inside import Inside
+from tests.experiments.world import sent
+from tests.judges import Keepers, island, seen_on, told
+
+# Keepers that each summary names wrongly, of four that it names.
+WRONG = ((), (), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4))
+BASE = ("agree", "labels.jsonl", "--human", "right")
+JUDGED = (*BASE, "--judge", "openai:fair")
+
+
+def _entry(n: int, wrong: tuple[int, ...]) -> dict[str, Any]:
+    # No two summaries share a sentence, so that nothing is asked of two of them at once.
+    keepers = [4 * n + k for k in range(1, 5)]
+    sentences = [told(k, wrong={k: "Bob"} if k - 4 * n in wrong else None) for k in keepers]
+    text = island(24 + n).text
+    labels = [{"sentence": one, "label": k - 4 * n not in wrong} for k, one in zip(keepers, sentences, strict=True)]
+    figures = {"right": 1 - len(wrong) / 4, "fluent": n}
+    return {"document_id": f"d{n}", "text": text, "sentences": labels, "human": figures, "system": f"s{n % 2}"}
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Iterator[tuple[Inside, ChatServer]]:
+    def serve(seen: Seen) -> str | Answer | Fault:
+        if seen.model == "broken":
+            return Fault("status", status=400, message="No.")
+        said = Keepers()(seen_on(seen))
+        return said if isinstance(said, str) else json.dumps(said)
+
+    lines = [json.dumps(_entry(n, wrong)) for n, wrong in enumerate(WRONG)]
+    (tmp_path / "labels.jsonl").write_text("\n".join(["{not json", *lines]) + "\n", "utf-8")
+    with ChatServer(serve) as server:
+        yield Inside(tmp_path, server.base_url, COLUMNS="100"), server
+
+
+def tables(said: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    return {table["name"]: table["rows"] for table in said["tables"]}
+
+
+def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--judge", "extractive", "--json")
+    assert done.code == 0, done.err
+    said = json.loads(done.out)
+    found = tables(said)
+    fair, plain, bigrams = found["agreement"]
+    assert (fair["judge"], fair["summaries"], fair["of"], fair["tau-b"]) == ("openai:fair", 6, 6, pytest.approx(1))
+    assert fair["95% from"] == fair["95% to"] == pytest.approx(1)
+    assert fair["p"] < 0.05
+    assert (plain["judge"], bigrams["judge"]) == ("extractive", "share of bigrams in the document")
+    assert (found["systems"][0]["systems"], found["sentences"][0]["judged"]) == (2, 24)
+    right = found["sentences"][0]
+    assert (right["balanced accuracy"], right["kappa"], right["AC1"], right["wrong"]) == (1, 1, pytest.approx(1), 10)
+    assert found["raters"][0]["one"] == "openai:fair"
+    assert found["counts"][1] == {
+        **dict.fromkeys(("unjudged", "not applicable", "failed", "not made"), 0),
+        "by": "openai:fair",
+        "items": 6,
+        "figures": 6,
+        "items unjudged": 0,
+        "ties": pytest.approx(1 / 15),
+    }
+    assert [row["place"] for row in found["troubles"]] == ["line 1"]
+    assert said["items"][0]["judges"]["openai:fair"]["score"] == 1
+
+
+def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, server = inside
+    first = command.run(*JUDGED, "-o", "out")
+    asked = len(server.answered)
+    again = command.run(*JUDGED, "-o", "out")
+    assert (first.code, again.code, again.out) == (0, 0, first.out)
+    assert len(server.answered) == asked
+    assert {"agreement.csv", "report.md", "items.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
+    assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
+
+
+def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
+    assert short.code == 3
+    assert len(server.answered) <= 5
+    assert tables(json.loads(short.out))["counts"][1]["not made"] > 0
+    whole = command.run(*JUDGED, "--json")
+    assert whole.code == 0
+    assert set(sent(server).values()) == {1}
+
+
+def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
+    assert done.code == 3
+    found = tables(json.loads(done.out))
+    by = {row["by"]: row for row in found["counts"]}
+    assert (by["openai:fair"]["figures"], by["openai:broken"]["failed"] + by["openai:broken"]["unjudged"]) == (6, 6)
+    assert found["agreement"][1]["tau-b"] is None
+
+
+def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
+    asked = len(server.answered)
+    done = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.2:0.7:0.1")
+    assert done.code == 0, done.err
+    assert len(server.answered) == asked
+    found = tables(json.loads(done.out))
+    rows = found["sweep-summaries"]
+    assert [row["threshold"] for row in rows] == ["0.2", "0.3", "0.4", "0.5", "0.6", "0.7"]
+    assert all(row["exact"].startswith("1.000") and row["rouge1"].startswith("1.000") for row in rows)
+    assert len(found["cost"]) == 1
+
+
+def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
+    judges = [item["judges"] for item in json.loads(swept.out)["items"]]
+    for likeness, threshold in (("exact", "0.0"), ("rouge1", "0.6")):
+        options = ("--similarity", likeness, "--threshold", threshold, "--no-second-look", "--json")
+        alone = json.loads(command.run(*JUDGED, *options).out)
+        name = f"openai:fair, similarity {likeness}, threshold {threshold}"
+        assert [one[name]["score"] for one in judges] == [
+            one["judges"]["openai:fair"]["score"] for one in alone["items"]
+        ]
+
+
+def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
+    done = command.run(*JUDGED, *options)
+    assert done.code == 0, done.err
+    [row, other] = tables(json.loads(done.out))["sweep-summaries"]
+    assert (row["questions"], other["questions"]) == ("3-6", "6-9")
+    asked = len(server.answered)
+    assert command.run(*JUDGED, *options).out == done.out
+    assert len(server.answered) == asked
+
+
+def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--repeat", "2", "--json")
+    [row] = tables(json.loads(done.out))["raters"]
+    assert (row["other"], row["items"], row["equal"], row["sd"]) == ("itself", 6, 1, 0)
+
+
+def test_the_plan_asks_nothing_and_bounds_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
+    command, server = inside
+    done = command.run(*JUDGED, "--dry-run", "--json")
+    [row] = json.loads(done.out)["rows"]
+    assert (done.code, server.answered) == (0, [])
+    assert command.run(*JUDGED).code == 0
+    assert 0 < len(server.answered) <= row["calls"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--format", "xml"), "no format 'xml'"),
+        (("--metric", "coverage", "--sweep", "threshold=0.2,0.4"), "makes a difference to coverage"),
+        (("--sweep", "temperature=1"), "cannot be swept"),
+        (("--sweep", "threshold=0.7:0.2:0.1"), "has no end"),
+        (("--sweep", "threshold=1.5"), "not from 0 to less than 1"),
+        (("--sweep", "similarity=best"), "no similarity 'best'"),
+        (("--sweep", "questions=x"), "questions=x cannot be"),
+        (("--sweep", "threshold=0.2", "--repeat", "2"), "first answers of one judging"),
+        (("--human", "beauty"), "not asked about 'beauty'"),
+        (("--metric", "nothing"), "no metric 'nothing'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
+    inside: tuple[Inside, ChatServer], options: tuple[str, ...], message: str
+) -> None:
+    command, server = inside
+    done = command.run(*JUDGED, *options, "--json")
+    assert done.code == 2, done.out
+    assert message in json.loads(done.out)["error"]["message"]
+    assert server.answered == []
+
+
+SHEETS = {"facts": "fact", "queries": "question", "alignment": "fact", "verification": "sentence", "claims": "answer"}
+
+
+@pytest.mark.parametrize("what", SHEETS)
+def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer], tmp_path: Path, what: str) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    metrics = ("--metric", "keyfact_recall", "--metric", "faithfulness", "--metric", "consistency")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "-m", "openai:fair", *metrics, "--json").out)
+    done = command.run("agree", "sheet", made["run"], "--what", what, "--people", "1", "-o", "sheet.csv")
+    assert done.code == 0, done.err
+    with (tmp_path / "sheet.csv").open(encoding="utf-8-sig", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert rows
+    assert f"{len(rows)} of {len(rows)} rows" in done.err
+    # Somebody who answers yes to everything, but for the sentence and the answer that are wrong.
+    wrong = {row["id"] for row in rows if "Bob" in row.get(SHEETS[what], "")}
+    for row in rows:
+        row["person 1"] = "no" if row["id"] in wrong else "yes"
+    with (tmp_path / "sheet.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    read = command.run("agree", "read", "sheet.csv", "--json")
+    assert read.code == 0, read.err
+    found = tables(json.loads(read.out))
+    assert found["sample"][0]["margin"] == 0
+    if what in ("facts", "queries"):
+        whole = [row for row in found["validity"] if "all" in row.values()]
+        assert sum(row["rows"] for row in whole) == len(rows)
+        assert whole[0]["right"] == 1
+    else:
+        [row] = found["verdicts"]
+        assert row["rows"] == len(rows)
+    if what in ("verification", "claims"):
+        assert (len(wrong), row["balanced accuracy"], row["accuracy"]) == (1, 1, 1)
+
+
+def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServer], tmp_path: Path) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1), "utf-8")
+    made = json.loads(command.run("evaluate", "book.md", "poor.md", "--metric", "consistency", "--json").out)
+    for what, hint in (("facts", "keyfacts"), ("verification", "faithfulness")):
+        done = command.run("agree", "sheet", made["run"], "--what", what)
+        assert done.code in (1, 2)
+        assert hint in done.err
+
+
+def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
+    inside: tuple[Inside, ChatServer], tmp_path: Path
+) -> None:
+    command, _ = inside
+    (tmp_path / "book.md").write_text(island().text, "utf-8")
+    (tmp_path / "poor.md").write_text(told(1, 3, 4, wrong={2: "Bob"}), "utf-8")
+    judge = ("evaluate", "book.md", "poor.md", "--metric", "consistency", "-m")
+    assert "not checked against people" in _plain(command.run(*judge, "openai:fair").out)
+    assert "figures are on record" in command.run(*JUDGED, "--save", "--title", "Keepers").err
+    done = command.run(*judge, "openai:fair", "--json")
+    behind = json.loads(done.out)["metrics"]["consistency"]["certificate"]
+    assert behind["agrees"] == "agrees with people 1.00 (1.00 to 1.00) on Keepers, 6 summaries"
+    assert {(one["level"], one["measure"]) for one in behind["agreements"]} == {
+        ("summaries", "tau-b"),
+        ("systems", "tau-b"),
+        ("sentences", "balanced accuracy"),
+    }
+    run = json.loads(done.out)["run"]
+    for shown in (command.run("show", run).err, command.run("trace", run).out):
+        assert "agrees with people 1.00" in _plain(shown)
+    assert json.loads(command.run("show", run, "--json").out)["certificates"]["consistency"] == behind
+    [turn] = json.loads(command.run("trace", run, "--json").out)["rounds"]
+    assert turn["certificates"]["consistency"] == behind
+    for other in (("openai:other",), ("openai:fair", "--threshold", "0.3"), ("openai:fair", "--prompts", "simple")):
+        assert "not checked against people" in _plain(command.run(*judge, *other).out)
+    listed = json.loads(command.run("agree", "list", "--json").out)
+    assert {one["dataset"] for one in listed if "fair" in one["judge"]} == {"Keepers"}
+
+
+def _plain(shown: str) -> str:
+    """What is shown, however its lines are broken."""
+    return " ".join(shown.split())
+
+
+def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
+    command, _ = inside
+    done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")
+    assert done.code == 3
+    assert "nothing is on record" in done.err
+    assert "fair" not in command.run("agree", "list").out
