@@ -20,6 +20,7 @@ MODULE_LINES, FUNCTION_LINES = 400, 60
 RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({""}),  # the face: the package itself
+    frozenset({"doctor"}),
     frozenset({"experiments"}),
     frozenset({"runs"}),
     frozenset({"history"}),
