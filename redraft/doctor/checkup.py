@@ -144,16 +144,17 @@ def check_aims(metrics: Sequence[Evaluator]) -> None:
 def sittings(metrics: Sequence[Evaluator]) -> list[Sitting]:
     """All that has to be judged, what the others build on first.
 
-    Metrics of content stand apart from the others, so that what these ask does not depend on their key facts.
+    The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
+    own, told from the rest by blank lines at its end: what is said of a sentence in one probe is not to be remembered
+    in another, and key facts that were grown of the document are not to be asked about.
     """
-    documents, made = texts().documents(), list[Sitting]()
-    known = probes()
-    for name, judging in sorted(probed(metrics).items(), key=lambda one: list(known).index(one[0])):
-        probe = known[name]
-        for ground in ("content", "sentences"):
-            here = tuple(one for one in judging if (one.aim == "content") == (ground == "content"))
+    wanted, made = probed(metrics), list[Sitting]()
+    for lines, (name, probe) in enumerate(probes().items(), 1):
+        for content, blank in ((True, ""), (False, "\n" * lines)):
+            here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
             if here:
-                made.append(Sitting(probe, documents[f"{probe.document} {ground}"], here))
+                text = texts().beside(probe.ordered) + blank
+                made.append(Sitting(probe, Document.from_text(text, texts().title), here))
     return made
 
 

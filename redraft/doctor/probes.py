@@ -22,8 +22,8 @@ class Probe:
 
     name: str
     text: str
-    document: str = "plain"
-    """The document as it is, or `ordered`."""
+    ordered: bool = False
+    """Whether there is an order to the judge in the document, too."""
     repeat: int = 1
     """How often a judge judges it."""
 
@@ -66,5 +66,5 @@ def probes() -> dict[str, Probe]:
     for name in (WRONG, HOLLOW, SHUFFLED):
         known[in_summary(name)] = Probe(in_summary(name), its.ordered(known[name].text))
     for name in (WRONG, HOLLOW):
-        known[in_document(name)] = Probe(in_document(name), known[name].text, "ordered")
+        known[in_document(name)] = Probe(in_document(name), known[name].text, ordered=True)
     return known

@@ -8,8 +8,6 @@ from functools import cache
 from importlib import resources
 from typing import Literal, get_args
 
-from redraft.domain import Document, content_id
-
 Kind = Literal["name", "number", "date", "negation", "relation"]
 """What is wrong with a sentence of the document, after it has been changed."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -60,19 +58,10 @@ class Texts:
         first, second = _cut(text, ". ")
         return f"{first}. {self.order} {second}"
 
-    def documents(self) -> dict[str, Document]:
-        """The document as it is, and with the order to the judge of its summaries.
-
-        Metrics that hold a summary's sentences against it have it under another id, by a line's end: what they ask
-        shall not depend on whether others have grown key facts of it before.
-        """
+    def beside(self, ordered: bool) -> str:
+        """The document as it is, or with the order to the judge of its summaries in the middle."""
         first, second = _cut(self.document, "\n\n")
-        texts = {"plain": self.document, "ordered": f"{first}\n\n{self.order}\n\n{second}"}
-        return {
-            f"{name} {ground}": Document(content_id(text + end), self.title, text + end)
-            for name, text in texts.items()
-            for ground, end in (("content", ""), ("sentences", "\n"))
-        }
+        return f"{first}\n\n{self.order}\n\n{second}" if ordered else self.document
 
 
 @cache
