@@ -46,7 +46,7 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Metric to examine it by; may be repeated.  [default: all of redraft's that give a score]",
+    help="Metric to examine it by; may be repeated.  [default: those of redraft's with a score that the judge serves]",
 )
 @options.option(
     "--context-tokens",
@@ -105,13 +105,20 @@ def _patients(given: Mapping[str, Any]) -> list[Patient]:
     from redraft.cli import given as asked
     from redraft.doctor.checkup import Patient, check_aims
     from redraft.evaluators.catalog import BUILT_IN, metrics
-    from redraft.settings import EXTRACTIVE
+    from redraft.models.nli.model import SERVES
+    from redraft.settings import EXTRACTIVE, is_entailment
 
     names = given["judge"] or (EXTRACTIVE,)
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
-    named = dict.fromkeys(given["metric"]) or [name for name, one in BUILT_IN.items() if one.aim]
-    chosen, settings, models = metrics(named), asked.settings(given), asked.models_named(given)
-    check_aims(chosen)
-    own = {name: {name: models[name]} if name in models else {} for name in names}
-    return [Patient(name, chosen, settings, given["judge_base_url"], own[name]) for name in names]
+    settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
+    usual = [name for name, one in BUILT_IN.items() if one.aim]
+    patients = []
+    for name in names:
+        own = {name: models[name]} if name in models else {}
+        entailing = is_entailment(models[name].model if own else name)
+        # Of those that an entailment model serves, the last needs key facts, and it finds none.
+        chosen = metrics(named or (SERVES[:-1] if entailing else usual))
+        check_aims(chosen)
+        patients.append(Patient(name, chosen, settings, given["judge_base_url"], own))
+    return patients
