@@ -9,17 +9,21 @@ from pathlib import Path
 import pytest
 
 from redraft import Workshop
+from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
 from redraft.errors import UsageError
+from redraft.models.nli import verdicts
 from redraft.models.nli.entailment import load_entailment
 from redraft.models.nli.model import opened
 from redraft.models.nli.verdicts import SURE, hold
+from redraft.packs.keyfacts import keyfacts_id
 from redraft.settings import Judging
+from redraft.text.documents import load
 from tests.cli.inside import Inside
 from tests.nli.tiny import there_are
 
 pytestmark = pytest.mark.slow
 
-BOOK = f"{there_are('goats', 'hens')}\n\n{there_are('bees', but_no=('pigs',))}\n"
+BOOK = f"{there_are('goats')}\n\n{there_are('bees', but_no=('pigs',))}\n"
 TRUE, FALSE, UNKNOWN = there_are("bees"), there_are(but_no=("goats",)), there_are("ducks")
 
 
@@ -49,13 +53,19 @@ def test_a_model_that_does_not_name_three_classes_is_refused(
         load_entailment(str(other))
 
 
-def test_a_claim_may_rest_on_two_passages_and_a_long_text_is_read_in_stretches(tiny: Path) -> None:
+@pytest.fixture(autouse=True)
+def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model has learned to read two sentences at most: one a stretch, and two in a pair."""
+    monkeypatch.setattr(verdicts, "_STRETCH", 5)
+
+
+def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
     model = load_entailment(str(tiny))
     filler = " ".join([there_are("hens")] * 60)
     (found,) = hold(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
     assert found is not None
     assert found.verdict == "entailed"
-    assert model.tokens(found.premise) <= model.room(TRUE)
+    assert model.tokens(found.premise) <= 10
     assert all(model.tokens(one) <= 20 for one in model.windows(filler, 20))
     assert " ".join(model.windows(filler, 20)) == filler
     cut = model.windows("word " * 50, 10)
@@ -84,11 +94,30 @@ async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(t
 
 
 async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_path: Path) -> None:
-    pass
+    (tmp_path / "book.md").write_text(BOOK)
+    document = load(tmp_path / "book.md")
+    levels: tuple[Level, ...] = ("root", "branch", "branch")
+    texts = (there_are("goats"), there_are("bees"), there_are(but_no=("pigs",)))
+    facts = tuple(
+        KeyFact(n + 1, level, 1 if n else None, text, Evidence(text))
+        for n, (level, text) in enumerate(zip(levels, texts, strict=True))
+    )
+    tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
+    found = KeyFacts(keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True)
+    async with Workshop(tmp_path / "redraft.db", judging=Judging(judges=(f"nli:{tiny}",))) as shop:
+        await shop.add(document)
+        shop.store.keyfacts.add(found, "key")
+        result = await shop.evaluate(document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"])
+    recall = result.evaluations["keyfact_recall"]
+    assert recall.score == pytest.approx(1 / 3)
+    stated = recall.details["facts"]
+    assert isinstance(stated, list)
+    assert [(one["verdict"], one["sentences"]) for one in stated] == [("stated", [1]), ("missing", []), ("missing", [])]
 
 
 def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(BOOK)
+    (tmp_path / "long.md").write_text(" ".join([BOOK] * 40))
     (tmp_path / "summary.md").write_text(TRUE)
     command, judge = Inside(tmp_path), f"nli:{tiny}"
     refused = {
@@ -96,7 +125,7 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
         ("evaluate", "book.md", "summary.md", "--judge", judge, "--metric", "keyfact_recall"): "finds no key facts",
         ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "has no part in this",
         ("keyfacts", "book.md", "--judge", judge): "has no part in this",
-        ("summarize", "book.md", "-m", judge): "cannot write",
+        ("summarize", "long.md", "-m", judge): "cannot write",
         ("evaluate", "book.md", "summary.md", "--judge", "extractive", "--validator", judge): "nothing but a judge",
         ("evaluate", "book.md", "summary.md", "--judge", "nli:./nowhere", "--metric", "consistency"): "no such folder",
     }

@@ -97,7 +97,7 @@ def make(folder: Path) -> float:
         loss.backward()
         optimizer.step()
         schedule.step()
-        if float(loss) < _LEARNED:
+        if loss.item() < _LEARNED:
             break
     model.eval()
     source = pairs(2)
