@@ -28,7 +28,7 @@ class Seat:
     name: str
     hired: Hired
     window: int | None
-    """None for the built-in model, which has no window."""
+    """None for whoever reads no prompts."""
     window_is: Source
     manners: Manners
     trouble: str = ""
