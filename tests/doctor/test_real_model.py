@@ -1,4 +1,4 @@
-"""The doctor and a real language model, the weakest that answers at all: every control has a verdict, and nothing dies."""
+"""The doctor and a real language model, the weakest that answers: every control has a verdict, and nothing dies."""
 
 from __future__ import annotations
 

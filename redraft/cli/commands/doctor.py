@@ -31,7 +31,18 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 @command(
     short_help="Does a judge say what it should? Controls whose outcome is known.",
     epilog=_EPILOG,
-    first=("judge", "judge-base-url", "metric", "context-tokens", "max-calls", "max-cost", "dry-run", "json", "quiet"),
+    first=(
+        "judge",
+        "judge-base-url",
+        "metric",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "dry-run",
+        "db",
+        "json",
+        "quiet",
+    ),
 )
 @options.option(
     "--judge",
