@@ -37,6 +37,8 @@ PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstan
 # The paper's ratio of words to tokens, and of one level's limit to the next.
 LEVEL_RATIO = 0.65
 EXTRACTIVE = "extractive"
+NLI = "nli"
+"""The provider of judges that are no language models, but say whether one text follows from another."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
 NO_KEY = ""
@@ -44,6 +46,16 @@ NO_KEY = ""
 ASSUMED_WINDOW = 8192
 """The tokens that a model has room for where nobody knows better."""
 _MILLION = 1_000_000
+
+
+def reads_prompts(model: str) -> bool:
+    """Whether a model is asked in words, for which it has a window and tokens that may cost something."""
+    return model != EXTRACTIVE and not is_entailment(model)
+
+
+def is_entailment(model: str) -> bool:
+    """Whether a model is an entailment model, by its name."""
+    return model.startswith(f"{NLI}:")
 
 
 class Price(BaseModel):

@@ -20,6 +20,7 @@ MODULE_LINES, FUNCTION_LINES = 400, 60
 RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
     frozenset({""}),  # the face: the package itself
+    frozenset({"doctor"}),
     frozenset({"experiments"}),
     frozenset({"agreement"}),
     frozenset({"runs"}),
@@ -40,7 +41,7 @@ LATE_IMPORTS = {
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
     ("store/migrations.py", "sqlite_utils"),  # brings NumPy, and a database is seldom out of date
-    ("text/embeddings.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
+    ("text/pretrained.py", "sentence_transformers"),  # an extra, which may not be there, and takes seconds
     ("text/tokens.py", "tiktoken"),
     ("text/vectors.py", "sklearn"),  # takes a second, and most commands look at no sentence
 }

@@ -12,6 +12,7 @@ import click
 from redraft.cli.commands.agree.group import agree
 from redraft.cli.commands.compare import compare
 from redraft.cli.commands.diff import diff
+from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
 from redraft.cli.commands.forget import forget
@@ -65,7 +66,7 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree)
+_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
 _LOOK = (runs, show, trace, diff, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)

@@ -41,7 +41,15 @@ class Step:
 
 def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
     """What there is to do, and what it may cost."""
-    steps = [step for document in documents for step in _steps(document, design)]
+    about = (
+        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has, is"
+        " not known before: validation and judging come to about so much, the rest to so much at most."
+    )
+    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
+
+
+def table_of(steps: Sequence[Step], about: str, prices: PriceTable) -> Table:
+    """The steps with their sum. `about` says what an item is."""
     rows: list[tuple[Cell, ...]] = [
         (
             *(one.document, one.name, one.model.model, one.times, one.calls),
@@ -56,9 +64,8 @@ def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable
     return Table(
         "plan",
         "What it comes to",
-        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
-        " is not known before: validation and judging come to about so much, the rest to so much at most. Replies that"
-        " must be asked for again come on top, and so do those in which a model thinks; their price is in USD.",
+        f"{about} Replies that must be asked for again come on top, and so do those in which a model thinks; their"
+        " price is in USD.",
         "Nothing was asked and nothing stored; what is known already costs nothing.",
         ("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
         (*rows, ("total", "", "", None, *sums, total)),

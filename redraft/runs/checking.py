@@ -10,10 +10,12 @@ from typing import Any
 from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError
 from redraft.models.base import Reply, Request, Sampling
 from redraft.models.modes import Mode, modes_for
-from redraft.prompts.contract import GivenModel, Prompt, ReplyModel, Value_
+from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
+from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
+from redraft.prompts.judging import Statement
 from redraft.runs.opening import OPENAI, open_model, provider_of
 from redraft.runs.roster import Seat, identity_of
-from redraft.settings import EXTRACTIVE, ReplyForm, Settings
+from redraft.settings import EXTRACTIVE, ReplyForm, Settings, is_entailment
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 
@@ -53,6 +55,9 @@ IN_FORM = Prompt(
     template=f"{_SENTENCE}\nWho lit the lamp, and at which hour, as a number? Reply with JSON: {_SHAPE}",
 )
 
+IN_PASSAGE = VerifyGiven(passages=[_SENTENCE], sentences=[Statement(id=1, sentence="Mara lit the lamp at seven.")])
+"""What a judge is asked that is no language model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Answered:
@@ -81,7 +86,8 @@ class Checked:
     @property
     def works(self) -> bool:
         """Whether it can write, and judge."""
-        return self.built_in or (not self.words.trouble and self.form is not None)
+        judges = self.form is not None or is_entailment(self.seat.settings.model)
+        return self.built_in or (not self.words.trouble and judges)
 
     @property
     def built_in(self) -> bool:
@@ -113,13 +119,16 @@ async def check(seat: Seat, store: Store, seconds: float) -> Checked:
     """Ask a model two short questions. What is learned of its replies is remembered for the runs to come."""
     if seat.settings.model == EXTRACTIVE:
         return Checked(seat, Answered("", 0.0), {})
-    words, _ = await _asked(seat, seat.settings, IN_WORDS, seconds)
+    if is_entailment(seat.settings.model):
+        judged, _ = await _asked(seat, seat.settings, VERIFY_SENTENCES, IN_PASSAGE, seconds)
+        return Checked(seat, judged, {})
+    words, _ = await _asked(seat, seat.settings, IN_WORDS, NothingGiven(), seconds)
     forms: dict[ReplyForm, Answered] = {}
     for form in [seat.settings.replies] if seat.settings.replies else _FORMS:
         if words.trouble or (form == "schema" and provider_of(seat.settings.model) != OPENAI):
             continue
         under = seat.settings.model_copy(update={"replies": form})
-        forms[form], right = await _asked(seat, under, IN_FORM, seconds)
+        forms[form], right = await _asked(seat, under, IN_FORM, NothingGiven(), seconds)
         if right is not None:
             await off_loop(store.manners.learn_mode, identity_of(seat.settings), _mode(form))
             break
@@ -134,11 +143,11 @@ def _mode(form: ReplyForm) -> Mode:
 
 
 async def _asked(
-    seat: Seat, under: Settings, prompt: Prompt[NothingGiven, Value_], seconds: float
+    seat: Seat, under: Settings, prompt: Prompt[Given_, Value_], given: Given_, seconds: float
 ) -> tuple[Answered, Reply[Value_] | None]:
     began = time.monotonic()
     sampling = Sampling(prompt.temperature, min(_ROOM, under.max_tokens or _ROOM), top_p=under.top_p)
-    request = Request(prompt, NothingGiven(), sampling, "check", text=prompt.template)
+    request = Request(prompt, given, sampling, "check", text=prompt.template)
     tries = 0
     try:
         async with open_model(under, seconds=seconds, usual_key=seat.hired.usual_key) as model:

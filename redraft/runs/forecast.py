@@ -23,7 +23,7 @@ from redraft.prompts.revising import REVISE
 from redraft.runs.jobs import desk_of
 from redraft.runs.preparing import Order, Prepared, book_for
 from redraft.runs.roles import judging_under
-from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging
+from redraft.settings import EXTRACTIVE, BuildKeyfacts, BuildQuestions, Judging, reads_prompts
 from redraft.text.passages import WINDOW
 
 # As a rule: a point with its evidence, and a sentence of a summary.
@@ -161,7 +161,7 @@ def _preference(prepared: Prepared, how: Judging, first: str, second: str) -> St
     settings, document = prepared.settings, prepared.plan.document_tokens
     needed = prompt_tokens(prepared.book, prepared.tokenizer, first, second)
     judges = judging_under(settings, how)
-    windows = [None if judge.model == EXTRACTIVE else judge.context_tokens for judge in judges]
+    windows = [judge.context_tokens if reads_prompts(judge.model) else None for judge in judges]
     asked = [
         needed + document if fits(needed + document, window) else needed for window in windows if fits(needed, window)
     ]

@@ -26,7 +26,7 @@ from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.roles import least_window
 from redraft.runs.staff import Staff, Worker
-from redraft.settings import EXTRACTIVE, YARDSTICKS, Judging, Settings
+from redraft.settings import YARDSTICKS, Judging, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -160,7 +160,7 @@ class Foreman:
             prepared.plan.tokens_per_word,
             settings.temperature,
             settings.sample,
-            None if settings.model == EXTRACTIVE else spare,
+            spare if reads_prompts(settings.model) else None,
             settings.language,
             in_characters(settings.language, prepared.document.text),
             prepared.book.instructions,

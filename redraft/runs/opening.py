@@ -13,9 +13,10 @@ from redraft.errors import UsageError
 from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
 from redraft.models.late import LateModel
+from redraft.models.nli.model import opened as open_entailment
 from redraft.models.prices import FREE, PriceTable
 from redraft.models.reasoning import usual_room
-from redraft.settings import EXTRACTIVE, Price, Settings
+from redraft.settings import EXTRACTIVE, Price, Settings, is_entailment, reads_prompts
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
 
 OPENAI = "openai"
@@ -46,6 +47,8 @@ def resolve(settings: Settings) -> Settings:
     if address_in(model):
         raise UsageError(f"{model} is a model that was handed over", hint="hand it over again, from Python")
     provider, named, name = model.partition(":")
+    if is_entailment(model) and name:
+        return settings.model_copy(update={"base_url": None, "key_env": None})
     if provider == OPENAI and name:
         return settings.model_copy(update={"base_url": base_url(given)})
     if settings.key_env:
@@ -62,15 +65,16 @@ def _check_provider(provider: str, model: str, name: str) -> None:
         others = "".join(f"{plugin}:..., " for plugin in plugins.names("models"))
         raise UsageError(
             f"there is no model {model!r}",
-            hint=f"use extractive; openai:NAME, such as openai:gpt-5-mini; {others}or PROVIDER:NAME with one of"
+            hint=f"use extractive; openai:NAME, such as openai:gpt-5-mini; {others}nli:MODEL as a judge; or"
+            f" PROVIDER:NAME with one of"
             f" {', '.join(providers())}",
         )
     check_provider(provider, model)
 
 
 def tokenizer_of(settings: Settings) -> tuple[Tokenizer, str]:
-    """The model's tokenizer, and a warning where it is an approximation. The extractive model has no window to miss."""
-    if settings.model == EXTRACTIVE:
+    """The model's tokenizer, and a warning where it is an approximation. Who reads no prompts has no window to miss."""
+    if not reads_prompts(settings.model):
         return EstimatingTokenizer(), ""
     return tokenizer_for(name_of(settings.model))
 
@@ -85,7 +89,7 @@ def exact_tokenizer(settings: Settings) -> Tokenizer | None:
 
 def price_of(settings: Settings, table: PriceTable) -> Price | None:
     """What a call costs; None when nobody knows. A model served elsewhere is not sold at OpenAI's prices."""
-    if settings.model == EXTRACTIVE:
+    if not reads_prompts(settings.model):
         return FREE
     if settings.price is not None:
         return settings.price
@@ -99,6 +103,8 @@ def _is_at_openai(settings: Settings) -> bool:
 
 def reasoning_reserve(settings: Settings) -> int:
     """The tokens that a model may use in each call to think, besides its reply."""
+    if not reads_prompts(settings.model):
+        return 0
     if settings.reasoning_tokens is not None:
         return settings.reasoning_tokens
     return usual_room(name_of(settings.model))
@@ -113,6 +119,8 @@ async def open_model(settings: Settings, *, seconds: float, usual_key: bool = Tr
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
         yield LateModel(IDENTITY, open_extractive)
+    elif is_entailment(settings.model):
+        yield open_entailment(name_of(settings.model))
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
             yield _late_openai(settings, seconds, closing, usual_key=usual_key)

@@ -24,6 +24,7 @@ from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.revising import REVISE
+from redraft.runs.entailing import check_judges, check_writer
 from redraft.runs.opening import name_of, resolve, tokenizer_of
 from redraft.runs.roles import judging_under
 from redraft.settings import (
@@ -41,6 +42,7 @@ from redraft.settings import (
     Refinement,
     Settings,
     Summarize,
+    reads_prompts,
 )
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
@@ -166,12 +168,15 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
+    check_writer(order, prepared.settings)
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
     judges = judging_under(prepared.settings, judging)
+    has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
+    check_judges(order, prepared.settings, judging, known, has_facts)
     for one in known:
         if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
             raise UsageError(
@@ -179,8 +184,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
                 hint="name a judge that can, such as --judge openai:gpt-5-mini",
             )
         for judge in judges:
-            # The extractive model has no window.
-            window = None if judge.model == EXTRACTIVE else judge.context_tokens
+            window = judge.context_tokens if reads_prompts(judge.model) else None
             one.check(book_for(judge, prepared), prepared.tokenizer, window)
     if judging.pack and store.packs.get(judging.pack).document != document.id:
         raise UsageError(f"pack {judging.pack} is about another document", hint="`redraft pack list` lists them")

@@ -11,7 +11,7 @@ from redraft.evaluators.forecasting import Role
 from redraft.models.base import Model
 from redraft.prompts.book import prompt_choice
 from redraft.runs.opening import address_in, provider_of, resolve
-from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, ModelSettings, Refinement, Settings
+from redraft.settings import ASSUMED_WINDOW, Judging, ModelSettings, Refinement, Settings, reads_prompts
 
 NOBODY: Mapping[str, Model] = MappingProxyType({})
 _OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
@@ -39,7 +39,7 @@ def located(
         raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
     names = [name for _, name in named_in(judging, refinement)]
     models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
-    bare = {*names} - {EXTRACTIVE, *objects, *models}
+    bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
     addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
     address = addresses.pop() if len(addresses) == 1 else judging.base_url
     return judging.model_copy(update={"base_url": address, "models": models})
@@ -70,8 +70,8 @@ def under_name(
     key = settings.key_env if address is not None and address == settings.base_url else None
     here = name == settings.model and address == settings.base_url
     own = {"model": name, "base_url": address, "key_env": key}
-    if name == EXTRACTIVE and not here:
-        # It has no window; how much it reads is not for that of another model to say.
+    if not reads_prompts(name) and not here:
+        # They have no window; how much it reads is not for that of another model to say.
         own |= {"context_tokens": min(settings.context_tokens, ASSUMED_WINDOW)}
     return as_judge(settings).model_copy(update=own if here else own | _OF_NOBODY_ELSE)
 
@@ -88,8 +88,8 @@ def judging_under(settings: Settings, judging: Judging | None) -> list[Settings]
 
 
 def least_window(judging: Sequence[Settings]) -> int:
-    """The window that all of them have; the extractive model, which has none, reads as much as it is let."""
-    bounded = [one.context_tokens for one in judging if one.model != EXTRACTIVE]
+    """The window that all of them have; who has none reads as much as it is let."""
+    bounded = [one.context_tokens for one in judging if reads_prompts(one.model)]
     return min(bounded, default=judging[0].context_tokens)
 
 

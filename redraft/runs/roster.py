@@ -13,7 +13,7 @@ from redraft.runs.opening import resolve
 from redraft.runs.roles import located, named_in
 from redraft.runs.staff import Hired, hire
 from redraft.runs.windows import WINDOW, known_window, told_window
-from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, Limits, ModelSettings, Price, Refinement, Settings
+from redraft.settings import ASSUMED_WINDOW, Judging, Limits, ModelSettings, Price, Refinement, Settings, reads_prompts
 from redraft.store.manners import Manners
 from redraft.store.store import Store
 
@@ -28,7 +28,7 @@ class Seat:
     name: str
     hired: Hired
     window: int | None
-    """None for the built-in model, which has no window."""
+    """None for whoever reads no prompts."""
     window_is: Source
     manners: Manners
     trouble: str = ""
@@ -120,7 +120,7 @@ def _window_of(own: ModelSettings) -> int:
 def _seat(role: Role | None, name: str, one: Hired, given: int | None, store: Store) -> Seat:
     it, trouble, away = one.settings, "", list[str]()
     manners = store.manners.known(identity_of(it))
-    if it.model == EXTRACTIVE:
+    if not reads_prompts(it.model):
         return Seat(role, name, one, None, "known", manners)
     found = given
     try:

@@ -18,7 +18,7 @@ from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.opening import OPENAI, address_in, exact_tokenizer, open_model, price_of, provider_of, resolve
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
-from redraft.settings import EXTRACTIVE, Judging, Limits, Price, Refinement, Settings
+from redraft.settings import Judging, Limits, Price, Refinement, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -35,8 +35,8 @@ class Worker:
 
     @property
     def window(self) -> int | None:
-        """The most tokens of a prompt with its reply; the extractive model has no window."""
-        return None if self.settings.model == EXTRACTIVE else self.settings.context_tokens
+        """The most tokens of a prompt with its reply; who reads none has no window."""
+        return self.settings.context_tokens if reads_prompts(self.settings.model) else None
 
 
 @dataclass(frozen=True, slots=True)

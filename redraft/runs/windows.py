@@ -14,7 +14,7 @@ from redraft.runs.opening import OPENAI, name_of, provider_of, resolve
 from redraft.runs.preparing import Order
 from redraft.runs.roles import NOBODY, named_in
 from redraft.runs.staff import Hired, hire, without_key
-from redraft.settings import ASSUMED_WINDOW, EXTRACTIVE, Judging, Limits, ModelSettings, Refinement, Settings
+from redraft.settings import ASSUMED_WINDOW, Judging, Limits, ModelSettings, Refinement, Settings, reads_prompts
 
 WINDOW = "context_tokens"
 Windows = Callable[[Hired], int | None]
@@ -92,7 +92,7 @@ def windowed(
     models = dict(judging.models) if judging is not None else {}
     for (_, name), one in zip(named_in(judging, refinement), others, strict=True):
         own = models.get(name)
-        if name == EXTRACTIVE or (own is not None and own.context_tokens):
+        if not reads_prompts(one.settings.model) or (own is not None and own.context_tokens):
             continue
         here = one.opened_as[:2] == writer.opened_as[:2]
         its = of_writer if here else window(one)
@@ -104,7 +104,7 @@ def windowed(
 
 def _is_bounded(one: Hired) -> bool:
     """Whether a model is one that has a window, as far as anybody can tell."""
-    return one.settings.model != EXTRACTIVE and (one.model is None or isinstance(one.model, ChatModel))
+    return reads_prompts(one.settings.model) and (one.model is None or isinstance(one.model, ChatModel))
 
 
 def _with_window(under: Settings, window: int, own: ModelSettings | None) -> ModelSettings:

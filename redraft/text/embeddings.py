@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import io
-import os
-import re
 from collections.abc import Sequence
-from contextlib import nullcontext, redirect_stderr
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from redraft.errors import UsageError
+from redraft.text.pretrained import load
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
 Embeddings = npt.NDArray[np.float32]
 
-# A model's public name has at most one slash; everything else can only be meant as a folder.
-_PUBLIC_NAME = re.compile(r"\w[\w.\-]*(?:/\w[\w.\-]*)?")
 _REMEMBERED = 20_000
 _BATCH = 32
 
@@ -42,35 +36,8 @@ class Encoder(Protocol):
 @lru_cache(maxsize=1)
 def load_encoder(name_or_path: str) -> Encoder:
     """The encoder in a local folder, for which nothing is ever fetched, or a public model by its name."""
-    folder = os.path.expanduser(name_or_path)
-    local = os.path.isdir(folder)  # unlike pathlib's, it takes any string
-    if not local and not _PUBLIC_NAME.fullmatch(name_or_path):
-        raise _not_found(name_or_path, "no such folder")
-    try:
-        from sentence_transformers import SentenceTransformer
-    except ImportError as error:
-        raise UsageError(
-            f"embeddings need a package that is not installed ({error})",
-            hint='pip install "redraft[embeddings]", or choose what needs no embeddings',
-        ) from error
-    # A folder is read in a moment, and the bar that goes with it is noise. A download may take minutes, and keeps it.
-    with redirect_stderr(io.StringIO()) if local else nullcontext():
-        try:
-            model = SentenceTransformer(
-                folder if local else name_or_path, device="cpu", local_files_only=local, trust_remote_code=False
-            )
-        except Exception as error:  # a broken file can be any error of four libraries
-            reason = next((line for line in str(error).splitlines() if line.strip()), "")
-            raise _not_found(name_or_path, f"{type(error).__name__}: {reason}") from error
+    model = load("SentenceTransformer", name_or_path, "the embedding model", device="cpu")
     return _SentenceTransformerEncoder(name_or_path, model)
-
-
-def _not_found(name_or_path: str, reason: str) -> UsageError:
-    return UsageError(
-        f"the embedding model cannot be loaded: {reason}",
-        place=name_or_path,
-        hint="give the folder that a sentence-transformers model was saved to, or the name of a public one",
-    )
 
 
 class _SentenceTransformerEncoder:

@@ -18,7 +18,7 @@ from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.roles import located, under_name
 from redraft.runs.staff import hire, under_settings
 from redraft.runs.windows import known_window, with_windows
-from redraft.settings import EXTRACTIVE, Judging, Limits, Settings
+from redraft.settings import Judging, Limits, Settings, reads_prompts
 
 _DONE = 0
 _TIDIED = ("hierarchical", "incremental")
@@ -129,7 +129,7 @@ def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
 def _roomy(name: str, judging: Judging, settings: Settings) -> str:
     """Somebody who judges or decides, with the window that they have."""
     it = under_name(name, settings, judging)
-    window = "" if it.model == EXTRACTIVE else f", window {it.context_tokens:,} tokens"
+    window = f", window {it.context_tokens:,} tokens" if reads_prompts(it.model) else ""
     return f"{in_words(name, judging)}{window}"
 
 

@@ -11,7 +11,7 @@ from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import Pack, Piece, Totals
 from redraft.runs.roles import named_in, under_name
-from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts
 from redraft.text.cleaning import one_line
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def roles(result: Result) -> Iterator[str]:
     everybody += [(role, name, under_name(name, run.settings, run.judging)) for role, name in named]
     for role, name, it in everybody:
         who = in_words(name, run.judging) if run.judging else name
-        if it.model != EXTRACTIVE:
+        if reads_prompts(it.model):
             yield f"{role}: {who}{f' at {it.base_url}' if it.base_url else ''}, window {it.context_tokens:,} tokens"
 
 

@@ -9,7 +9,7 @@ from redraft.models.addresses import DEFAULT_BASE_URL
 from redraft.models.nearby import Nearby
 from redraft.runs.checking import Answered, Checked
 from redraft.runs.roster import Seat
-from redraft.settings import EXTRACTIVE
+from redraft.settings import EXTRACTIVE, reads_prompts
 from redraft.text.cleaning import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
@@ -30,8 +30,8 @@ def _named(seat: Seat) -> str:
 
 def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
     it = seat.settings
-    if it.model == EXTRACTIVE:
-        yield "built in, no language model: no key, no window, no price"
+    if not reads_prompts(it.model):
+        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price"
         return
     yield _window(seat)
     if seat.price is None:

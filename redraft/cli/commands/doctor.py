@@ -1,0 +1,135 @@
+"""`redraft doctor`: whether a judge says what it should of summaries of which that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import delivery, judging, options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.doctor.checkup import Patient
+
+_EPILOG = """\b
+Examples:
+  redraft doctor
+  redraft doctor --judge openai:gpt-5-mini --dry-run
+  redraft doctor --judge openai:a --judge openai:b --max-cost 1
+  redraft doctor --judge openai:a --metric faithfulness --json
+
+The judges are examined one by one, each by its own verdicts. Every control is a
+run, which `redraft runs --all` lists. The exit code is 3 when a control fails, or
+the budget is used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+@command(
+    short_help="Does a judge say what it should? Controls whose outcome is known.",
+    epilog=_EPILOG,
+    first=(
+        "judge",
+        "judge-base-url",
+        "metric",
+        "context-tokens",
+        "max-calls",
+        "max-cost",
+        "dry-run",
+        "db",
+        "json",
+        "quiet",
+    ),
+)
+@options.option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Judge to examine: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.  [default: extractive]",
+)
+@judging.judge_base_url
+@options.typed_option(
+    "--metric",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Metric to examine it by; may be repeated.  [default: those of redraft's with a score that the judge serves]",
+)
+@options.option(
+    "--context-tokens",
+    section="model",
+    type=click.IntRange(min=64),
+    metavar="N",
+    help="Most tokens of a prompt with its reply.  [default: the judge's own window where that is known, else 8192]",
+)
+@options.prompt_set
+@options.replies
+@options.limit_options
+@options.prices
+@options.dry_run
+@options.db
+@options.as_json
+@options.quiet
+def doctor(
+    dry_run: bool,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Put summaries before a judge of which it is known what is to be said of them, and see whether it says so.
+
+    The document itself, an empty summary, a shuffled one, another document's, planted errors in copied and in reworded
+    sentences, an order hidden in the summary or in the document, a refusal, and the same summary twice.
+    """
+    reading("the controls", quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.views.checkup import show, show_plan
+    from redraft.doctor.checkup import examine_all
+    from redraft.doctor.planning import plan_table
+    from redraft.models.prices import price_table
+    from redraft.runs.bench import Bench
+    from redraft.store.store import Store
+
+    patients, limits, table = _patients(given), asked.limits(given), price_table(prices)
+    if dry_run:
+        show_plan(plan_table(patients, table), as_json=as_json)
+        return delivery.DONE
+    with Store(db) as store:
+        found = delivery.work(
+            lambda display: examine_all(patients, Bench(store, limits, table, display.observe)), quiet=quiet
+        )
+    show(found, as_json=as_json)
+    failed = any(one.count("fail") for one in found.judges)
+    if found.stopped is not None:
+        return delivery.closed(False, found.stopped, done=True, quiet=quiet)
+    return delivery.SHORT if failed else delivery.DONE
+
+
+def _patients(given: Mapping[str, Any]) -> list[Patient]:
+    """The judges that are named, each by itself."""
+    from redraft.cli import given as asked
+    from redraft.doctor.checkup import Patient, check_aims
+    from redraft.evaluators.catalog import BUILT_IN, metrics
+    from redraft.models.nli.model import SERVES
+    from redraft.settings import EXTRACTIVE, is_entailment
+
+    names = given["judge"] or (EXTRACTIVE,)
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise UsageError(f"the judge {twice} is named twice")
+    settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
+    usual = [name for name, one in BUILT_IN.items() if one.aim]
+    patients = []
+    for name in names:
+        own = {name: models[name]} if name in models else {}
+        entailing = is_entailment(models[name].model if own else name)
+        # Of those that an entailment model serves, the last needs key facts, and it finds none.
+        chosen = metrics(named or (SERVES[:-1] if entailing else usual))
+        check_aims(chosen)
+        patients.append(Patient(name, chosen, settings, given["judge_base_url"], own))
+    return patients

@@ -1,0 +1,1 @@
+"""Controls for judges: summaries of which it is known what is to be said of them, and whether a judge says it."""

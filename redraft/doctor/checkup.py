@@ -1,0 +1,244 @@
+"""A judge before the controls: every probe is a run like any other, and what it said is held against what it should."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count
+from typing import Any
+
+from redraft.agents.together import together
+from redraft.doctor.controls import expected, probed
+from redraft.doctor.expectations import Heard, Verdict
+from redraft.doctor.probes import SUMMARY, Probe, probes
+from redraft.doctor.texts import texts
+from redraft.domain import Document, Evaluation, Totals
+from redraft.errors import BudgetError, UsageError
+from redraft.evaluators.base import Evaluator
+from redraft.events import PartDone, StageStarted
+from redraft.models.base import Model
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.opening import resolve
+from redraft.runs.preparing import Order
+from redraft.runs.roles import located
+from redraft.runs.staff import hire
+from redraft.runs.workshop import Workshop
+from redraft.settings import Evaluate, Judging, ModelSettings, Settings
+from redraft.store.threads import off_loop
+
+DOCTOR = "doctor"
+"""What its runs are for, and the command that repeats them."""
+_UNMADE = Heard("not made", "the budget was used up")
+
+
+@dataclass(frozen=True, slots=True)
+class Patient:
+    """A judge to be examined, by some metrics."""
+
+    judge: str
+    """Its name, or the identity of an object among the `objects`."""
+    metrics: tuple[Evaluator, ...]
+    settings: Settings = field(default_factory=Settings)
+    base_url: str | None = None
+    models: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What belongs to judges that have settings of their own, by name."""
+    objects: Mapping[str, Model] = field(default_factory=dict)
+    """The models that are handed over, by identity."""
+    own: tuple[Evaluator, ...] = ()
+    """Those of the metrics that are handed over."""
+
+    def order(self, sitting: Sitting) -> Order:
+        """The order to judge a summary."""
+        judging = Judging(
+            judges=(self.judge,),
+            base_url=self.base_url,
+            models=dict(self.models),
+            metrics=tuple(one.name for one in sitting.metrics),
+            repeat=sitting.probe.repeat,
+        )
+        there = located(judging, self.settings, objects=self.objects)
+        return Order(Evaluate(judging=there), given=sitting.probe.text, own=self.own, experiment=DOCTOR)
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """A probe beside a document, and the metrics that judge it there."""
+
+    probe: Probe
+    document: Document
+    metrics: tuple[Evaluator, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One control of one metric, and what came of it."""
+
+    control: str
+    metric: str
+    should: str
+    heard: Heard
+    runs: tuple[str, ...] = ()
+    """The runs in which it was said."""
+
+    def to_json(self) -> dict[str, object]:
+        """A control in `doctor --json`."""
+        return {
+            "control": self.control,
+            "metric": self.metric,
+            "should": self.should,
+            "said": self.heard.said,
+            "verdict": self.heard.verdict,
+            "runs": list(self.runs),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class CheckUp:
+    """What came of one judge."""
+
+    judge: str
+    checks: tuple[Check, ...]
+    usage: Totals
+
+    def count(self, verdict: Verdict) -> int:
+        """How many of the controls came to this."""
+        return sum(one.heard.verdict == verdict for one in self.checks)
+
+    def to_json(self) -> dict[str, object]:
+        """A judge in `doctor --json`."""
+        return {
+            "judge": self.judge,
+            "passed": self.count("pass"),
+            "failed": self.count("fail"),
+            "cannot_tell": self.count("cannot tell"),
+            "not_made": self.count("not made"),
+            "controls": [one.to_json() for one in self.checks],
+            "usage": asdict(self.usage),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Examined:
+    """What came of all judges."""
+
+    judges: tuple[CheckUp, ...]
+    stopped: BudgetError | None = None
+    """Why some controls were not made."""
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `doctor --json`."""
+        return {
+            "judges": [one.to_json() for one in self.judges],
+            "stopped": self.stopped.message if self.stopped else None,
+        }
+
+
+def check_aims(metrics: Sequence[Evaluator]) -> None:
+    """Refuse a metric of which nothing can be expected."""
+    for one in metrics:
+        if one.aim is None:
+            raise UsageError(f"there are no controls for {one.name}, which gives no score")
+
+
+def sittings(metrics: Sequence[Evaluator]) -> list[Sitting]:
+    """All that has to be judged, what the others build on first.
+
+    The metrics of content share a document, since they judge by its pack. For the others each probe has a copy of its
+    own, told from the rest by blank lines at its end: what is said of a sentence in one probe is not to be remembered
+    in another, and key facts that were grown of the document are not to be asked about.
+    """
+    wanted, made = probed(metrics), list[Sitting]()
+    for lines, (name, probe) in enumerate(probes().items(), 1):
+        for content, blank in ((True, ""), (False, "\n" * lines)):
+            here = tuple(one for one in wanted.get(name, ()) if (one.aim == "content") == content)
+            if here:
+                text = texts().beside(probe.ordered) + blank
+                made.append(Sitting(probe, Document.from_text(text, texts().title), here))
+    return made
+
+
+async def examine_all(patients: Sequence[Patient], bench: Bench) -> Examined:
+    """Examine judges one after the other, on one budget."""
+    for patient in patients:
+        # A name or a price that nobody knows is refused before anybody is asked.
+        order = patient.order(sittings(patient.metrics)[0])
+        hire(resolve(patient.settings), order.judging, bench.limits, bench.prices, objects=patient.objects)
+    return Examined(tuple([await examine(patient, bench) for patient in patients]), bench.stopped)
+
+
+async def examine(patient: Patient, bench: Bench) -> CheckUp:
+    """Have a judge judge all probes, as far as the limits of the bench allow, and hold what it says against the truth.
+
+    What it has said before is not asked again. What ends any run, such as a provider that is not to be had, ends this.
+    """
+    check_aims(patient.metrics)
+    planned = sittings(patient.metrics)
+    bench.observer(StageStarted(f"controls for {patient.judge}", 0))
+    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
+
+    async def sat(sitting: Sitting) -> _Sat:
+        async with crowd:
+            done = await _sat(patient, sitting, bench)
+        metrics = ", ".join(one.name for one in sitting.metrics)
+        bench.observer(PartDone(f"{sitting.probe.name}: {metrics}", next(numbers), len(planned)))
+        return done
+
+    # The first of them have the pack built by which the others are judged.
+    first = [one for one in planned if one.probe.name == SUMMARY]
+    done = await together(map(sat, first))
+    done += await together(sat(one) for one in planned if one not in first)
+    return CheckUp(patient.judge, tuple(_checks(patient, done)), await off_loop(_usage, bench, done))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sat:
+    """What came of a sitting, by metric; nothing where the budget was used up."""
+
+    probe: str
+    run: str | None
+    said: Mapping[str, Evaluation]
+
+
+async def _sat(patient: Patient, sitting: Sitting, bench: Bench) -> _Sat:
+    watch = Watch(sitting.probe.name, bench.observer)
+    said: Mapping[str, Evaluation] = {}
+    if bench.stopped is None:
+        shop = Workshop(
+            bench.store,
+            judges=tuple(patient.objects.values()),
+            metrics=patient.own,
+            limits=bench.limits,
+            prices=bench.prices,
+            observer=watch,
+            budget=bench.budget,
+        )
+        try:
+            async with shop:
+                result = await shop.begin_order(sitting.document, patient.settings, patient.order(sitting))
+            said = {metric.name: result.evaluations[metric.name] for metric in sitting.metrics}
+        except BudgetError as error:
+            bench.stopped = error
+    return _Sat(sitting.probe.name, watch.run, said)
+
+
+def _checks(patient: Patient, done: Sequence[_Sat]) -> list[Check]:
+    checks = []
+    for metric in patient.metrics:
+        said = {one.probe: one.said[metric.name] for one in done if metric.name in one.said}
+        runs = {one.probe: one.run for one in done if metric.name in one.said and one.run}
+        for control, expectation in expected(metric).items():
+            made = all(name in said for name in expectation.uses)
+            its = {name: said[name] for name in expectation.uses} if made else {}
+            heard = expectation.heard(its) if made else _UNMADE
+            where = tuple(runs[name] for name in expectation.uses if name in runs)
+            checks.append(Check(control, metric.name, expectation.should, heard, where))
+    return checks
+
+
+def _usage(bench: Bench, done: Sequence[_Sat]) -> Totals:
+    """What all the runs used together. A figure that is not known of one of them is not known of all."""
+    used = [asdict(bench.store.calls.totals(one.run)) for one in done if one.run]
+    values = {name: [one[name] for one in used] for name in asdict(Totals())}
+    sums: dict[str, Any] = {name: None if None in found else sum(found) for name, found in values.items()}
+    return Totals(**sums)

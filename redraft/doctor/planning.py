@@ -1,0 +1,61 @@
+"""What examining a judge comes to at most, before anything is asked."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+
+from redraft.doctor.checkup import Patient, Sitting, check_aims, sittings
+from redraft.doctor.texts import texts
+from redraft.domain import Usage
+from redraft.evaluators.forecasting import Stage
+from redraft.experiments.planning import Step, table_of
+from redraft.models.prices import PriceTable
+from redraft.reports.tables import Table
+from redraft.runs.forecast import forecast
+from redraft.runs.preparing import prepare
+from redraft.runs.staff import hire, under_settings
+from redraft.runs.windows import known_window, with_windows
+from redraft.settings import Limits, Settings
+
+
+def plan_table(patients: Sequence[Patient], prices: PriceTable) -> Table:
+    """What there is to do, and what it may cost."""
+    steps = [step for patient in patients for step in _steps(patient)]
+    return table_of(
+        steps, "An item is one summary put to one judge by one metric; it comes to so much at most.", prices
+    )
+
+
+def _steps(patient: Patient) -> Iterator[Step]:
+    """Each metric with all its summaries, and before it what it has built of the document once for all of them."""
+    check_aims(patient.metrics)
+    scoring = {one.name for one in patient.metrics}
+    built = set[tuple[str, str]]()
+    stages: dict[str, list[Stage]] = defaultdict(list)
+    judge: Settings | None = None
+    for sitting in sittings(patient.metrics):
+        judge, found = _forecast(patient, sitting)
+        for stage in found:
+            if stage.name in scoring or (sitting.document.id, stage.name) not in built:
+                built.add((sitting.document.id, stage.name))
+                stages[stage.name].append(stage)
+    for name, some in stages.items():
+        assert judge is not None
+        calls, prompt, completion = _sums(some)
+        yield Step(texts().title, name, judge, len(some), calls, Usage(prompt, completion))
+
+
+def _forecast(patient: Patient, sitting: Sitting) -> tuple[Settings, Sequence[Stage]]:
+    """Under which settings it is judged, and what is asked. Nobody is asked, a server for its window neither."""
+    order = patient.order(sitting)
+    settings, order, _ = with_windows(order.settled(patient.settings), order, known_window, patient.objects)
+    prepared = prepare(sitting.document, settings, given=order.given)
+    staff = under_settings(hire(prepared.settings, order.judging, Limits(), None, objects=patient.objects))
+    return staff["judge"], forecast(prepared, order).stages
+
+
+def _sums(stages: Iterable[Stage]) -> tuple[int, int, int]:
+    found = [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
+    calls, prompt, completion = (sum(column) for column in zip(*found, strict=True))
+    return calls, prompt, completion

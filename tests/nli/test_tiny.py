@@ -1,0 +1,150 @@
+"""The judge `nli:FOLDER` from its loading to its findings, with a model that is trained here."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from redraft import Workshop
+from redraft.domain import Evidence, KeyFact, KeyFacts, Level, Span, Tree
+from redraft.errors import UsageError
+from redraft.models.nli import verdicts
+from redraft.models.nli.entailment import load_entailment
+from redraft.models.nli.model import opened
+from redraft.models.nli.verdicts import SURE, hold
+from redraft.packs.keyfacts import keyfacts_id
+from redraft.settings import Judging
+from redraft.text.documents import load
+from tests.cli.inside import Inside
+from tests.nli.tiny import there_are
+
+pytestmark = pytest.mark.slow
+
+BOOK = f"{there_are('goats')}\n\n{there_are('bees', but_no=('pigs',))}\n"
+TRUE, FALSE, UNKNOWN = there_are("bees"), there_are(but_no=("goats",)), there_are("ducks")
+
+
+def test_classes_are_read_from_the_configuration_in_any_order(tiny: Path, tmp_path: Path) -> None:
+    pairs = [(there_are("goats"), claim) for claim in (there_are("goats"), FALSE, UNKNOWN)]
+    odds = load_entailment(str(tiny)).odds(pairs)
+    assert [one.index(max(one)) for one in odds] == [0, 2, 1]
+    assert all(max(one) >= SURE and abs(sum(one) - 1) < 1e-5 for one in odds)
+    # The same weights under another order of names say something else: it is the names that are gone by.
+    other = tmp_path / "other"
+    shutil.copytree(tiny, other)
+    config = json.loads((other / "config.json").read_text())
+    config["id2label"] = {"0": "Neutral", "1": "CONTRADICTION", "2": "entailment"}
+    (other / "config.json").write_text(json.dumps(config))
+    assert [one.index(max(one)) for one in load_entailment(str(other)).odds(pairs)] == [2, 1, 0]
+
+
+@pytest.mark.parametrize("labels", [{"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}, {"0": "entailment", "1": "not"}])
+def test_a_model_that_does_not_name_three_classes_is_refused(
+    labels: dict[str, str], tiny: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(tiny, other)
+    config = json.loads((other / "config.json").read_text())
+    (other / "config.json").write_text(json.dumps(config | {"id2label": labels}))
+    with pytest.raises(UsageError, match=r"classes are to be entailment, neutral, contradiction|cannot be loaded"):
+        load_entailment(str(other))
+
+
+@pytest.fixture(autouse=True)
+def sentence_by_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model has learned to read two sentences at most: one a stretch, and two in a pair."""
+    monkeypatch.setattr(verdicts, "_STRETCH", 5)
+
+
+def test_a_long_text_is_read_in_stretches(tiny: Path) -> None:
+    model = load_entailment(str(tiny))
+    filler = " ".join([there_are("hens")] * 60)
+    (found,) = hold(model, [TRUE], [f"{filler} {there_are('bees')} {filler}"])
+    assert found is not None
+    assert found.verdict == "entailed"
+    assert model.tokens(found.premise) <= 10
+    assert all(model.tokens(one) <= 20 for one in model.windows(filler, 20))
+    assert " ".join(model.windows(filler, 20)) == filler
+    cut = model.windows("word " * 50, 10)
+    assert len(cut) >= 5
+    assert all(model.tokens(one) <= 10 for one in cut)
+    assert hold(model, [" ".join([TRUE] * 30)], [BOOK]) == [None], "a claim that leaves no room is not judged"
+
+
+async def test_faithfulness_and_consistency_say_what_follows_and_what_does_not(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(BOOK)
+    judging = Judging(judges=(f"nli:{tiny}",))
+    async with Workshop(tmp_path / "redraft.db", judging=judging) as shop:
+        summary = f"{TRUE} {FALSE} {UNKNOWN}"
+        result = await shop.evaluate(tmp_path / "book.md", summary, metrics=["faithfulness", "consistency"])
+    faithfulness, consistency = (result.evaluations[name] for name in ("faithfulness", "consistency"))
+    sentences = faithfulness.details["sentences"]
+    assert isinstance(sentences, list)
+    assert [one["verdict"] for one in sentences] == ["none", "sentence", "out_of_article"]
+    assert {one.sentence: one.kind for one in consistency.findings} == {FALSE: "inconsistent", UNKNOWN: "unsupported"}
+    assert faithfulness.score == consistency.score == pytest.approx(1 / 3)
+    wrong = next(one for one in faithfulness.findings if one.sentence == FALSE)
+    assert wrong.evidence is not None
+    assert wrong.evidence.text == there_are("goats")
+    assert wrong.evidence.span is not None
+    assert result.usage.cost_usd == 0
+
+
+async def test_facts_that_somebody_else_has_found_are_aligned(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(BOOK)
+    document = load(tmp_path / "book.md")
+    levels: tuple[Level, ...] = ("root", "branch")
+    texts = (there_are("goats"), there_are(but_no=("pigs",)))
+    facts = tuple(
+        KeyFact(n + 1, level, 1 if n else None, text, Evidence(text))
+        for n, (level, text) in enumerate(zip(levels, texts, strict=True))
+    )
+    tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, facts, "Which animals are there?")
+    found = KeyFacts(keyfacts_id(document.id, [tree]), document.id, "somebody", "somebody", {}, (tree,), imported=True)
+    async with Workshop(tmp_path / "redraft.db", judging=Judging(judges=(f"nli:{tiny}",))) as shop:
+        await shop.add(document)
+        shop.store.keyfacts.add(found, "key")
+        result = await shop.evaluate(document, f"{there_are('goats')} {there_are('pigs')}", metrics=["keyfact_recall"])
+    recall = result.evaluations["keyfact_recall"]
+    assert (recall.score, recall.judged) == (0.5, 2)
+    stated = recall.details["facts"]
+    assert isinstance(stated, list)
+    assert [(one["verdict"], one["sentences"]) for one in stated] == [("stated", [1]), ("missing", [])]
+
+
+def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(BOOK)
+    (tmp_path / "long.md").write_text(" ".join([BOOK] * 40))
+    (tmp_path / "summary.md").write_text(TRUE)
+    command, judge = Inside(tmp_path), f"nli:{tiny}"
+    refused = {
+        ("evaluate", "book.md", "summary.md", "--judge", judge): "does not serve coverage: it only says whether",
+        ("evaluate", "book.md", "summary.md", "--judge", judge, "--metric", "keyfact_recall"): "finds no key facts",
+        ("compare", "book.md", "summary.md", "book.md", "--judge", judge): "has no part in this",
+        ("keyfacts", "book.md", "--judge", judge): "has no part in this",
+        ("summarize", "long.md", "-m", judge): "cannot write",
+        ("evaluate", "book.md", "summary.md", "--judge", "extractive", "--validator", judge): "nothing but a judge",
+        ("evaluate", "book.md", "summary.md", "--judge", "nli:./nowhere", "--metric", "consistency"): "no such folder",
+    }
+    for words, message in refused.items():
+        done = command.run(*words)
+        assert (done.code, message in done.err) == (2, True), (words, done.err)
+
+
+def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
+    done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
+    assert done.code == 3, "it knows nothing of the bridge"
+    (judge,) = done.json["judges"]
+    assert {one["metric"] for one in judge["controls"]} == {"consistency", "faithfulness"}
+
+
+def test_weights_that_are_trained_anew_are_another_judge(tiny: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "other"
+    shutil.copytree(tiny, folder)
+    before = opened(str(folder)).identity
+    assert opened(str(folder)).identity == before
+    (folder / "config.json").write_text((folder / "config.json").read_text() + "\n")
+    assert opened(str(folder)).identity != before

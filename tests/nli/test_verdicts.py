@@ -1,0 +1,135 @@
+"""What is said of a claim, by odds that are made up: no model is needed to see when something is said, and when not."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from redraft.errors import ProviderError, UsageError
+from redraft.models.base import Request
+from redraft.models.nli.entailment import Entailment, Odds
+from redraft.models.nli.model import EntailmentModel, opened
+from redraft.models.nli.verdicts import SURE, Held, hold
+from redraft.prompts.coherence import PREFER_SUMMARY
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked
+from redraft.runs.opening import price_of, resolve
+from redraft.settings import Settings
+
+YES, NO, NEITHER, UNSURE = Odds(0.95, 0.03, 0.02), Odds(0.01, 0.04, 0.95), Odds(0.02, 0.96, 0.02), Odds(0.4, 0.3, 0.3)
+LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
+FERRY, BRIDGE, MILL = "The ferry sank in March.", "The bridge was built of stone.", "The mill burned down."
+
+
+class Words:
+    """In the place of a cross-encoder: a token a word, and odds by the premise and the claim."""
+
+    def __init__(self, odds: Callable[[str, str], Odds], length: int = 64) -> None:
+        self.config = SimpleNamespace(id2label=LABELS, max_position_embeddings=length + 2)
+        self.max_seq_length = None
+        self.tokenizer = _Tokenizer()
+        self.asked: list[list[tuple[str, str]]] = []
+        self._odds = odds
+
+    def predict(self, pairs: list[tuple[str, str]], **options: Any) -> Any:
+        self.asked.append(pairs)
+        assert options["apply_softmax"] is True
+        found = [self._odds(*pair) for pair in pairs]
+        return np.array([[one.contradiction, one.entailment, one.neutral] for one in found])
+
+
+class _Tokenizer:
+    model_max_length = 10**30
+
+    def num_special_tokens_to_add(self, pair: bool) -> int:
+        return 3
+
+    def __call__(self, text: str, **options: Any) -> dict[str, list[int]]:
+        return {"input_ids": [0] * len(text.split())}
+
+
+def said(claim: str, passages: list[str], odds: Callable[[str, str], Odds], length: int = 64) -> Held | None:
+    return hold(Entailment("made-up", Words(odds, length)), [claim], passages)[0]
+
+
+def test_a_claim_that_follows_from_one_passage_is_borne_out_whatever_the_others_say() -> None:
+    found = said("The ferry sank.", [BRIDGE, FERRY], lambda premise, _: YES if premise == FERRY else NO)
+    assert found == Held("entailed", 0.95, FERRY, frozenset({1}))
+
+
+def test_a_claim_may_follow_from_two_passages_together() -> None:
+    both = f"{FERRY} {MILL}"
+    found = said("The ferry and the mill.", [FERRY, BRIDGE, MILL], lambda one, _: YES if one == both else NEITHER)
+    assert found == Held("entailed", 0.95, both, frozenset({0, 2}))
+
+
+def test_only_what_stands_nearest_contradicts() -> None:
+    claim = "The ferry sank in May."
+    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if FERRY in one else NEITHER) == Held(
+        "contradicted", 0.95, FERRY, frozenset({1})
+    )
+    assert said(claim, [BRIDGE, FERRY], lambda one, _: NO if one == BRIDGE else NEITHER) is None
+
+
+def test_what_no_passage_speaks_of_is_in_none() -> None:
+    assert said("The king died.", [BRIDGE, FERRY], lambda *_: NEITHER) == Held("neither", 0.96, "", frozenset())
+
+
+@pytest.mark.parametrize("which", [0, 1, 2])
+def test_nothing_is_said_where_no_class_is_sure(which: int) -> None:
+    def odds(sure: float) -> Odds:
+        values = [(1 - sure) / 2] * 3
+        values[which] = sure
+        return Odds(*values)
+
+    assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE + 0.001)) is not None
+    assert said("The ferry sank.", [FERRY], lambda *_: odds(SURE - 0.001)) is None
+    assert said("The ferry sank.", [], lambda *_: YES) is None
+
+
+def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
+    words = Words(lambda *_: UNSURE, length=64)
+    model, long = Entailment("made-up", words), " ".join([FERRY, BRIDGE, MILL] * 40)
+    claims = ["The ferry sank in March.", "The mill burned down."]
+    hold(model, claims, [long, "x" * 500, FERRY])
+    hold(model, claims, [long, "x" * 500, FERRY])
+    (pairs,) = words.asked
+    assert len(pairs) == len(set(pairs))
+    assert all(len(premise.split()) + len(claim.split()) + 3 <= 64 for premise, claim in pairs)
+    assert model.length == 64
+    assert hold(model, ["word " * 40], [FERRY]) == [None]
+
+
+async def test_questions_of_another_kind_are_left_open_and_other_prompts_refused() -> None:
+    model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
+    questions = [Asked(id=1, question="Who sank?"), Asked(id=2, question="Is this so: “The ferry sank.”?")]
+    reply = await model.ask(
+        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
+    )
+    assert [(one.id, one.answer, one.quote) for one in reply.value.answers] == [(2, "The ferry sank.", FERRY)]
+    with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
+        await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
+
+
+def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
+    settings = resolve(Settings(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
+    assert settings.base_url is None
+    assert price_of(settings, None) is not None  # type: ignore[arg-type]
+    assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:1"
+    assert opened(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:1:")
+    with pytest.raises(UsageError, match="no such folder"):
+        opened("./nowhere")
+    with pytest.raises(UsageError, match="there is no model"):
+        resolve(Settings(model="nli:"))
+
+
+def test_classes_without_names_are_refused() -> None:
+    words = Words(lambda *_: YES)
+    words.config.id2label = {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}
+    with pytest.raises(UsageError, match="has label_0, label_1, label_2"):
+        Entailment("made-up", words)
