@@ -42,8 +42,8 @@ class Step:
 def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
     """What there is to do, and what it may cost."""
     about = (
-        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has, is"
-        " not known before: validation and judging come to about so much, the rest to so much at most."
+        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
+        " is not known before: validation and judging come to about so much, the rest to so much at most."
     )
     return table_of([step for document in documents for step in _steps(document, design)], about, prices)
 
