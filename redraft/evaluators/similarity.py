@@ -90,6 +90,20 @@ def is_doubtful(one: str, other: str) -> bool:
     return bool(more or fewer) and more.total() <= _FEW and fewer.total() <= _FEW
 
 
+def share_borne_out(sentence: str, answer: str) -> float | None:
+    """Which share of a sentence's words an answer has that is nothing but words of it, in their order.
+
+    None for an answer that says anything else.
+    """
+    whole, at = words(sentence), 0
+    for word in (found := words(answer)):
+        try:
+            at = whole.index(word, at) + 1
+        except ValueError:
+            return None
+    return len(found) / len(whole) if whole else None
+
+
 def _cosine(encoder: Encoder) -> Similarity:
     def cosine(one: str, other: str) -> float:
         if not words(one) or not words(other):
