@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
 
 from redraft.domain import Level, Perspective
 from redraft.prompts.contract import Also, Aside, Excerpt, Fence, GivenModel, Prompt, ReplyModel, Silent, Whole, lenient
@@ -16,6 +16,15 @@ Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
+Unsure = Literal["unsure"]
+"""Said by a judge that knows what it cannot tell: no verdict, and nobody is asked again. No prompt speaks of it."""
+UNSURE: Unsure = "unsure"
+
+
+def _as_asked(choices: Any) -> WithJsonSchema:
+    """The schema of a choice as it goes out, without what is for judges that are no language model."""
+    return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
+
 
 # Each label has as many other words as the one against it: else a judge that uses them counts on one side only.
 _PASSES = dict.fromkeys(
@@ -179,7 +188,9 @@ class Support(ReplyModel):
     id: Annotated[int, Names("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _SUPPORTED)), Also(*LABELS)]
+    verdict: Annotated[
+        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), _as_asked(Pass), Also(*LABELS)
+    ]
 
 
 class Supports(ReplyModel):
@@ -212,7 +223,12 @@ class Alignment(ReplyModel):
     """Whether a summary states a fact, and the tags of the sentences that do."""
 
     id: Annotated[int, Names("facts"), IDS]
-    stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None, _STATED)), Also("is stated", "verdict", *LABELS)]
+    stated: Annotated[
+        YesNo | Unsure,
+        BeforeValidator(lenient(YesNo, None, _STATED)),
+        _as_asked(YesNo),
+        Also("is stated", "verdict", *LABELS),
+    ]
     sentences: Annotated[
         list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
     ]
@@ -238,7 +254,10 @@ class Verification(ReplyModel):
     reason: Reason
     quote: Quote
     category: Annotated[
-        Category, BeforeValidator(_category), Also("error", "error type", "error category", "type", "verdict", *LABELS)
+        Category | Unsure,
+        BeforeValidator(_category),
+        _as_asked(Category),
+        Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 import pytest
 
+import redraft.builtin.model  # noqa: F401  (which binds the handlers)
 from benchmarks.keyfacts import failed, levelled
 from redraft.builtin.facts.telling import tell
 from redraft.builtin.registry import handler_for
@@ -184,7 +185,7 @@ def test_a_fact_that_the_excerpt_does_not_bear_out_fails() -> None:
         "Captain Harrow borrowed six hundred pounds from the bank in 1901.",
         "Matthias Crane dismissed Harrow.",
         "Harrow emigrated to Brazil with a circus.",
-    ) == ["pass", "fail", "fail", "fail"]
+    ) == ["pass", "fail", "unsure", "fail"]
 
 
 def test_a_fact_that_judges_or_guesses_fails_unless_somebody_in_the_text_does() -> None:

@@ -32,6 +32,9 @@ _FEWEST_STRANGE = 3
 _MISSPELT = 0.7
 _ALIKE_FROM = 3
 _LONGEST_FIGURE_WORD = 2
+# How far before a pronoun those are named for whom it may stand.
+_BACK = 3
+_STAND_FOR_NAMES = listed("he she they his her their it its")
 _CAPITAL = re.compile(r"\b[^\W\d_][\w’'-]*")
 _FIGURES = re.compile(r"\d+")
 # What a negation brings with it, as in "he saw" and "he did not see".
@@ -84,9 +87,11 @@ class Ground:
             return Held("open")
         if (line := self.source.find(keys)) is not None:
             return Held("borne out", line, 1.0, (sentence,))
+        known = [detail for detail in details(sentence, found) if detail.sure]
+        if (line := self._by_pronoun(keys, known)) is not None:
+            return Held("borne out", line, 1.0, (sentence,))
         places = self.source.places(keys)
         laid, tiling = match(self.source, keys, places), self.source.tile(keys, places)
-        known = [detail for detail in details(sentence, found) if detail.sure]
         if laid and laid.shared >= _SAME * len(keys) and (wrong := self._contradicted(sentence, found, known, laid)):
             return wrong
         line = laid.line if laid else None
@@ -97,6 +102,17 @@ class Ground:
         share = len(tiling.borne_out) / len(keys)
         verdict: Verdict = "borne out" if share >= _WHOLE else "in part"
         return Held(verdict, tiling.line, share, tuple(_pieces(sentence, found, tiling.borne_out)))
+
+    def _by_pronoun(self, keys: Sequence[str], known: Sequence[Detail]) -> int | None:
+        """The line that has the sentence with a pronoun for the name at its beginning, who is named just before."""
+        if not known or known[0].first or known[0].kind != "name" or known[0].last + 1 == len(keys):
+            return None
+        rest = known[0].last + 1
+        line = self.source.find(keys[rest:])
+        if line is None or self.source.lines[line].keys[0] not in _STAND_FOR_NAMES:
+            return None
+        before = {word.key for near in self.source.lines[max(0, line - _BACK) : line] for word in near.words}
+        return line if before.intersection(keys[:rest]) - TITLES else None
 
     def _contradicted(self, sentence: str, found: Sequence[Word], known: Sequence[Detail], laid: Match) -> Held | None:
         """What a line that says the same has otherwise."""
