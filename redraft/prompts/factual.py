@@ -188,9 +188,7 @@ class Support(ReplyModel):
     id: Annotated[int, Names("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[
-        Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), _as_asked(Pass), Also(*LABELS)
-    ]
+    verdict: Annotated[Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), _as_asked(Pass), Also(*LABELS)]
 
 
 class Supports(ReplyModel):

@@ -14,8 +14,9 @@ from benchmarks.common import stories
 from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
 from redraft.builtin.details import Detail, details
+from redraft.builtin.forms import ask_whether, read_claim
 from redraft.builtin.wording import keys, words
-from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement
+from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
 from tests.text.hostile import raw_texts
@@ -36,16 +37,12 @@ def _questions(sentence: str, at_most: int = 3) -> list[str]:
 def test_all_of_a_sentence_is_asked_about_just_once() -> None:
     sentence = split(STORY)[0]
     for at_most in range(1, 6):
-        parts = _questions(sentence, at_most)
-        assert 1 <= len(parts) <= at_most
-        assert [key for part in parts for key in keys(part)] == keys(sentence)
+        assert _questions(sentence, at_most) == [sentence]
 
 
-def test_a_name_or_date_is_never_cut() -> None:
-    sentence = "It was Captain Josiah Amos Renn of Port Merrow who on Monday, 3 March 1924, rowed out to the Petrel."
-    known = {sentence[d.start : d.end] for d in details(sentence, words(sentence))}
-    parts = _questions(sentence, 6)
-    assert all(any(name in part for part in parts) for name in known)
+@pytest.mark.parametrize("sentence", ["The clerk [sic] stole it.", "“Ada” met “Bo”.", "Is this so: “no”? he asked."])
+def test_a_sentence_with_marks_of_its_own_is_read_as_it_was_written(sentence: str) -> None:
+    assert read_claim(ask_whether(sentence)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -121,21 +118,26 @@ def test_without_passages_nothing_is_borne_out() -> None:
 
 
 def test_a_summary_of_another_text_is_not_borne_out() -> None:
-    assert consistency([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]) < 0.1
-    assert consistency([STORY], split(sample())[100:200]) < 0.1
+    for passages, summary in (
+        ([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]),
+        ([STORY], split(sample())[100:200]),
+    ):
+        verdicts = judge(passages, summary)
+        assert sum((verdict.share or 0.0) > 0.8 for verdict in verdicts) <= 0.02 * len(verdicts)
 
 
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
-def test_people_s_own_words_are_told_from_those_about_another_story() -> None:
+def test_people_s_own_words_are_not_called_wrong_and_those_about_another_story_are() -> None:
     told = stories()[12:20]
     references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in told]
-    own = [consistency([story["document"]], reference) for story, reference in zip(told, references, strict=True)]
-    other = [
-        consistency([story["document"]], reference)
-        for story, reference in zip(told, references[1:] + references[:1], strict=True)
-    ]
-    assert sum(other) / len(other) < 0.1
-    assert sum(own) > 3 * sum(other)
+
+    def accused(of: list[list[str]]) -> float:
+        pairs = list(zip(told, of, strict=True))
+        found = sum(len(found_in([story["document"]], reference)) for story, reference in pairs)
+        return found / sum(map(len, of))
+
+    assert accused(references) <= 0.03
+    assert accused(references[1:] + references[:1]) > 0.3
 
 
 @pytest.mark.parametrize(
@@ -149,6 +151,8 @@ def test_people_s_own_words_are_told_from_those_about_another_story() -> None:
         ("Mr. Harrow did repay the loan until September.", "Not so"),
         ("In November 1902 the Long Bank broke.", "November 1901"),
         ("Robert Louis Stevenson invented the steam engine in Glasgow.", UNANSWERABLE),
+        ("The price of the saltworks was £75,000.", UNANSWERABLE),
+        ("He was a man of few words.", UNDECIDED),
         ("The ledger was not hidden in the lighthouse because nobody looked there.", "Not so"),
         ("Ruth Crane never kept her father's notebook for twenty-two years.", "Not so"),
         ("The Northern Alkali Company offered £81,500 for the saltworks.", "18,500"),
@@ -209,16 +213,12 @@ def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     missed = [new for n, (_, new) in enumerate(swaps) if n not in found]
     print(f"{kind}: {len(swaps) - len(missed)} of {len(swaps)} found")
     assert len(missed) <= 0.02 * len(swaps), missed
+    assert found_in([text], said) == set()
     at, falsified = rnd.choice([swap for n, swap in enumerate(swaps) if n in found])
     summary = said[at : at + 5]
     assert consistency([text], summary) == 1.0
     assert found_in([text], [falsified, *summary[1:]]) == {0}
-    assert consistency([text], [falsified, *summary[1:]]) < 1.0
-
-
-def test_a_denial_in_other_words_needs_a_denial() -> None:
-    assert found_in([STORY], ["Wren, a carrier, drove his cart over that causeway aged nineteen."]) == set()
-    assert found_in([STORY], ["Wren, a carrier, never drove his cart over that causeway aged nineteen."]) == {0}
+    assert consistency([text], [falsified, *summary[1:]]) == 0.8
 
 
 def test_questions_of_others_are_answered_too() -> None:

@@ -16,7 +16,6 @@ from redraft.prompts.judging import (
     DocumentAnswers,
 )
 
-_BETWEEN = " … "
 _DENIAL = "Not so"
 
 
@@ -39,8 +38,6 @@ def _answer(ground: Ground, asked: Asked) -> DocumentAnswer:
     held = ground.hold(claim)
     if held.verdict in ("absent", "open"):
         return DocumentAnswer(id=asked.id, answer=UNDECIDED if held.verdict == "open" else UNANSWERABLE, quote="")
-    if held.verdict == "contradicted":
-        answer = _DENIAL if held.wrong == "negation" else held.its
-    else:
-        answer = _BETWEEN.join(held.pieces)
+    instead = _DENIAL if held.wrong == "negation" else held.its
+    answer = instead if held.verdict == "contradicted" else held.there
     return DocumentAnswer(id=asked.id, answer=answer, quote=ground.text_of(held))

@@ -11,11 +11,12 @@ import re
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from functools import cached_property, lru_cache
+from itertools import groupby
 from typing import Literal, NamedTuple
 
-from redraft.builtin.details import TITLES, Detail, details
+from redraft.builtin.details import TITLES, Detail, amounts, details
 from redraft.builtin.source import Match, Source, match
-from redraft.builtin.wording import Word, carries, is_negation, listed, words
+from redraft.builtin.wording import Word, carries, is_negation, is_number, listed, words
 
 Verdict = Literal["borne out", "in part", "contradicted", "absent", "open"]
 Wrong = Literal["name", "number", "negation", "opposite"]
@@ -24,14 +25,15 @@ Wrong = Literal["name", "number", "negation", "opposite"]
 _SAME = 0.6
 # A sentence is copied, be it in pieces, when this share of it stands in the text in runs of so many words.
 _COPIED, _SHORTEST_COPY = 0.25, 3
-# Of sentences with this share of their words between the same neighbours, people find more than nine of ten supported.
+# Of sentences with this share of their words between the same neighbours, people find nine of ten supported.
 _WHOLE = 0.8
 # So many telling words are not all strange to a text that has to do with them.
 _FEWEST_STRANGE = 3
 # A name that is spelt nearly so is written wrong, and not another one.
 _MISSPELT = 0.7
 _ALIKE_FROM = 3
-_LONGEST_FIGURE_WORD = 2
+_FEWEST_FIGURES = 2
+_DOTS = "…"
 # How far before a pronoun those are named for whom it may stand.
 _BACK = 3
 _STAND_FOR_NAMES = listed("he she they his her their it its")
@@ -60,8 +62,8 @@ class Held(NamedTuple):
     """The line that says most of it."""
     share: float = 0.0
     """Which share of its words stand there between the same neighbours."""
-    pieces: tuple[str, ...] = ()
-    """Those words."""
+    there: str = ""
+    """Those words, and dots for the others."""
     wrong: Wrong | None = None
     own: str = ""
     """What the sentence has in the place of what the text has."""
@@ -86,10 +88,10 @@ class Ground:
         if not keys:
             return Held("open")
         if (line := self.source.find(keys)) is not None:
-            return Held("borne out", line, 1.0, (sentence,))
+            return Held("borne out", line, 1.0, sentence)
         known = [detail for detail in details(sentence, found) if detail.sure]
         if (line := self._by_pronoun(keys, known)) is not None:
-            return Held("borne out", line, 1.0, (sentence,))
+            return Held("borne out", line, 1.0, sentence)
         places = self.source.places(keys)
         laid, tiling = match(self.source, keys, places), self.source.tile(keys, places)
         if laid and laid.shared >= _SAME * len(keys) and (wrong := self._contradicted(sentence, found, known, laid)):
@@ -101,7 +103,7 @@ class Ground:
             return Held("open", line)
         share = len(tiling.borne_out) / len(keys)
         verdict: Verdict = "borne out" if share >= _WHOLE else "in part"
-        return Held(verdict, tiling.line, share, tuple(_pieces(sentence, found, tiling.borne_out)))
+        return Held(verdict, tiling.line, share, _dotted(sentence, found, tiling.borne_out))
 
     def _by_pronoun(self, keys: Sequence[str], known: Sequence[Detail]) -> int | None:
         """The line that has the sentence with a pronoun for the name at its beginning, who is named just before."""
@@ -150,7 +152,12 @@ class Ground:
                 continue
             for its in self.source.details_of(line):
                 instead = there[max(other[0], its.first) : min(other[1], its.last + 1)]
+                if detail.kind == "number" and amounts(own) == amounts(instead):
+                    continue
                 if not instead or its.kind != detail.kind or _says_more(there[slice(*other)], instead):
+                    continue
+                # "Mr. Crane" may be Matthias Crane, and is not Mrs. Crane.
+                if TITLES.issuperset(own) != TITLES.issuperset(instead):
                     continue
                 if not _alike(own, instead) and not (its.kind == "name" and self._may_be_one(own, instead)):
                     return detail.kind, detail, text[its.start : its.end]
@@ -189,14 +196,16 @@ class Ground:
         return ""
 
     def _has_no_figure(self, key: str) -> bool:
-        """Whether a number of at least two figures is nowhere, nor a part of one or the sum of two that stand together."""
-        if not key.isdigit() or len(key) < _LONGEST_FIGURE_WORD or key in self.source:
+        """Whether a number of at least two figures is nowhere, be it in words, nor is part of one."""
+        if not key.isdigit() or len(key) < _FEWEST_FIGURES or key in self.source:
             return False
-        return not any(key in known or (len(known) > 1 and known in key) for known in self._figures)
+        return not any(key in known for known in self._figures)
 
     def _has_no_name(self, sentence: str, word: Word) -> bool:
         spelt = sentence[word.start : word.end].casefold()
         if word.key in self.source or word.key in TITLES or spelt in self._folded:
+            return False
+        if word.key in map(_initials, self._names):
             return False
         alike = [known for known in self._spelt if known[0] == spelt[0]]
         return not get_close_matches(spelt, alike, 1, _MISSPELT)
@@ -211,14 +220,10 @@ class Ground:
 
     @cached_property
     def _figures(self) -> frozenset[str]:
+        """The figures in the texts, and those of their numbers in words."""
         keys = [word.key for line in self.source.lines for word in line.words]
-        pairs = zip(keys, keys[1:], strict=False)
-        sums = (
-            str(int(ten) + int(one))
-            for ten, one in pairs
-            if ten.isdigit() and one.isdigit() and len(ten) == 2 and ten[1] == "0" and len(one) == 1
-        )
-        return frozenset(_FIGURES.findall(self._text)) | frozenset(sums)
+        runs = (list(run) for numbers, run in groupby(keys, is_number) if numbers)
+        return frozenset(_FIGURES.findall(self._text)).union(*map(amounts, runs))
 
 
 @lru_cache(maxsize=4)
@@ -227,17 +232,21 @@ def ground_of(texts: tuple[str, ...]) -> Ground:
     return Ground(texts)
 
 
-def _pieces(sentence: str, found: Sequence[Word], held: Sequence[int]) -> Iterator[str]:
-    """The words that are borne out, in runs."""
+def _dotted(sentence: str, found: Sequence[Word], held: Sequence[int]) -> str:
+    """The sentence with dots for the words that are not borne out."""
+    if len(held) == len(found):
+        return sentence
+    pieces: list[str] = [] if held and held[0] == 0 else [_DOTS]
     first = 0
     for at in range(1, len(held) + 1):
         if at == len(held) or held[at] != held[at - 1] + 1:
-            yield sentence[found[held[first]].start : found[held[at - 1]].end]
+            pieces += [sentence[found[held[first]].start : found[held[at - 1]].end], _DOTS]
             first = at
+    return " ".join(pieces[:-1] if held and held[-1] == len(found) - 1 else pieces)
 
 
 def _replaced(laid: Match, length: int) -> Iterator[tuple[int, int, int, int]]:
-    """Which words of the sentence stand where the line has which others; at either end, as many of the line's as it has.
+    """Which words of the sentence stand where the line has which others; at either end, as many as the sentence has.
 
     A sentence that leaves out how the line begins or goes on says nothing else for that.
     """
@@ -271,7 +280,9 @@ def _is_denied(keys: Sequence[str], there: Sequence[str], laid: Match) -> bool:
 
 
 def _telling(keys: Sequence[str]) -> list[str]:
-    return [key for key in keys if (carries(key) or key in _pronouns()) and not is_negation(key) and key not in _HELPERS]
+    return [
+        key for key in keys if (carries(key) or key in _pronouns()) and not is_negation(key) and key not in _HELPERS
+    ]
 
 
 def _says_more(keys: Sequence[str], apart_from: Sequence[str]) -> bool:
@@ -290,8 +301,13 @@ def _alike(own: Sequence[str], its: Sequence[str]) -> bool:
 
 
 def _is_short_for(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether one is made of the first letters of the other, as EU is of European Union."""
-    return len(other) > 1 and len(one) == 1 and one[0] == "".join(key[0] for key in other if carries(key))
+    """Whether one is made of the first letters of the other, as EU is of European Union, and J. R. of Josiah Rudd."""
+    letters = len(one) == 1 or all(len(key) == 1 for key in one)
+    return len(other) > 1 and letters and "".join(one) == _initials(other)
+
+
+def _initials(name: Sequence[str]) -> str:
+    return "".join(key[0] for key in name if carries(key))
 
 
 @lru_cache(maxsize=1)

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from redraft.builtin.details import Detail, details
-from redraft.builtin.verbs import AUXILIARIES, MODALS, is_past, is_present, plain_form
+from redraft.builtin.verbs import AUXILIARIES, MODALS, is_participle, is_past, is_present, plain_form
 from redraft.builtin.wording import Word, carries, is_negation, listed, words
 
 _PRONOUNS = listed("he him his himself she her hers herself they them their theirs")
@@ -17,8 +17,8 @@ _NOT_BEFORE_VERB = listed("the a an this that these those his her its their my o
 _PLACING = listed("in at on near by of from with for under over behind beside off through across along to into")
 # Capitals that a sentence begins with, which are no names.
 _OPENERS = listed(
-    "later soon early eventually today yesterday tomorrow nearly sometimes long year day week month winter summer spring"
-    " autumn next another half people men women according despite following unlike old young new work"
+    "later soon early eventually today yesterday tomorrow nearly sometimes long year day week month winter summer"
+    " spring autumn next another half people men women according despite following unlike old young new work"
 )
 # A remark on the subject, between commas or at the end.
 _ASIDE = re.compile(r", (?:who|which|whose|where|without|after|before|as|though|although|because)\b[^,;.]*")
@@ -107,6 +107,11 @@ def _verb(text: str, found: Sequence[Word], taken: Collection[int]) -> Verb | No
         subject = text[found[at - 1].start : found[at - 1].end] if at - 1 in taken else ""
         named = subject[:1].isupper() and not _POSSESSIVE.search(subject)
         helped = before in MODALS and carries(word.key) and not is_negation(word.key)
-        if is_past(spelt) or (is_present(spelt) and named) or helped:
+        if (
+            is_past(spelt)
+            or (is_participle(spelt) and before in AUXILIARIES)
+            or (is_present(spelt) and named)
+            or helped
+        ):
             return Verb(at, plain_form(spelt))
     return None
