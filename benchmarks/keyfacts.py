@@ -25,8 +25,8 @@ from redraft.builtin.facts.querying import query_analytical, query_narrative
 from redraft.builtin.facts.verifying import verify_sentences
 from redraft.builtin.facts.vetting import facts_faithful, facts_objective, facts_significant
 from redraft.domain import Level, Perspective
+from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
-    UNSURE,
     AlignGiven,
     Category,
     Fact,

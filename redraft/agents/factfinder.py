@@ -17,7 +17,7 @@ from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import UNSURE, Prompt, Unsure
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
@@ -57,7 +57,7 @@ class Vetted(BaseModel):
 class Verified(BaseModel):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
-    category: factual.Category | factual.Unsure
+    category: factual.Category | Unsure
     reason: str
     evidence: str = ""
     start: int | None = None
@@ -154,7 +154,7 @@ class Factfinder:
 
         def told(one: factual.Alignment) -> Told:
             """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
-            stated = None if one.stated == factual.UNSURE else one.stated == "yes"
+            stated = None if one.stated == UNSURE else one.stated == "yes"
             return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
@@ -189,7 +189,7 @@ class Factfinder:
             [[desk.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
-        return found.decided(lambda one: one.category != factual.UNSURE)
+        return found.decided(lambda one: one.category != UNSURE)
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """How well a chunk lends itself to drawing key facts from it."""
@@ -234,7 +234,7 @@ def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact
 
 
 def _support(one: factual.Support) -> Vetted:
-    passed = None if one.verdict == factual.UNSURE else one.verdict == "pass"
+    passed = None if one.verdict == UNSURE else one.verdict == "pass"
     return Vetted(passed=passed, reason=_reason(one.reason), quote=one.quote)
 
 

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator
 
 from redraft.domain import Level, Perspective
-from redraft.prompts.contract import Also, Aside, Excerpt, Fence, GivenModel, Prompt, ReplyModel, Silent, Whole, lenient
+from redraft.prompts.contract import (
+    Also,
+    Aside,
+    Excerpt,
+    Fence,
+    GivenModel,
+    Prompt,
+    ReplyModel,
+    Silent,
+    Unsure,
+    Whole,
+    as_asked,
+    lenient,
+)
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
 from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
@@ -16,15 +29,6 @@ Pass = Literal["pass", "fail"]
 YesNo = Literal["yes", "no"]
 Category = Literal["none", "out_of_article", "entity", "relation", "sentence"]
 """What is wrong with a sentence: nothing; it is not in the document; a name or number; how things relate; all of it."""
-Unsure = Literal["unsure"]
-"""Said by a judge that knows what it cannot tell: no verdict, and nobody is asked again. No prompt speaks of it."""
-UNSURE: Unsure = "unsure"
-
-
-def _as_asked(choices: Any) -> WithJsonSchema:
-    """The schema of a choice as it goes out, without what is for judges that are no language model."""
-    return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
-
 
 # Each label has as many other words as the one against it: else a judge that uses them counts on one side only.
 _PASSES = dict.fromkeys(
@@ -188,7 +192,7 @@ class Support(ReplyModel):
     id: Annotated[int, Names("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), _as_asked(Pass), Also(*LABELS)]
+    verdict: Annotated[Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_asked(Pass), Also(*LABELS)]
 
 
 class Supports(ReplyModel):
@@ -224,7 +228,7 @@ class Alignment(ReplyModel):
     stated: Annotated[
         YesNo | Unsure,
         BeforeValidator(lenient(YesNo, None, _STATED)),
-        _as_asked(YesNo),
+        as_asked(YesNo),
         Also("is stated", "verdict", *LABELS),
     ]
     sentences: Annotated[
@@ -254,7 +258,7 @@ class Verification(ReplyModel):
     category: Annotated[
         Category | Unsure,
         BeforeValidator(_category),
-        _as_asked(Category),
+        as_asked(Category),
         Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
 

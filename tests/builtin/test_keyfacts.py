@@ -10,7 +10,8 @@ from benchmarks.keyfact_world import ERRORS, make
 from benchmarks.keyfacts import Confusion, judged, worlds
 from redraft.builtin.facts.aligning import align_facts
 from redraft.builtin.facts.verifying import verify_sentences
-from redraft.prompts.factual import UNSURE, AlignGiven, Fact, Verification, VerifyGiven
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.factual import AlignGiven, Fact, Verification, VerifyGiven
 from redraft.prompts.judging import Statement
 
 PASSAGES = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from redraft.builtin.consistency.holding import Ground, Held, Wrong, ground_of
 from redraft.builtin.registry import answers
-from redraft.prompts.factual import VERIFY_SENTENCES, Category, Unsure, Verification, Verifications, VerifyGiven
+from redraft.prompts.contract import Unsure
+from redraft.prompts.factual import VERIFY_SENTENCES, Category, Verification, Verifications, VerifyGiven
 from redraft.prompts.judging import Statement
 
 CATEGORY: dict[Wrong | None, Category] = {

@@ -14,18 +14,17 @@ from redraft.builtin.facts.statements import Statement, read_statement
 from redraft.builtin.facts.verifying import reason
 from redraft.builtin.lexicon import ATTRIBUTED, GESTURE, GUESSING, OPINION, REASONING
 from redraft.builtin.registry import answers
+from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import (
     FACTS_FAITHFUL,
     FACTS_OBJECTIVE,
     FACTS_SIGNIFICANT,
-    UNSURE,
     Opinion,
     Opinions,
     Pass,
     Support,
     Supports,
     TreeFact,
-    Unsure,
     VetGiven,
 )
 from redraft.text.ranking import rank
