@@ -57,15 +57,16 @@ def consistency(items: Sequence[Judged]) -> list[float]:
 
 
 async def _evaluated(items: Sequence[Judged]) -> list[float]:
-    scores = []
+    scores: list[float | None] = []
     async with fresh() as shop:
         for item in items:
             document = parse(item.document.encode(), name="article.txt")
             # What people judged as a sentence is one here too.
             result = await shop.evaluate(document, "\n\n".join(item.sentences), metrics=["consistency"])
-            # A summary without a claim says nothing that could be borne out.
-            scores.append(result.scores["consistency"] or 0.0)
-    return scores
+            scores.append(result.scores["consistency"])
+    # One that the judge cannot tell anything of is given the mean.
+    known = mean(score for score in scores if score is not None)
+    return [known if score is None else score for score in scores]
 
 
 def bigram_precision(items: Sequence[Judged]) -> list[float]:

@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
+from benchmarks.trust_swaps import swaps
 from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
-from redraft.builtin.details import Detail, details
 from redraft.builtin.forms import ask_whether, read_claim
-from redraft.builtin.wording import keys, words
 from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Statement
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
 from tests.text.hostile import raw_texts
-
-_VERB = re.compile(
-    r"\b(?:was|were|had|is|are|could|would|should|did|came|went|took|made|gave|found|saw|told|knew|said) "
-)
-_NEGATION = re.compile(r"\b(?:not|never) ")
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
@@ -175,31 +167,6 @@ def test_a_shortened_sentence_is_borne_out(fair: str) -> None:
     assert found_in([STORY], [fair]) == set()
 
 
-def _swapped(sentence: str, names: list[str], rnd: random.Random) -> Iterator[tuple[str, str]]:
-    """The sentence with another name, another number, and the opposite sense."""
-    found = words(sentence)
-    known = [detail for detail in details(sentence, found) if detail.sure]
-    if named := [detail for detail in known if detail.kind == "name"]:
-        detail = rnd.choice(named)
-        yield "name", _put(sentence, detail, rnd.choice([n for n in names if not _shared(n, sentence, detail)]))
-    figures = [at for d in known if d.kind == "number" for at in range(d.first, d.last + 1) if found[at].key.isdigit()]
-    if figures:
-        word = found[rnd.choice(figures)]
-        yield "number", f"{sentence[: word.start]}{int(word.key) + rnd.randint(1, 9)}{sentence[word.end :]}"
-    if denial := _NEGATION.search(sentence):
-        yield "negation removed", sentence[: denial.start()] + sentence[denial.end() :]
-    elif verb := _VERB.search(sentence):
-        yield "negation added", f"{sentence[: verb.end()]}not {sentence[verb.end() :]}"
-
-
-def _put(sentence: str, detail: Detail, other: str) -> str:
-    return sentence[: detail.start] + other + sentence[detail.end :]
-
-
-def _shared(name: str, sentence: str, detail: Detail) -> bool:
-    return bool(set(keys(name)) & set(keys(sentence[detail.start : detail.end])))
-
-
 @pytest.mark.parametrize("kind", ["name", "number", "negation added", "negation removed"])
 def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     """In a summary of the document's own sentences, one of which has been falsified."""
@@ -207,14 +174,13 @@ def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     text = sample()
     said = [sentence for sentence in split(text) if count_words(sentence) > 5 and _questions(sentence)]
     names = ["Hester Vane", "Tobias Wren", "Ruth Crane", "Isaac Thorne", "Wickmouth", "Sarn", "Harrow", "Norwich"]
-    swaps = [(at, new) for at, one in enumerate(said) for of, new in _swapped(one, names, rnd) if of == kind]
-    assert len(swaps) > 50
-    found = found_in([text], [new for _, new in swaps])
-    missed = [new for n, (_, new) in enumerate(swaps) if n not in found]
-    print(f"{kind}: {len(swaps) - len(missed)} of {len(swaps)} found")
-    assert len(missed) <= 0.02 * len(swaps), missed
+    wrong = [(at, new) for at, of, new in swaps(said, rnd, names) if of == kind]
+    assert len(wrong) > 50
+    found = found_in([text], [new for _, new in wrong])
+    missed = [new for n, (_, new) in enumerate(wrong) if n not in found]
+    assert len(missed) <= 0.02 * len(wrong), missed
     assert found_in([text], said) == set()
-    at, falsified = rnd.choice([swap for n, swap in enumerate(swaps) if n in found])
+    at, falsified = rnd.choice([swap for n, swap in enumerate(wrong) if n in found])
     summary = said[at : at + 5]
     assert consistency([text], summary) == 1.0
     assert found_in([text], [falsified, *summary[1:]]) == {0}
