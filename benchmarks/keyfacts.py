@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import get_args
 
@@ -25,6 +25,7 @@ from redraft.builtin.facts.querying import query_analytical, query_narrative
 from redraft.builtin.facts.verifying import verify_sentences
 from redraft.builtin.facts.vetting import facts_faithful, facts_objective, facts_significant
 from redraft.domain import Level, Perspective
+from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import (
     AlignGiven,
     Category,
@@ -52,33 +53,38 @@ _GROWING = {"analytical": (grow_analytical, query_analytical), "narrative": (gro
 class Confusion:
     """What is so, and what the judge says: of facts whether they are stated, of sentences what is wrong with them."""
 
-    alignment: Counter[tuple[bool, bool]] = field(default_factory=Counter)
+    alignment: Counter[tuple[str, str]] = field(default_factory=Counter)
     verification: Counter[tuple[str, str]] = field(default_factory=Counter)
     errors: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    @property
-    def aligned(self) -> float:
-        """The balanced accuracy of the alignment."""
-        return _balanced(self.alignment)
+    def aligned(self, said: str) -> float:
+        """Of the facts that are said to be stated, or not to be, the share of which that is so."""
+        return _right(self.alignment, lambda verdict: verdict == said)
 
     @property
-    def verified(self) -> float:
-        """The balanced accuracy of the verification, of whatever kind an error is."""
-        wrong = Counter[tuple[bool, bool]]()
-        for (true, judged), count in self.verification.items():
-            wrong[true != "none", judged != "none"] += count
-        return _balanced(wrong)
+    def cleared(self) -> float:
+        """Of the sentences with which nothing is said to be wrong, the share of which that is so."""
+        return _right(self.verification, lambda verdict: verdict == "none")
 
     @property
-    def categorized(self) -> float:
-        """Of how many wrong sentences the kind of error is right."""
-        of_wrong = {pair: count for pair, count in self.verification.items() if pair[0] != "none"}
-        return sum(count for (true, judged), count in of_wrong.items() if true == judged) / sum(of_wrong.values())
+    def accused(self) -> float:
+        """Of the sentences that are said to be wrong, the share that is, in whatever way."""
+        accused = {pair: count for pair, count in self.verification.items() if pair[1] not in ("none", UNSURE)}
+        return sum(count for (true, _), count in accused.items() if true != "none") / max(1, sum(accused.values()))
+
+    @property
+    def unsure(self) -> tuple[float, float]:
+        """The shares of facts and of sentences on which there is no verdict."""
+        return _share(self.alignment), _share(self.verification)
 
 
-def _balanced(found: Counter[tuple[bool, bool]]) -> float:
-    shares = [found[true, true] / max(1, found[true, True] + found[true, False]) for true in (True, False)]
-    return sum(shares) / 2
+def _right(found: Counter[tuple[str, str]], chosen: Callable[[str], bool]) -> float:
+    said = {pair: count for pair, count in found.items() if chosen(pair[1])}
+    return sum(count for (true, verdict), count in said.items() if true == verdict) / max(1, sum(said.values()))
+
+
+def _share(found: Counter[tuple[str, str]]) -> float:
+    return sum(count for (_, verdict), count in found.items() if verdict == UNSURE) / max(1, found.total())
 
 
 def worlds(half: Half, count: int) -> list[World]:
@@ -96,7 +102,7 @@ def judged(some: Iterable[World]) -> Confusion:
         facts = [Fact(id=number, fact=fact) for number, fact in enumerate(world.facts)]
         aligned = align_facts(AlignGiven(sentences=statements, facts=facts)).facts
         for stated, one in zip(world.stated, aligned, strict=True):
-            found.alignment[stated, one.stated == "yes"] += 1
+            found.alignment["yes" if stated else "no", one.stated] += 1
         passages = world.document.split("\n\n")
         verified = verify_sentences(VerifyGiven(passages=passages, sentences=statements)).sentences
         for sentence, verdict in zip(world.summary, verified, strict=True):
@@ -111,23 +117,15 @@ def print_confusion(half: Half, count: int) -> None:
     found = judged(worlds(half, count))
     print(f"\n{half}: {count} worlds, seeds {first} to {first + count - 1}")
     print("\nalignment: facts that the summary states or not, in rows; as judged, in columns")
-    table(
-        [
-            ["", "yes", "no"],
-            *(
-                [name, *(found.alignment[so, say] for say in (True, False))]
-                for name, so in (("yes", True), ("no", False))
-            ),
-        ]
-    )
-    print(f"balanced accuracy {found.aligned:.3f}")
+    answers = ("yes", "no", UNSURE)
+    table([["", *answers], *([so, *(found.alignment[so, say] for say in answers)] for so in ("yes", "no"))])
+    print(f"right where it says yes {found.aligned('yes'):.3f}, no {found.aligned('no'):.3f}")
     print("\nverification: what is wrong with a sentence, in rows; as judged, in columns")
-    table(
-        [["", *CATEGORIES], *([true, *(found.verification[true, said] for said in CATEGORIES)] for true in CATEGORIES)]
-    )
-    print(f"balanced accuracy {found.verified:.3f}, category right in {found.categorized:.3f} of the wrong sentences")
+    said = (*CATEGORIES, UNSURE)
+    table([["", *said], *([true, *(found.verification[true, one] for one in said)] for true in CATEGORIES)])
+    print(f"right where it finds nothing wrong {found.cleared:.3f}, something {found.accused:.3f}")
     print("\nthe same by what was made wrong")
-    table([["", *CATEGORIES], *([error, *(found.errors[error, said] for said in CATEGORIES)] for error in ERRORS)])
+    table([["", *said], *([error, *(found.errors[error, one] for one in said)] for error in ERRORS)])
 
 
 def levelled(tree: FactTree) -> list[tuple[Level, str]]:

@@ -44,6 +44,10 @@ class Account(Generic[Verdict_]):
         """The items that have no verdict."""
         return [number for number in numbers if number not in self.verdicts]
 
+    def decided(self, is_verdict: Callable[[Verdict_], bool]) -> Account[Verdict_]:
+        """The same without what a judge has said that it cannot tell: that is no verdict, and no trouble either."""
+        return replace(self, verdicts={n: one for n, one in self.verdicts.items() if is_verdict(one)})
+
 
 _CUT = "the reply was cut off at the token limit"
 MOST_TIMES = 4

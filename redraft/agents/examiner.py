@@ -20,7 +20,7 @@ from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.models.thoughts import declines
 from redraft.prompts import judging
-from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement, Told
+from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Asked, Candidate, Pair, Statement, Told
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
@@ -186,7 +186,10 @@ class Examiner:
     async def answers_from_document(
         self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
     ) -> Account[Remembered]:
-        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`."""
+        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`.
+
+        What the judge cannot tell is remembered as that, and has no answer here.
+        """
         each = self.judge.needs(ANSWER)
 
         async def ask(reading: Reading) -> Entries[Remembered]:
@@ -207,12 +210,13 @@ class Examiner:
         fitting = entries_at_once(self.judge.longest_reply, each)
         looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
         search = Search(looks, ask, _is_silent)
-        return await self.judge.remembered(
+        found = await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
             [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
             search.closer if wide else search.verdicts,
         )
+        return found.decided(lambda answer: answer.answer != UNDECIDED)
 
 
 def entries_at_once(room: int, tokens: float) -> int:
@@ -243,15 +247,15 @@ def _is_given(answer: str) -> bool:
 
 
 def _is_silent(answer: Remembered) -> bool:
-    return not is_answer(answer.answer)
+    return answer.answer == UNDECIDED or not is_answer(answer.answer)
 
 
 def _remembered(answer: judging.DocumentAnswer, desk: EvidenceDesk, spans: Sequence[Any]) -> Remembered | None:
     words = one_line(answer.answer, _LONGEST_ANSWER)
     if not _is_given(words):
         return None
-    if not is_answer(words):
-        return Remembered(answer=UNANSWERABLE)
+    if words == UNDECIDED or not is_answer(words):
+        return Remembered(answer=UNDECIDED if words == UNDECIDED else UNANSWERABLE)
     evidence: Evidence = desk.sentence(answer.quote or words, spans)
     span = evidence.span
     return Remembered(

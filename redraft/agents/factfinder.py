@@ -17,7 +17,7 @@ from redraft.agents.searching import Reading, Search
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
-from redraft.prompts.contract import Prompt
+from redraft.prompts.contract import UNSURE, Prompt, Unsure
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
 from redraft.text.tokens import Tokenizer
@@ -48,7 +48,8 @@ SUPPORTED = "none"
 class Vetted(BaseModel):
     """Whether a fact passes in one dimension, why, and the words that bear on it where there are any."""
 
-    passed: bool
+    passed: bool | None
+    """None where the judge cannot tell."""
     reason: str
     quote: str = ""
 
@@ -56,7 +57,7 @@ class Vetted(BaseModel):
 class Verified(BaseModel):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
-    category: factual.Category
+    category: factual.Category | Unsure
     reason: str
     evidence: str = ""
     start: int | None = None
@@ -67,7 +68,8 @@ class Verified(BaseModel):
 class Told:
     """Whether a summary states a fact, and the numbers of those sentences that are said to."""
 
-    stated: bool
+    stated: bool | None
+    """None where the judge cannot tell."""
     sentences: frozenset[int]
 
 
@@ -100,13 +102,10 @@ class Factfinder:
             given = _to_vet(excerpt, facts, numbers)
             room = len(numbers) * self.judge.needs(SUPPORT)
             reply = await self.judge.ask(factual.FACTS_FAITHFUL, given, room, labelled(label, numbers), attempt)
-            vetted = (
-                (one.id - 1, Vetted(passed=one.verdict == "pass", reason=_reason(one.reason), quote=one.quote))
-                for one in reply.value.facts
-            )
+            vetted = ((one.id - 1, _support(one)) for one in reply.value.facts)
             return Entries(list(vetted), reply.repaired, reply.broken_off)
 
-        return await account(self._batches(len(facts), SUPPORT), ask)
+        return (await account(self._batches(len(facts), SUPPORT), ask)).decided(lambda one: one.passed is not None)
 
     async def _opinions(
         self, prompt: Prompt[factual.VetGiven, factual.Opinions], excerpt: str, facts: Sequence[KeyFact], label: str
@@ -146,7 +145,7 @@ class Factfinder:
         for n in range(len(facts)):
             said = [part.verdicts[n] for part in parts if n in part.verdicts]
             stated = any(one.stated for one in said)
-            if stated or len(said) == len(parts):
+            if stated or (len(said) == len(parts) and all(one.stated is False for one in said)):
                 verdicts[n] = Told(stated, frozenset().union(*(one.sentences for one in said)))
         return Account(verdicts, next((part.trouble for part in parts if part.trouble), ""))
 
@@ -155,7 +154,7 @@ class Factfinder:
 
         def told(one: factual.Alignment) -> Told:
             """The verdict is the answer alone, as in the paper; which sentences state the fact may be left open."""
-            stated = one.stated == "yes"
+            stated = None if one.stated == UNSURE else one.stated == "yes"
             return Told(stated, frozenset(known.intersection(one.sentences)) if stated else frozenset())
 
         async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Told]:
@@ -188,12 +187,13 @@ class Factfinder:
         sought = [f"{one.before} “{one.sentence}”" for one in statements]
         looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting)
         search = Search(looks, ask, _is_faulty, within)
-        return await self.judge.remembered(
+        found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             Verified,
             [[desk.name, within, one.before, one.sentence] for one in statements],
             search.verdicts,
         )
+        return found.decided(lambda one: one.category != UNSURE)
 
     async def mark(self, excerpt: str, label: str) -> factual.ChunkMarks:
         """How well a chunk lends itself to drawing key facts from it."""
@@ -235,6 +235,11 @@ def _to_vet(excerpt: str, facts: Sequence[KeyFact], numbers: Sequence[int]) -> f
 
 def _numbered(facts: Sequence[str], numbers: Sequence[int]) -> list[factual.Fact]:
     return [factual.Fact(id=n + 1, fact=facts[n]) for n in numbers]
+
+
+def _support(one: factual.Support) -> Vetted:
+    passed = None if one.verdict == UNSURE else one.verdict == "pass"
+    return Vetted(passed=passed, reason=_reason(one.reason), quote=one.quote)
 
 
 def _reason(text: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from redraft.builtin.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
@@ -24,6 +24,8 @@ _LOOSE = listed("one first second half quarter once twice dozen")
 # A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
 _CAPITALS_IN_TITLE = 0.7
 _SHORTEST_TITLE = 4
+_LONGEST_NUMBER = 12
+_MAGNITUDES = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "billion": 1_000_000_000}
 
 
 class Detail(NamedTuple):
@@ -60,6 +62,34 @@ def details(text: str, of: Sequence[Word]) -> list[Detail]:
         found.append(Detail(kind, of[at].start, end, at, last, sure))
         at = last + 1
     return found
+
+
+def amounts(keys: Iterable[str]) -> frozenset[str]:
+    """The values of numbers that stand together: 22 of "twenty-two", 1500 of "one thousand five hundred", "1,500"."""
+    values: list[str] = []
+    whole = part = 0
+    for key in keys:
+        figure = int(key) if key.isdecimal() and len(key) < _LONGEST_NUMBER else None
+        if values and key == "hundred":
+            part *= 100
+        elif values and key in _MAGNITUDES:
+            whole, part = whole + part * _MAGNITUDES[key], 0
+        elif figure is not None and values and whole and not part:
+            part = figure
+        elif figure is not None and 0 < part < 1_000_000 and len(key) == 3:
+            part = part * 1_000 + figure
+        elif figure is not None and values and _adds(part, figure):
+            part += figure
+        else:
+            whole, part = 0, figure or 0
+            values.append(key)
+        if figure is not None or key in _MAGNITUDES:
+            values[-1:] = [str(whole + part)]
+    return frozenset(values)
+
+
+def _adds(part: int, figure: int) -> bool:
+    return (20 <= part < 100 and part % 10 == 0 and figure < 10) or (part > 0 and part % 100 == 0 and figure < 100)
 
 
 def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:

@@ -11,19 +11,16 @@ from typing import Literal, NamedTuple
 
 from redraft.builtin.concepts import weight
 from redraft.builtin.details import Detail, DetailKind, details
-from redraft.builtin.wording import Word, keys, words
+from redraft.builtin.wording import keys, words
 from redraft.prompts.judging import Kind
 
 GAP = "____"
-_CONTEXT = 12
 
 _WHOLE = "Is this so: “{}”?"
-_PART = "Is [this] so: “{}”?"
 _CLOZE = {"name": "Which name fills the gap: “{}”?", "number": "Which number fills the gap: “{}”?"}
 
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
-_ASKS_FOR_WHOLE = re.compile(r"Is this so: “")
-_ASKS_FOR_PART = re.compile(r"Is \[this\] so: “([^\[\]]*)\[([^\[\]]+)\]([^\[\]]*)”", re.DOTALL)
+_ASKS_FOR_WHOLE = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
 _ASKS_FOR_GAP = re.compile(r"_{2,}")
 _SAYS_NUMBER = re.compile(r"\b(?:number|figure|year|date|how many|how much|how old)\b", re.IGNORECASE)
 _OPENING = re.compile(
@@ -36,26 +33,6 @@ _ASKS_WHO = re.compile(
 )
 _ASKS_RELATION = re.compile(r"\W*what (?:did|does|do) ([^?]+?) have to do with ([^?]+?)\?\W*$", re.IGNORECASE)
 _ASKS_FATE = re.compile(r"\W*what (?:happened|happens|became|becomes) (?:to|of) ([^?]+)\?\W*$", re.IGNORECASE)
-
-
-class Claim(NamedTuple):
-    """A sentence, and which of its words, [`first`, `end`), are asked about."""
-
-    text: str
-    words: list[Word]
-    first: int
-    end: int
-
-    def cut(self, first: int, end: int) -> str:
-        """The words [`first`, `end`) as they stand in the sentence; all of it with the marks at its end."""
-        if (first, end) == (0, len(self.words)):
-            return self.text
-        return self.text[self.words[first].start : self.words[end - 1].end]
-
-    @property
-    def asked(self) -> str:
-        """The part asked about."""
-        return self.cut(self.first, self.end)
 
 
 Form = Literal["gap", "identity", "fate", "relation", "doer", "count", "span", "open"]
@@ -81,16 +58,9 @@ class Sought(NamedTuple):
         return frozenset().union(*self.people)
 
 
-def ask_whether(claim: Claim) -> str:
-    """The question whether a part of a sentence, or all of it, is as the sentence has it."""
-    if claim.asked == claim.text:
-        return _WHOLE.format(claim.text)
-    start, end = claim.words[claim.first].start, claim.words[claim.end - 1].end
-    opening = claim.words[claim.first - _CONTEXT].start if claim.first > _CONTEXT else 0
-    closing = claim.words[claim.end + _CONTEXT - 1].end if claim.end + _CONTEXT < len(claim.words) else len(claim.text)
-    parts = claim.text[opening:start], claim.text[start:end], claim.text[end:closing]
-    before, within, behind = map(_unbracketed, parts)
-    return _PART.format(f"{before}[{within}]{behind}")
+def ask_whether(sentence: str) -> str:
+    """The question whether all of a sentence is so."""
+    return _WHOLE.format(sentence)
 
 
 def ask_for_relation(one: str, other: str) -> str:
@@ -103,18 +73,9 @@ def ask_for_gap(sentence: str, detail: Detail) -> str:
     return _CLOZE[detail.kind].format(sentence[: detail.start] + GAP + sentence[detail.end :])
 
 
-def read_claim(question: str) -> Claim | None:
-    """The claim that a question of this module asks about; None for any other question."""
-    if part := _ASKS_FOR_PART.match(question):
-        text = "".join(part.groups())
-        found = words(text)
-        start, end = len(part.group(1)), len(part.group(1)) + len(part.group(2))
-        inside = [at for at, word in enumerate(found) if start <= word.start and word.end <= end]
-        return Claim(text, found, inside[0], inside[-1] + 1) if inside else None
-    if _ASKS_FOR_WHOLE.match(question) and (quoted := _QUOTED.search(question)):
-        found = words(quoted.group(1))
-        return Claim(quoted.group(1), found, 0, len(found)) if found else None
-    return None
+def read_claim(question: str) -> str:
+    """The sentence that is asked about as a whole; nothing for any other question."""
+    return quoted.group(1) if (quoted := _ASKS_FOR_WHOLE.fullmatch(question)) else ""
 
 
 def read_question(question: str) -> Sought:
@@ -153,7 +114,3 @@ def _kind(asks: str) -> Kind:
     if asks.startswith("who"):
         return "who"
     return kinds.get(asks, "how" if asks.startswith("how") else "what")
-
-
-def _unbracketed(text: str) -> str:
-    return text.replace("[", "(").replace("]", ")")

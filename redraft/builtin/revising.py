@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from redraft.builtin.consistency.retelling import Retelling
 from redraft.builtin.consistency.statements import states
-from redraft.builtin.details import Detail, details
-from redraft.builtin.forms import Claim, read_claim
+from redraft.builtin.details import details
 from redraft.builtin.lexicon import CONNECTIVE, PRONOUN, SPEECH
 from redraft.builtin.prose import cut, finish, plain
 from redraft.builtin.registry import answers
@@ -25,6 +23,8 @@ from redraft.text.words import count_words
 # A sentence that points back to another is brought in only where no other serves nearly as well.
 _ADRIFT = 0.8
 _MUCH_LONGER = 1.5
+# With a smaller share of its telling words no sentence is about the same thing.
+_ALIKE = 0.2
 # What somebody says is no sentence of a summary.
 _SPOKEN = 0.25
 
@@ -85,9 +85,8 @@ def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     draft = _read(given.summary, given.keep)
     source = Source([given.document]) if given.document else None
-    retelling = Retelling(source) if source else None
     for point in given.points:
-        changed = _applied(draft, point, source, retelling)
+        changed = _applied(draft, point, source)
         fitting = _fitted(changed, given.words)
         if fitting is not None and fitting.units:
             draft = fitting
@@ -104,15 +103,15 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
     return _Draft(tuple(units), summary[end:])
 
 
-def _applied(draft: _Draft, point: Point, source: Source | None, retelling: Retelling | None) -> _Draft:
+def _applied(draft: _Draft, point: Point, source: Source | None) -> _Draft:
     if point.task == "drop":
         return _dropped(draft, point)
     if point.task in ("clarify", "connect"):
         return _explained(draft, point, source)
     unsupported = point.task == "remove" and not point.evidence
-    if source and retelling and (unsupported or _is_unclear(point)):
+    if source and (unsupported or _is_unclear(point)):
         # A judge without understanding calls much unsupported that the document says in words of its own.
-        point = point.model_copy(update={"evidence": _nearest(point.sentence, source, retelling)})
+        point = point.model_copy(update={"evidence": _nearest(point.sentence, source)})
     if point.task in ("correct", "remove") or (point.task == "change" and point.sentence and point.evidence):
         return _corrected(draft, point)
     sentence = _needed(point)
@@ -174,22 +173,16 @@ def _mended(text: str, point: Point) -> str:
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
         return ""
     supported = set(keys(point.evidence))
-    wrong = [detail for detail, own in _marked(text, point) if detail.kind == right[0].kind and not own <= supported]
+    found = words(text)
+    wrong = [
+        one
+        for one in details(text, found)
+        if one.kind == right[0].kind and not supported.issuperset(word.key for word in found[one.first : one.last + 1])
+    ]
     if len(wrong) != 1:
         return ""
     answer = point.answer[right[0].start : right[0].end]
     return text[: wrong[0].start] + answer + text[wrong[0].end :]
-
-
-def _marked(text: str, point: Point) -> Iterator[tuple[Detail, set[str]]]:
-    """The details of a sentence that a point can be about, with their words."""
-    claim = read_claim(point.question)
-    asked = {word.key for word in claim.words[claim.first : claim.end]} if claim else None
-    found = words(text)
-    for detail in details(text, found):
-        own = {word.key for word in found[detail.first : detail.last + 1]}
-        if asked is None or own <= asked:
-            yield detail, own
 
 
 def _needed(point: Point, beside: _Draft | None = None) -> str:
@@ -221,11 +214,13 @@ def _needed(point: Point, beside: _Draft | None = None) -> str:
     return best
 
 
-def _nearest(sentence: str, source: Source, retelling: Retelling) -> str:
+def _nearest(sentence: str, source: Source) -> str:
     """The document's own sentence about the same thing; nothing where it has none."""
-    of = words(sentence)
-    best, most = "", 0.0
-    for line, worth in (retelling.nearest(Claim(sentence, of, 0, len(of))) if of else {}).items():
+    of = keys(sentence)
+    told = {key for key in of if carries(key)}
+    best, most = "", _ALIKE * len(told)
+    for line in source.places(of):
+        worth = float(len(told.intersection(source.lines[line].keys)))
         text = source.text_of(line)
         if not ends_sentence(plain(text)) or not states(text, source.lines[line].keys):
             continue

@@ -9,18 +9,14 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from redraft.builtin.details import Detail, details
-from redraft.builtin.wording import Word, carries, is_negation, pairs, words
+from redraft.builtin.wording import Word, carries, pairs, words
 from redraft.text.sentences import sentences
 
 # The places looked at closely: those that share most with what is sought.
 _PLACES = 5
-# A negation this many words before another denies it.
-_DENIED_BEFORE = 4
 # A pair of neighbours says more than its two words do.
 _PAIR_WEIGHT = 2.0
 _SHORTEST_RUN = 2
-# How many lines speak of one thing.
-_STRETCH = 5
 
 
 class Line(NamedTuple):
@@ -90,19 +86,6 @@ class Source:
     def __contains__(self, key: object) -> bool:
         return key in self._known
 
-    def has_pair(self, first: str, second: str) -> bool:
-        """Whether the two stand next to each other in a line."""
-        return (first, second) in self._by_term
-
-    def denies(self, key: str) -> bool:
-        """Whether a negation stands shortly before the word, or just behind it, in some line."""
-        for number in self._by_term.get(key, ()):
-            there = self.lines[number].keys
-            for at, other in enumerate(there):
-                if other == key and any(map(is_negation, there[max(0, at - _DENIED_BEFORE) : at + 2])):
-                    return True
-        return False
-
     def text_of(self, line: int) -> str:
         """The line to the letter."""
         found = self.lines[line]
@@ -140,23 +123,6 @@ class Source:
                 for number in holders:
                     votes[number] += weight
         return [number for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:_PLACES]]
-
-    def surroundings(self, sought: Sequence[str], places: Iterable[int]) -> frozenset[str]:
-        """The telling words of `sought` that stand close together: in the few lines around one of `places`."""
-        telling = {key for key in sought if carries(key)}
-        own = {
-            number: telling.intersection(word.key for word in line.words)
-            for place in places
-            for number, line in enumerate(
-                self.lines[max(0, place - _STRETCH) : place + _STRETCH], max(0, place - _STRETCH)
-            )
-        }
-        best: frozenset[str] = frozenset()
-        for start in sorted(own):
-            there = frozenset().union(*(own.get(number, ()) for number in range(start, start + _STRETCH)))
-            if len(there) > len(best):
-                best = there
-        return best
 
     def tile(self, sought: Sequence[str], places: Iterable[int]) -> Tiling | None:
         """`sought` laid out with the longest runs of words that two neighbouring lines have, at the best place."""

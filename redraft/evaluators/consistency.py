@@ -17,7 +17,7 @@ from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
-from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, similarity
+from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
 from redraft.evaluators.words import UNSUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
@@ -47,6 +47,15 @@ class _Claim:
 
     statement: Statement
     asked: SummaryQuestion
+
+    def borne_out(self, answer: Remembered) -> float | None:
+        """How much of the sentence the document has, where the question was whether all of it is so.
+
+        None for any other question, and where the answer is something else than words of the sentence.
+        """
+        if not is_same(self.asked.answer, self.statement.sentence):
+            return None
+        return share_borne_out(self.asked.answer, answer.answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +172,14 @@ class Consistency(Evaluator):
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
         answers = dict(sorted(found.verdicts.items()))
-        likeness = {
+        in_part = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
+        likeness = in_part | {
             n: alike(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
             for n, answer in answers.items()
+            if n not in in_part
         }
-        doubtful = [n for n, like in likeness.items() if self._is_to_be_asked(claims[n], answers[n], like)]
+        differing = [n for n in sorted(likeness) if n not in in_part]
+        doubtful = [n for n in differing if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
         settled = await self._asked(judge, claims, answers, doubtful, case)
         for at, n in enumerate(doubtful):
             if (one := settled.verdicts.get(at)) is None:
@@ -175,9 +187,10 @@ class Consistency(Evaluator):
                 continue
             likeness[n] = float(not one.contradicts)
             answers[n] = one.read or answers[n]
-        ballot = {n: self._verdict(like, answers[n]) for n, like in likeness.items()}
+        ballot = {n: CONSISTENT if n in in_part else self._verdict(like, answers[n]) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
-        points = {n: like if like > self.threshold else 0.0 for n, like in likeness.items()}
+        # A sentence that the document has in part contradicts nothing, and counts as far as it is there.
+        points = {n: like if like > self.threshold or n in in_part else 0.0 for n, like in likeness.items()}
         return _Checked(answers, likeness, Sitting(judge.name, ballot, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:

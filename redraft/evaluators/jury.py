@@ -9,6 +9,7 @@ from typing import Any, TypeVar, get_args
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.together import Once
+from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
@@ -23,6 +24,11 @@ from redraft.store.threads import off_loop
 
 # What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
+
+_BEYOND_COUNTING = (
+    "the built-in judge sees only near-quotations, and this summary is in words of its own: it takes a language model"
+    " or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
+)
 
 Part_ = TypeVar("Part_", Pack, KeyFacts)
 
@@ -126,7 +132,7 @@ class Jury:
             statements = statements_of(text)
             yardstick = await self._yardstick(evaluator, build=bool(statements))
             case = Case(statements, self.panel, self.desk, yardstick, self.query, text)
-            evaluation = founded(evaluator.checked(await evaluator.evaluate(case)))
+            evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))))
             evaluation = _resting_on(yardstick, evaluator, evaluation)
         except _ENDS_THE_RUN:
             raise
@@ -137,6 +143,13 @@ class Jury:
             evaluation = evaluator.failed(reason)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
+
+    def _advised(self, evaluation: Evaluation) -> Evaluation:
+        """The evaluation, and who could give a score where the built-in judge cannot tell enough to give one."""
+        built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
+        if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
+            return evaluation
+        return replace(evaluation, reason=f"{evaluation.reason}; {_BEYOND_COUNTING}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> Yardstick:
         """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.

@@ -18,6 +18,7 @@ from redraft.domain import Document, Evaluation
 from redraft.evaluators.consensus import DISPUTED, Ballot, agreement, majority
 from redraft.evaluators.words import PREFERENCE
 from redraft.prompts.coherence import ASPECTS, Aspect, Choice, Preferred
+from redraft.prompts.contract import UNSURE, Unsure
 
 """Under this name the evaluation is kept."""
 VERSION = 1
@@ -60,6 +61,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
     verdicts = [_verdicts(heard) for heard in panel]
     judged = sum(bool(one) for one in verdicts)
     trouble = next((heard.trouble for heard in panel if heard.trouble), "")
+    unsure = next((heard.a_first.reason for heard in panel if heard.a_first and heard.b_first), "")
     details: dict[str, object] = {
         "same": False,
         "document_read": all(heard.document_read for heard, said in zip(panel, verdicts, strict=True) if said),
@@ -74,7 +76,7 @@ async def prefer(referees: Sequence[Referee], document: Document, document_token
         judged=judged,
         unjudged=len(panel) - judged,
         details=details | ({"trouble": trouble} if trouble else {}),
-        reason="" if judged else trouble or "no judge gave a verdict in both orders",
+        reason="" if judged else trouble or unsure or "no judge gave a verdict in both orders",
     )
 
 
@@ -91,25 +93,26 @@ def same() -> Evaluation:
 
 
 def _verdicts(heard: Heard) -> dict[Aspect, Verdict]:
-    """A judge's verdict on every aspect; none at all where an order is missing."""
+    """A judge's verdict on every aspect of which it can tell; none at all where an order is missing."""
     a_first, b_first = _named(heard.a_first, "a", "b"), _named(heard.b_first, "b", "a")
     if a_first is None or b_first is None:
         return {}
-    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in ASPECTS}
+    told = [aspect for aspect in ASPECTS if aspect in a_first and aspect in b_first]
+    return {aspect: settled(a_first[aspect], b_first[aspect]) for aspect in told}
 
 
 def _named(said: Preferred | None, first: Side, second: Side) -> dict[Aspect, Winner] | None:
-    """The summaries that a reply prefers, whichever places they stood in."""
+    """The summaries that a reply prefers, whichever places they stood in, as far as it can tell."""
     if said is None:
         return None
     places: Mapping[Choice, Winner] = {"first": first, "second": second, "tie": "tie"}
-    chosen: dict[Aspect, Choice] = {
+    chosen: dict[Aspect, Choice | Unsure] = {
         "overall": said.overall,
         "detail": said.detail,
         "structure": said.structure,
         "logic": said.logic,
     }
-    return {aspect: places[chosen[aspect]] for aspect in ASPECTS}
+    return {aspect: places[choice] for aspect, choice in chosen.items() if choice != UNSURE}
 
 
 def _counted(aspect: Aspect, verdicts: Sequence[Mapping[Aspect, Verdict]]) -> dict[str, object]:
@@ -151,5 +154,5 @@ def _reply(said: Preferred | None, first: Side, second: Side) -> dict[str, str] 
     named = _named(said, first, second)
     if said is None or named is None:
         return None
-    shown: dict[str, str] = {aspect: named[aspect] for aspect in ASPECTS}
+    shown: dict[str, str] = {aspect: named.get(aspect, UNSURE) for aspect in ASPECTS}
     return shown | {"reason": said.reason}

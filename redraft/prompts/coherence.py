@@ -7,7 +7,19 @@ from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator
 
-from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent, SummaryText, Texts, lenient
+from redraft.prompts.contract import (
+    Also,
+    Fence,
+    GivenModel,
+    Prompt,
+    ReplyModel,
+    Silent,
+    SummaryText,
+    Texts,
+    Unsure,
+    as_asked,
+    lenient,
+)
 from redraft.prompts.judging import IDS, Reason
 from redraft.prompts.tags import Item, Names
 
@@ -102,7 +114,7 @@ class Confusions(ReplyModel):
     sentences: list[Confusion]
 
 
-_ChoiceRead = Annotated[Choice, BeforeValidator(lenient(Choice, None))]
+_ChoiceRead = Annotated[Choice | Unsure, BeforeValidator(lenient(Choice, None)), as_asked(Choice)]
 
 
 class PreferGiven(GivenModel):

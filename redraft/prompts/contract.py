@@ -7,9 +7,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
-from typing import Annotated, Any, Generic, TypeVar, get_args
+from typing import Annotated, Any, Generic, Literal, TypeVar, get_args
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetJsonSchemaHandler, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
@@ -195,6 +203,16 @@ def lenient(choices: Any, otherwise: str | None, also: Mapping[str, str] = _NONE
         return known.get(label(value)) or otherwise or value
 
     return read
+
+
+Unsure = Literal["unsure"]
+"""Said by a judge that knows what it cannot tell: no verdict, and nobody is asked again. No prompt speaks of it."""
+UNSURE: Unsure = "unsure"
+
+
+def as_asked(choices: Any) -> WithJsonSchema:
+    """The schema of a choice as it goes out, without what is for judges that are no language model."""
+    return WithJsonSchema({"enum": list(get_args(choices)), "type": "string"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,9 @@ from redraft.prompts.contract import (
     Prompt,
     ReplyModel,
     Silent,
+    Unsure,
     Whole,
+    as_asked,
     lenient,
 )
 from redraft.prompts.judging import IDS, LABELS, Quote, Reason, Statement
@@ -194,7 +196,7 @@ class Support(ReplyModel):
     id: Annotated[int, Names("facts"), IDS]
     reason: Reason
     quote: Quote
-    verdict: Annotated[Pass, BeforeValidator(lenient(Pass, None, _SUPPORTED)), Also(*LABELS)]
+    verdict: Annotated[Pass | Unsure, BeforeValidator(lenient(Pass, None, _SUPPORTED)), as_asked(Pass), Also(*LABELS)]
 
 
 class Supports(ReplyModel):
@@ -227,7 +229,12 @@ class Alignment(ReplyModel):
     """Whether a summary states a fact, and the tags of the sentences that do."""
 
     id: Annotated[int, Names("facts"), IDS]
-    stated: Annotated[YesNo, BeforeValidator(lenient(YesNo, None, _STATED)), Also("is stated", "verdict", *LABELS)]
+    stated: Annotated[
+        YesNo | Unsure,
+        BeforeValidator(lenient(YesNo, None, _STATED)),
+        as_asked(YesNo),
+        Also("is stated", "verdict", *LABELS),
+    ]
     sentences: Annotated[
         list[Annotated[int, Names("sentences")]], LISTED, ONLY_KNOWN, Silent(), Also("sentence ids", "ids", "sentence")
     ]
@@ -253,7 +260,10 @@ class Verification(ReplyModel):
     reason: Reason
     quote: Quote
     category: Annotated[
-        Category, BeforeValidator(_category), Also("error", "error type", "error category", "type", "verdict", *LABELS)
+        Category | Unsure,
+        BeforeValidator(_category),
+        as_asked(Category),
+        Also("error", "error type", "error category", "type", "verdict", *LABELS),
     ]
 
 

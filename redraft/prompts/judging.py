@@ -28,6 +28,11 @@ from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
 UNANSWERABLE = "UNANSWERABLE"
 """What a reply says where a text does not hold the answer. It is an answer; silence is none."""
+UNDECIDED = "UNDECIDED"
+"""What a judge says that knows what it cannot tell: the item is left open, and nobody is asked about it again.
+
+Prompts do not mention it. It is for judges that go by rules or by a classifier, such as the built-in one.
+"""
 
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]

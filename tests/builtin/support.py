@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rouge_score.rouge_scorer import RougeScorer
-
 from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
 from redraft.builtin.coverage.asking import ask_document
 from redraft.builtin.coverage.covering import answer_from_summary, compare_answers
+from redraft.evaluators.similarity import share_borne_out
 from redraft.prompts.judging import (
     UNANSWERABLE,
+    UNDECIDED,
     AnswerFromDocumentGiven,
     AnswerFromSummaryGiven,
     AskDocumentGiven,
@@ -27,7 +27,6 @@ from redraft.prompts.judging import (
 from redraft.text.sentences import sentences
 from tests.support import SAMPLE
 
-THRESHOLD = 0.6
 STORY = (
     "Hester Vane came to the island of Sarn on Monday, 3 March 1924, with a letter from Mr. Philip Dunne. The "
     "carrier Tobias Wren had driven the cart over the causeway since he was nineteen. Matthias Crane never stole "
@@ -35,19 +34,18 @@ STORY = (
     "broke and nineteen people drowned. Ruth Crane kept her father's notebook for twenty-two years. The Northern "
     "Alkali Company offered £18,500 for the saltworks. Mr. Harrow did not repay the loan until September."
 )
-_ROUGE = RougeScorer(["rouge1"], use_stemmer=True)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """A question about a sentence, with both answers and how like they are."""
+    """A question about a sentence, with both answers, and how much of it the document has where it has nothing else."""
 
     sentence: int
     question: str
     summary: str
     document: str
     quote: str
-    similarity: float
+    share: float | None
 
 
 def split(text: str) -> list[str]:
@@ -55,10 +53,10 @@ def split(text: str) -> list[str]:
     return [text[span.start : span.end] for span in sentences(text)]
 
 
-def judge(passages: Sequence[str], summary: Sequence[str], at_most: int = 3) -> list[Verdict]:
+def judge(passages: Sequence[str], summary: Sequence[str]) -> list[Verdict]:
     """All questions about the sentences of a summary, with the answers of both sides."""
     told = [Told(id=number, sentence=sentence) for number, sentence in enumerate(summary)]
-    asked = ask_summary(AskSummaryGiven(sentences=told, at_most=at_most)).sentences
+    asked = ask_summary(AskSummaryGiven(sentences=told, at_most=3)).sentences
     questions = [(entry.id, question) for entry in asked for question in entry.questions]
     answers = answer_from_document(
         AnswerFromDocumentGiven(
@@ -73,27 +71,28 @@ def judge(passages: Sequence[str], summary: Sequence[str], at_most: int = 3) -> 
             question.answer,
             answer.answer,
             answer.quote,
-            _similar(question.answer, answer.answer),
+            share_borne_out(question.answer, answer.answer),
         )
         for (at, question), answer in zip(questions, answers, strict=True)
     ]
 
 
-def _similar(summary: str, document: str) -> float:
-    if document == UNANSWERABLE:
-        return 0.0
-    return 1.0 if summary == document else float(_ROUGE.score(document, summary)["rouge1"].fmeasure)
-
-
-def consistency(passages: Sequence[str], summary: Sequence[str]) -> float:
-    """The score of Algorithm 1."""
-    alike = [verdict.similarity for verdict in judge(passages, summary)]
-    return sum(like for like in alike if like > THRESHOLD) / len(alike) if alike else 0.0
+def consistency(passages: Sequence[str], summary: Sequence[str]) -> float | None:
+    """What the sentences come to on which there is a verdict; None where there is on less than half of them."""
+    verdicts = judge(passages, summary)
+    told = [verdict.share or 0.0 for verdict in verdicts if verdict.document != UNDECIDED]
+    return sum(told) / len(told) if told and 2 * len(told) >= len(verdicts) else None
 
 
 def found_in(passages: Sequence[str], summary: Sequence[str]) -> set[int]:
     """The sentences with a finding."""
-    return {verdict.sentence for verdict in judge(passages, summary) if verdict.similarity <= THRESHOLD}
+    verdicts = judge(passages, summary)
+    return {one.sentence for one in verdicts if one.share is None and one.document != UNDECIDED}
+
+
+def open_in(passages: Sequence[str], summary: Sequence[str]) -> set[int]:
+    """The sentences of which the judge cannot tell."""
+    return {one.sentence for one in judge(passages, summary) if one.document == UNDECIDED}
 
 
 def pack_of(text: str, stretch: int = 6000, count: int = 3) -> list[DocumentQuestion]:

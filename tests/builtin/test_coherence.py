@@ -15,13 +15,13 @@ from redraft.builtin.coherence.reading import read
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import (
     ASPECTS,
-    Choice,
     Confusion,
     ConfusionGiven,
     ErrorType,
     PreferGiven,
     SummarySentence,
 )
+from redraft.prompts.contract import UNSURE
 
 BEFORE = (
     "Nora Lind, a baker in the harbour town of Elm, inherits a lighthouse from her grandfather. She has never seen it,"
@@ -254,7 +254,7 @@ def test_sentences_are_numbered_as_the_evaluators_number_them(summary: str) -> N
     assert [line.text for line in read(summary)] == [one.sentence for one in statements_of(summary)]
 
 
-EXCHANGED: dict[Choice, Choice] = {"first": "second", "second": "first", "tie": "tie"}
+EXCHANGED = {"first": "second", "second": "first", "tie": "tie", UNSURE: UNSURE}
 
 
 @given(TEXTS, TEXTS, st.one_of(st.none(), TEXTS))
@@ -273,15 +273,28 @@ def test_a_summary_is_no_better_than_itself(text: str) -> None:
     assert verdict.reason == "Both say the same."
 
 
-def test_the_better_summary_is_preferred() -> None:
+PLAIN = "Nora Lind inherits a lighthouse, and Brandt shows her the logbooks of her grandfather."
+
+
+def test_which_of_two_summaries_is_better_cannot_be_told_by_counting() -> None:
     bare = "Nora inherits a house. It is a house. Nora inherits a house."
-    verdict = prefer_summary(PreferGiven(first=STORY, second=bare))
-    assert (verdict.overall, verdict.detail, verdict.structure, verdict.logic) == ("first",) * 4
-    assert verdict.reason.startswith("The first summary tells more")
+    for document in (STORY, None):
+        verdict = prefer_summary(PreferGiven(document=document, first=PLAIN, second=bare))
+        assert {getattr(verdict, aspect) for aspect in ASPECTS} == {UNSURE}
+        assert "cannot tell" in verdict.reason
 
 
-def test_words_that_the_document_does_not_have_are_no_detail() -> None:
-    invented = "A dragon attacks wizards, goblins, trolls and vampires near frozen deserts, rivers and volcanoes."
-    plain = "Nora Lind inherits a lighthouse, and Brandt shows her the logbooks of her grandfather."
-    assert prefer_summary(PreferGiven(document=STORY, first=plain, second=invented)).detail == "first"
-    assert prefer_summary(PreferGiven(first=plain, second=invented)).detail == "second"
+@pytest.mark.parametrize(
+    "invented",
+    [
+        "Nora Lind inherits a lighthouse in Patagonia, and Brandt shows her the logbooks of her grandfather.",
+        "A dragon attacks wizards, goblins, trolls and vampires.",
+    ],
+)
+def test_what_the_document_does_not_have_on_one_side_alone_decides(invented: str) -> None:
+    verdict = prefer_summary(PreferGiven(document=STORY, first=PLAIN, second=invented))
+    assert (verdict.overall, verdict.detail) == ("first", UNSURE)
+    both = prefer_summary(
+        PreferGiven(document=STORY, first="Zeno Quagga fled.", second=f"{invented} Zeno Quagga fled.")
+    )
+    assert both.overall == UNSURE

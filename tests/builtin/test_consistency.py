@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 import random
-import re
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.common import stories
+from benchmarks.trust_swaps import swaps
 from redraft.builtin.consistency.checking import answer_from_document
 from redraft.builtin.consistency.claims import ask_summary
-from redraft.builtin.details import Detail, details
-from redraft.builtin.wording import keys, words
-from redraft.prompts.judging import UNANSWERABLE, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
+from redraft.builtin.forms import ask_whether, read_claim
+from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, AnswerFromDocumentGiven, Asked, AskSummaryGiven, Told
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, consistency, found_in, judge, sample, split
 from tests.text.hostile import raw_texts
-
-_VERB = re.compile(
-    r"\b(?:was|were|had|is|are|could|would|should|did|came|went|took|made|gave|found|saw|told|knew|said) "
-)
-_NEGATION = re.compile(r"\b(?:not|never) ")
 
 
 def _questions(sentence: str, at_most: int = 3) -> list[str]:
@@ -36,16 +29,12 @@ def _questions(sentence: str, at_most: int = 3) -> list[str]:
 def test_all_of_a_sentence_is_asked_about_just_once() -> None:
     sentence = split(STORY)[0]
     for at_most in range(1, 6):
-        parts = _questions(sentence, at_most)
-        assert 1 <= len(parts) <= at_most
-        assert [key for part in parts for key in keys(part)] == keys(sentence)
+        assert _questions(sentence, at_most) == [sentence]
 
 
-def test_a_name_or_date_is_never_cut() -> None:
-    sentence = "It was Captain Josiah Amos Renn of Port Merrow who on Monday, 3 March 1924, rowed out to the Petrel."
-    known = {sentence[d.start : d.end] for d in details(sentence, words(sentence))}
-    parts = _questions(sentence, 6)
-    assert all(any(name in part for part in parts) for name in known)
+@pytest.mark.parametrize("sentence", ["The clerk [sic] stole it.", "“Ada” met “Bo”.", "Is this so: “no”? he asked."])
+def test_a_sentence_with_marks_of_its_own_is_read_as_it_was_written(sentence: str) -> None:
+    assert read_claim(ask_whether(sentence)) == sentence
 
 
 @pytest.mark.parametrize(
@@ -121,21 +110,26 @@ def test_without_passages_nothing_is_borne_out() -> None:
 
 
 def test_a_summary_of_another_text_is_not_borne_out() -> None:
-    assert consistency([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]) < 0.1
-    assert consistency([STORY], split(sample())[100:200]) < 0.1
+    for passages, summary in (
+        ([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]),
+        ([STORY], split(sample())[100:200]),
+    ):
+        verdicts = judge(passages, summary)
+        assert sum((verdict.share or 0.0) > 0.8 for verdict in verdicts) <= 0.02 * len(verdicts)
 
 
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
-def test_people_s_own_words_are_told_from_those_about_another_story() -> None:
+def test_people_s_own_words_are_not_called_wrong_and_those_about_another_story_are() -> None:
     told = stories()[12:20]
     references = [split(story["questions"][0]["responses"][0]["response_text"]) for story in told]
-    own = [consistency([story["document"]], reference) for story, reference in zip(told, references, strict=True)]
-    other = [
-        consistency([story["document"]], reference)
-        for story, reference in zip(told, references[1:] + references[:1], strict=True)
-    ]
-    assert sum(other) / len(other) < 0.1
-    assert sum(own) > 3 * sum(other)
+
+    def accused(of: list[list[str]]) -> float:
+        pairs = list(zip(told, of, strict=True))
+        found = sum(len(found_in([story["document"]], reference)) for story, reference in pairs)
+        return found / sum(map(len, of))
+
+    assert accused(references) <= 0.03
+    assert accused(references[1:] + references[:1]) > 0.3
 
 
 @pytest.mark.parametrize(
@@ -149,6 +143,8 @@ def test_people_s_own_words_are_told_from_those_about_another_story() -> None:
         ("Mr. Harrow did repay the loan until September.", "Not so"),
         ("In November 1902 the Long Bank broke.", "November 1901"),
         ("Robert Louis Stevenson invented the steam engine in Glasgow.", UNANSWERABLE),
+        ("The price of the saltworks was £75,000.", UNANSWERABLE),
+        ("He was a man of few words.", UNDECIDED),
         ("The ledger was not hidden in the lighthouse because nobody looked there.", "Not so"),
         ("Ruth Crane never kept her father's notebook for twenty-two years.", "Not so"),
         ("The Northern Alkali Company offered £81,500 for the saltworks.", "18,500"),
@@ -171,31 +167,6 @@ def test_a_shortened_sentence_is_borne_out(fair: str) -> None:
     assert found_in([STORY], [fair]) == set()
 
 
-def _swapped(sentence: str, names: list[str], rnd: random.Random) -> Iterator[tuple[str, str]]:
-    """The sentence with another name, another number, and the opposite sense."""
-    found = words(sentence)
-    known = [detail for detail in details(sentence, found) if detail.sure]
-    if named := [detail for detail in known if detail.kind == "name"]:
-        detail = rnd.choice(named)
-        yield "name", _put(sentence, detail, rnd.choice([n for n in names if not _shared(n, sentence, detail)]))
-    figures = [at for d in known if d.kind == "number" for at in range(d.first, d.last + 1) if found[at].key.isdigit()]
-    if figures:
-        word = found[rnd.choice(figures)]
-        yield "number", f"{sentence[: word.start]}{int(word.key) + rnd.randint(1, 9)}{sentence[word.end :]}"
-    if denial := _NEGATION.search(sentence):
-        yield "negation removed", sentence[: denial.start()] + sentence[denial.end() :]
-    elif verb := _VERB.search(sentence):
-        yield "negation added", f"{sentence[: verb.end()]}not {sentence[verb.end() :]}"
-
-
-def _put(sentence: str, detail: Detail, other: str) -> str:
-    return sentence[: detail.start] + other + sentence[detail.end :]
-
-
-def _shared(name: str, sentence: str, detail: Detail) -> bool:
-    return bool(set(keys(name)) & set(keys(sentence[detail.start : detail.end])))
-
-
 @pytest.mark.parametrize("kind", ["name", "number", "negation added", "negation removed"])
 def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     """In a summary of the document's own sentences, one of which has been falsified."""
@@ -203,22 +174,17 @@ def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     text = sample()
     said = [sentence for sentence in split(text) if count_words(sentence) > 5 and _questions(sentence)]
     names = ["Hester Vane", "Tobias Wren", "Ruth Crane", "Isaac Thorne", "Wickmouth", "Sarn", "Harrow", "Norwich"]
-    swaps = [(at, new) for at, one in enumerate(said) for of, new in _swapped(one, names, rnd) if of == kind]
-    assert len(swaps) > 50
-    found = found_in([text], [new for _, new in swaps])
-    missed = [new for n, (_, new) in enumerate(swaps) if n not in found]
-    print(f"{kind}: {len(swaps) - len(missed)} of {len(swaps)} found")
-    assert len(missed) <= 0.02 * len(swaps), missed
-    at, falsified = rnd.choice([swap for n, swap in enumerate(swaps) if n in found])
+    wrong = [(at, new) for at, of, new in swaps(said, rnd, names) if of == kind]
+    assert len(wrong) > 50
+    found = found_in([text], [new for _, new in wrong])
+    missed = [new for n, (_, new) in enumerate(wrong) if n not in found]
+    assert len(missed) <= 0.02 * len(wrong), missed
+    assert found_in([text], said) == set()
+    at, falsified = rnd.choice([swap for n, swap in enumerate(wrong) if n in found])
     summary = said[at : at + 5]
     assert consistency([text], summary) == 1.0
     assert found_in([text], [falsified, *summary[1:]]) == {0}
-    assert consistency([text], [falsified, *summary[1:]]) < 1.0
-
-
-def test_a_denial_in_other_words_needs_a_denial() -> None:
-    assert found_in([STORY], ["Wren, a carrier, drove his cart over that causeway aged nineteen."]) == set()
-    assert found_in([STORY], ["Wren, a carrier, never drove his cart over that causeway aged nineteen."]) == {0}
+    assert consistency([text], [falsified, *summary[1:]]) == 0.8
 
 
 def test_questions_of_others_are_answered_too() -> None:

@@ -10,6 +10,7 @@ from benchmarks.keyfact_world import ERRORS, make
 from benchmarks.keyfacts import Confusion, judged, worlds
 from redraft.builtin.facts.aligning import align_facts
 from redraft.builtin.facts.verifying import verify_sentences
+from redraft.prompts.contract import UNSURE
 from redraft.prompts.factual import AlignGiven, Fact, Verification, VerifyGiven
 from redraft.prompts.judging import Statement
 
@@ -38,22 +39,27 @@ def stated(fact: str, *summary: str) -> tuple[str, list[int]]:
     return one.stated, one.sentences
 
 
-def test_which_facts_are_stated_is_seen_where_it_is_known() -> None:
-    assert of_worlds().aligned >= 0.9
+def test_what_is_said_of_facts_is_so_where_it_is_known() -> None:
+    assert of_worlds().aligned("yes") >= 0.8
+    assert of_worlds().aligned("no") >= 0.9
 
 
-def test_which_sentences_are_wrong_is_seen_where_it_is_known() -> None:
-    assert of_worlds().verified >= 0.9
+def test_what_is_said_of_sentences_is_so_where_it_is_known() -> None:
+    assert of_worlds().cleared >= 0.9
+    assert of_worlds().accused >= 0.9
 
 
-def test_what_is_wrong_is_seen_where_it_is_known() -> None:
-    assert of_worlds().categorized >= 0.75
+def test_something_is_said_and_of_reworded_sentences_mostly_nothing() -> None:
+    facts, sentences = of_worlds().unsure
+    assert 0.2 < facts < 0.8
+    assert 0.5 < sentences < 0.9
 
 
 def test_the_worlds_have_every_error_and_every_answer() -> None:
     found = of_worlds()
     assert {error for error, _ in found.errors} == {*ERRORS, ""}
-    assert min(sum(found.alignment[so, say] for say in (True, False)) for so in (True, False)) > 50
+    known = [sum(count for (so, _), count in found.alignment.items() if so == answer) for answer in ("yes", "no")]
+    assert min(known) > 50
 
 
 def test_a_world_is_the_same_again() -> None:
@@ -71,34 +77,32 @@ def test_the_halves_share_no_name() -> None:
     assert not people[0] & people[1]
 
 
-RIGHT = [
-    "Marta Kovel sold the mill to Jonas Brandt.",
+REWORDED = [
     "The mill was purchased by Jonas Brandt in 1911.",
     "Jonas Brandt bought the mill from Marta Kovel for three hundred crowns.",
     "Kovel had owned the mill for 12 years, and Brandt did not pay the whole sum.",
     "Brandt journeyed to Vienna with Emil.",
     "The child was baptised by Pastor Lindt in June 1912.",
     "Pastor Lindt was accused of neglect by Mrs. Aldous.",
+    # Whether it is so in other words, or not, nobody can tell by the words.
+    "Marta Kovel painted portraits of sailors and feared the sea.",
+    "Mrs. Aldous acquitted the pastor of neglect.",
 ]
 WRONG = [
-    ("Marta Kovel sold the mill to Emil Roth.", "entity"),
-    ("Marta Kovel sold the mill for 500 crowns.", "entity"),
-    ("Clara Kovel sold the mill at Orlow to Jonas Brandt.", "entity"),
+    ("Marta Kovel sold the mill at Orlow to Emil Brandt for 300 crowns.", "entity"),
+    ("In the spring of 1911 Marta Kovel sold the mill for 500 crowns.", "entity"),
     ("Pastor Lindt baptised the child on 9 June 1912.", "entity"),
-    ("Jonas Brandt sold the mill to Marta Kovel.", "relation"),
-    ("Marta Kovel bought the mill at Orlow for 300 crowns.", "relation"),
+    ("Clara Kovel sold the mill at Orlow to Jonas Brandt.", "entity"),
+    ("Emil Roth sold the mill at Orlow for 900 crowns.", "entity"),
     ("Brandt paid the whole sum.", "relation"),
-    ("Brandt travelled from Vienna in May.", "relation"),
-    ("Mrs. Aldous acquitted the pastor of neglect.", "relation"),
-    ("Marta Kovel painted portraits of sailors and feared the sea.", "out_of_article"),
-    ("The wedding of the two cousins ended in a quarrel about a horse.", "out_of_article"),
-    ("Emil Roth sold the mill at Orlow for 900 crowns.", "sentence"),
+    ("She had not owned it for twelve years.", "relation"),
+    ("The wedding of two cousins ended after quarrels about horses.", "out_of_article"),
 ]
 
 
-@pytest.mark.parametrize("sentence", RIGHT)
-def test_other_words_for_the_same_are_no_error(sentence: str) -> None:
-    assert verified(sentence).category == "none"
+@pytest.mark.parametrize("sentence", REWORDED)
+def test_of_other_words_nothing_is_said(sentence: str) -> None:
+    assert verified(sentence).category == UNSURE
 
 
 @pytest.mark.parametrize(("sentence", "category"), WRONG)
@@ -113,31 +117,13 @@ def test_a_sentence_of_the_passages_is_right_to_the_letter() -> None:
 
 
 def test_the_reason_names_what_differs_and_the_quote_is_to_the_letter() -> None:
-    found = verified("Marta Kovel sold the mill for 500 crowns.")
+    found = verified("In the spring of 1911 Marta Kovel sold the mill for 500 crowns.")
     assert found.reason == "The sentence has “500”, the passages have “300”."
     assert found.quote == PASSAGES[0].partition(". ")[0] + "."
 
 
 def test_nothing_is_quoted_where_nothing_is_close() -> None:
     assert verified("Zebras dislike umbrellas.").quote == ""
-
-
-def test_a_pronoun_stands_for_whom_the_sentence_points_back_to() -> None:
-    assert verified("She sold the mill to Jonas Brandt.", before="Marta Kovel was a widow.").category == "none"
-    assert verified("He sold the mill at Orlow.", before="Emil Brandt was a rich man.").category != "none"
-
-
-def test_pieces_copied_from_here_and_there_are_no_sentence_of_the_passages() -> None:
-    passages = [
-        "The harbour master of Wexford closed the inner quay on Tuesday after a fire in the grain store. "
-        "Engineers from Dublin inspected the crane and found it safe.",
-        "The festival opened on Friday with a concert by the city orchestra. Ten thousand visitors filled the square "
-        "in front of the town hall.",
-    ]
-    joined = "The harbour master of Wexford closed the inner quay with a concert by the city orchestra."
-    given = VerifyGiven(passages=passages, sentences=[Statement(id=1, sentence=joined)])
-    found = verify_sentences(given).sentences[0]
-    assert (found.category, found.reason) == ("relation", "The sentence joins what stands apart in the passages.")
 
 
 FACT = "Marta Kovel sold the mill to Jonas Brandt for 300 crowns in 1911."
@@ -147,11 +133,10 @@ FACT = "Marta Kovel sold the mill to Jonas Brandt for 300 crowns in 1911."
     "sentence",
     [
         "In 1911, the mill was sold to Jonas Brandt by Marta Kovel for 300 crowns.",
-        "Jonas Brandt purchased the mill from Marta Kovel for three hundred crowns in 1911.",
-        "Kovel sold the old mill to Brandt for 300 crowns in the spring of 1911, and she wept.",
+        "Marta Kovel sold the old mill to Jonas Brandt for three hundred crowns in the spring of 1911, and she wept.",
     ],
 )
-def test_a_fact_is_stated_in_other_words(sentence: str) -> None:
+def test_a_fact_is_stated_in_nearly_its_own_words(sentence: str) -> None:
     assert stated(FACT, "The river was high.", sentence) == ("yes", [2])
 
 
@@ -162,17 +147,37 @@ def test_a_fact_is_stated_in_other_words(sentence: str) -> None:
         "Marta Kovel sold the mill to Emil Brandt for 300 crowns in 1911.",
         "Jonas Brandt sold the mill to Marta Kovel for 300 crowns in 1911.",
         "Marta Kovel never sold the mill to Jonas Brandt for 300 crowns in 1911.",
-        "Marta Kovel and Jonas Brandt met in Orlow in 1911.",
-        "Marta Kovel sold the mill.",
         "The river was high.",
     ],
 )
-def test_a_fact_that_is_otherwise_or_only_in_part_is_not_stated(sentence: str) -> None:
+def test_a_fact_that_is_otherwise_or_not_there_is_not_stated(sentence: str) -> None:
     assert stated(FACT, sentence) == ("no", [])
 
 
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Jonas Brandt purchased the mill from Marta Kovel for three hundred crowns in 1911.",
+        "Marta Kovel and Jonas Brandt met in Orlow in 1911.",
+        "Marta Kovel sold the mill.",
+    ],
+)
+def test_whether_a_fact_is_stated_in_part_or_in_other_words_is_left_open(sentence: str) -> None:
+    assert stated(FACT, sentence) == ("unsure", [])
+
+
+def test_a_summary_in_other_words_throughout_is_not_said_to_lack_anything() -> None:
+    said = ("A widow parted with her property on the river.", "The buyer never settled what he owed to Kovel.")
+    assert stated("Jonas Brandt owed Kovel a hundred crowns.", *said) == ("unsure", [])
+    beside = "A widow parted with her property on the river."
+    sentences = [Statement(id=number, sentence=sentence) for number, sentence in enumerate(said, 1)]
+    facts = [Fact(id=1, fact="Jonas Brandt travelled to Vienna in May with Kovel."), Fact(id=2, fact=beside)]
+    both = align_facts(AlignGiven(sentences=sentences, facts=facts)).facts
+    assert [one.stated for one in both] == ["no", "yes"]
+
+
 def test_a_fact_may_follow_from_two_sentences() -> None:
-    summary = ("Marta Kovel was a widow.", "She sold the mill to Jonas Brandt for 300 crowns.", "That was in 1911.")
+    summary = ("It was in 1911.", "Marta Kovel sold the mill to Jonas Brandt.", "She got 300 crowns in 1911.")
     assert stated(FACT, *summary) == ("yes", [2, 3])
 
 

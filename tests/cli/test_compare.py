@@ -182,13 +182,11 @@ def test_what_a_judge_says_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     assert len(done.out) < 3000
 
 
-def test_the_built_in_model_compares_without_key_or_network_and_knows_no_order(tmp_path: Path) -> None:
+def test_the_built_in_model_prefers_what_nothing_contradicts_and_knows_no_order(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
-    sentences = good.split(". ")
-    poor = ". ".join([sentences[0], sentences[-1], sentences[0], *sentences[1:2], sentences[0]])
     (tmp_path / "good.md").write_text(good, "utf-8")
-    (tmp_path / "poor.md").write_text(poor, "utf-8")
+    (tmp_path / "poor.md").write_text(f"{good} Captain Zebulon Quigg came from Valparaiso in 1777.", "utf-8")
     there = command.run("compare", str(SAMPLE), "good.md", "poor.md", "--json").json
     back = command.run("compare", str(SAMPLE), "poor.md", "good.md", "--json").json
 
@@ -198,6 +196,17 @@ def test_the_built_in_model_compares_without_key_or_network_and_knows_no_order(t
         assert one["order_decides"] == one["leaning_a"] == one["leaning_b"] == 0
         assert (other["a"], other["b"], other["tie"]) == (one["b"], one["a"], one["tie"])
     assert there["preference"]["overall"]["winner"] == "a"
+    assert there["preference"]["detail"]["winner"] is None
+
+
+def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
+    command = Inside(tmp_path)
+    good = command.run("summarize", str(SAMPLE), "--words", "200", "-q").out
+    (tmp_path / "good.md").write_text(good, "utf-8")
+    (tmp_path / "poor.md").write_text(good.partition(". ")[0] + ".", "utf-8")
+    done = command.run("compare", str(SAMPLE), "good.md", "poor.md")
+    assert "cannot tell" in done.out
+    assert "preferred" not in done.out
 
 
 @pytest.mark.parametrize(

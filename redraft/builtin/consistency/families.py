@@ -57,12 +57,6 @@ def family(key: str) -> str:
     return _plain(stem)
 
 
-@cache
-def families_of(text: str) -> frozenset[str]:
-    """The families of the words of a list."""
-    return frozenset(map(family, keys(text)))
-
-
 def _without_ending(stem: str) -> str:
     for ending, instead in _ENDINGS:
         rest = stem.removesuffix(ending)

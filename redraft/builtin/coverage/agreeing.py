@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.builtin.details import details
-from redraft.builtin.forms import read_claim, read_question
+from redraft.builtin.forms import read_question
 from redraft.builtin.wording import carries, is_negation, words
 from redraft.prompts.judging import Pair
 
@@ -40,7 +40,7 @@ def differ(pair: Pair) -> str:
 def _asks_number(question: str) -> bool:
     """Whether a number is the answer, and not just part of it."""
     sought = read_question(question)
-    return sought.wants == "number" or sought.asks == "when" or sought.form == "span" or bool(read_claim(question))
+    return sought.wants == "number" or sought.asks == "when" or sought.form == "span"
 
 
 def _keys_of(text: str, kind: str) -> set[str]:

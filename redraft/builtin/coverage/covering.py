@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.builtin.coverage.agreeing import differ
 from redraft.builtin.coverage.finding import look_up
-from redraft.builtin.forms import read_question
+from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
 from redraft.builtin.wording import words
@@ -47,7 +47,9 @@ def compare_answers(given: CompareGiven) -> Comparisons:
 
 
 def _compare(pair: Pair) -> Comparison:
-    reason = differ(pair)
+    # To the question whether a sentence is so, what the document has instead is the answer.
+    other = f"The document has “{pair.document}”." if pair.document != pair.summary else ""
+    reason = other if read_claim(pair.question) else differ(pair)
     return Comparison(
         id=pair.id,
         reason=reason or "Both say the same, or one says more.",

@@ -9,7 +9,6 @@ from functools import cache
 
 from redraft.builtin.details import TITLES
 from redraft.builtin.facts.statements import Name, read_statement
-from redraft.builtin.facts.telling import main_verb
 from redraft.builtin.lexicon import GESTURE
 from redraft.builtin.registry import answers
 from redraft.builtin.wording import carries, keys
@@ -137,7 +136,7 @@ def _matters_in(fact: str) -> Iterator[str]:
 def _event(fact: str) -> str:
     """A fact as it goes on behind "when", without what it could do without; nothing where that is too long."""
     statement = read_statement(fact)
-    verb = main_verb(statement)
+    verb = statement.verb
     if verb is None or not statement.names or statement.names[0].first > 0 or GESTURE.search(fact):
         return ""
     end = next((one.start() for one in _EVENT_END.finditer(fact, statement.words[verb.at].end)), len(fact))

@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redraft.builtin.facts.meanings import senses_of
-from redraft.builtin.facts.statements import Name, Statement, Verb, leading_name, read_statement
+from redraft.builtin.facts.statements import Name, Statement, leading_name, read_statement
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import CONNECTIVE, FIRST_PERSON, GESTURE, PERSONAL, PRONOUN, SECOND_PERSON
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.builtin.wording import listed
 from redraft.text.ranking import rank
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
@@ -31,7 +31,7 @@ _LOOSE = re.compile(
     re.IGNORECASE,
 )
 _POSSESSIVE = frozenset(["His", "Her"])
-_STATIVE = (
+_STATIVE = listed(
     "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
     " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
 )
@@ -142,7 +142,7 @@ def _meant(before: Statement | None, full: dict[frozenset[str], str]) -> str:
         return ""
     firm = {name.keys for name in before.names if name.sure}
     leading = leading_name(before)
-    if leading is None or len(firm) != 1 or leading.before or leading.implied:
+    if leading is None or len(firm) != 1 or leading.before:
         return ""
     return full.get(leading.keys, _surface(before, leading))
 
@@ -157,15 +157,10 @@ def _clearness(fact: str, own: Statement) -> float:
 
 
 def _action(fact: str, own: Statement) -> float:
-    verb = main_verb(own)
-    if verb is None or verb.sense in senses_of(_STATIVE) or _COPULA.search(fact, 0, own.words[verb.at].start):
+    verb = own.verb
+    if verb is None or verb.plain in _STATIVE or _COPULA.search(fact, 0, own.words[verb.at].start):
         return 0.0
     return max(_LITTLE, 1.0 - len(_STATES.findall(fact)) / _STATES_ENOUGH)
-
-
-def main_verb(statement: Statement) -> Verb | None:
-    """The first verb that is not in a remark."""
-    return next((verb for verb in statement.verbs if verb.main), None)
 
 
 def same(one: Told, other: Told) -> bool:

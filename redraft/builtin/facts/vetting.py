@@ -9,17 +9,19 @@ from functools import cached_property
 
 import numpy as np
 
+from redraft.builtin.consistency.holding import Ground, ground_of
 from redraft.builtin.facts.statements import Statement, read_statement
-from redraft.builtin.facts.verifying import closest_line, verdict
-from redraft.builtin.facts.weighing import Ground
+from redraft.builtin.facts.verifying import reason
 from redraft.builtin.lexicon import ATTRIBUTED, GESTURE, GUESSING, OPINION, REASONING
 from redraft.builtin.registry import answers
+from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import (
     FACTS_FAITHFUL,
     FACTS_OBJECTIVE,
     FACTS_SIGNIFICANT,
     Opinion,
     Opinions,
+    Pass,
     Support,
     Supports,
     TreeFact,
@@ -39,9 +41,8 @@ _AGAINST_GESTURE, _AGAINST_SETTING = 0.3, 0.25
 @answers(FACTS_FAITHFUL)
 def facts_faithful(given: VetGiven) -> Supports:
     """A fact passes where the sentence of the excerpt that says most of it has nothing else in its place."""
-    lines = _lines(given.excerpt)
-    ground = Ground([lines])
-    return Supports(facts=[_support(ground, lines, fact) for fact in given.facts])
+    ground = ground_of((given.excerpt,))
+    return Supports(facts=[_support(ground, fact) for fact in given.facts])
 
 
 @answers(FACTS_OBJECTIVE)
@@ -61,21 +62,14 @@ def _lines(excerpt: str) -> list[str]:
     return [excerpt[span.start : span.end] for span in sentences(excerpt)]
 
 
-def _support(ground: Ground, lines: Sequence[str], fact: TreeFact) -> Support:
-    weighed = ground.weigh(fact.fact)
-    category, reason = verdict(weighed)
-    passes = bool(weighed) and category == "none"
-    if not weighed:
-        reason = "The fact says nothing."
-    said = (
-        "The excerpt says the same."
-        if passes
-        else reason.replace("passages have", "excerpt has")
-        .replace("The passages do not", "The excerpt does not")
-        .replace("The sentence", "The fact")
-        .replace("the passages", "the excerpt")
-    )
-    return Support(id=fact.id, reason=said, quote=closest_line(weighed, lines), verdict="pass" if passes else "fail")
+def _support(ground: Ground, fact: TreeFact) -> Support:
+    held = ground.hold(fact.fact)
+    verdict: Pass | Unsure = "fail" if held.verdict in ("contradicted", "absent") else UNSURE
+    if held.verdict == "borne out":
+        verdict = "pass"
+    said = reason(held).replace("The sentence", "The fact").replace("passages have", "excerpt has")
+    said = said.replace("The passages", "The excerpt").replace("the passages", "the excerpt")
+    return Support(id=fact.id, reason=said, quote=ground.text_of(held), verdict=verdict)
 
 
 def _objective(fact: TreeFact) -> Opinion:
@@ -123,7 +117,7 @@ class _Salience:
         weight += (
             _FOR_NAME * recurs + _FOR_REASON * bool(REASONING.search(text)) + _FOR_NUMBER * bool(statement.numbers)
         )
-        weight += _FOR_DEED * any(verb.definite for verb in statement.verbs)
+        weight += _FOR_DEED * (statement.verb is not None)
         weight -= _AGAINST_GESTURE * bool(GESTURE.search(text)) + _AGAINST_SETTING * (
             not statement.names and not statement.numbers
         )

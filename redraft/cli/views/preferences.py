@@ -11,7 +11,7 @@ from redraft.history.comparison import Comparison
 from redraft.prompts.coherence import ASPECTS
 from redraft.text.cleaning import one_line
 
-WINNERS = {"a": "A", "b": "B", "tie": "tie"}
+WINNERS = {"a": "A", "b": "B", "tie": "tie", "unsure": "cannot tell"}
 _NONE = "-"
 _REASON = 300
 _JUDGE = 50
