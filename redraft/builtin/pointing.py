@@ -30,7 +30,7 @@ _TITLES: Mapping[str, Gender | None] = {
 }  # fmt: skip
 _WORD = r"[A-Z][\w’'-]*[a-z](?<![’']s)"
 _NAME = re.compile(rf"\b(?:(?:{'|'.join(_TITLES)})\b\.? )*{_WORD}(?:(?: (?:de|van|von|der|la))? (?:[A-Z]\. )?{_WORD})*")
-_NO_NAMES = listed(
+NO_NAMES = listed(
     "The This That These Those There Then They When Where While With Without What Who Why How His Her Their Its Our"
     " After Before Behind Below Above Although Among And Another Any Around Because Both But Beside Between Beyond"
     " Despite Down During Each Either Even Every Everyone Everybody Few Finally For From Half Here However In Inside"
@@ -40,6 +40,7 @@ _NO_NAMES = listed(
     " Yes Yet You Your My As At By If No So To An All God Earth Sunday Monday Tuesday Wednesday Thursday Friday"
     " Saturday January February March April May June July August September October November December"
 )
+"""Words with a capital that are nobody's name."""
 _PRONOUN = re.compile(
     r"\b(?:(?P<he>he|him|his|himself)|(?P<she>she|her|hers|herself)|(?P<they>they|them|their|theirs|themselves)"
     r"|(?P<it>it|its|itself))\b(?![’'](?=[a-z]*[A-Z]))",
@@ -153,13 +154,13 @@ class Cast:
         for found in _NAME.finditer(text):
             name, start = found.group(), found.start()
             first, _, rest = name.partition(" ")
-            if first in _NO_NAMES:
+            if first in NO_NAMES:
                 if not rest:
                     continue
                 name, start = rest, start + len(first) + 1
             elif start == 0 and " " not in name and (name not in self._words or name.lower() in self._small):
                 continue
-            if name not in _NO_NAMES:
+            if name not in NO_NAMES:
                 yield name, start, found.end()
 
     def mentions(self, text: str) -> list[Mention]:
@@ -237,6 +238,11 @@ def _with_name(text: str, topic: Mention | None) -> str:
     return f"[{topic.name}{ending}]{text[opening.end() :]}"
 
 
+def following(gone: str, text: str, cast: Cast) -> str:
+    """A sentence whose "he" is named by the one before it, with that name, so that it can do without it; or nothing."""
+    return _with_name(text, _topic(gone, cast.mentions(gone), None))
+
+
 def _topic(text: str, mentions: Sequence[Mention], before: Mention | None) -> Mention | None:
     """Of whom a sentence speaks, and of no other of whom the same pronoun could be said."""
     if before:
@@ -306,7 +312,8 @@ def _is_met(kind: Pointer, before: str, written: str, cast: Cast) -> bool:
     if kind in ("he", "she"):
         gender: Gender = "he" if kind == "he" else "she"
         there = any(
-            one.gender == gender and written[one.end : one.end + 1] not in "'’" for one in cast.mentions(written)
+            _may_be(one, gender, written) and written[one.end : one.end + 1] not in "'’"
+            for one in cast.mentions(written)
         )
         return there or any(one.lastgroup == kind for one in _PRONOUN.finditer(before))
     if kind == "they":

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from redraft.builtin.coverage.asking import rank_questions
-from redraft.builtin.coverage.describing import described
 from redraft.builtin.coverage.phrasing import questions_about
 from redraft.builtin.verbs import plain_form
 from redraft.prompts.judging import UNANSWERABLE, Candidate, DocumentQuestion, RankGiven
