@@ -19,7 +19,7 @@ from redraft.domain import Evidence
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.models.thoughts import declines
 from redraft.prompts import judging
-from redraft.prompts.judging import UNANSWERABLE, Asked, Candidate, Pair, Statement
+from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Asked, Candidate, Pair, Statement
 from redraft.prompts.silence import is_answer
 from redraft.text.cleaning import one_line
 
@@ -119,9 +119,10 @@ class Examiner:
         verdicts: dict[int, list[judging.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
-            given = [answer for answer in said if is_answer(answer.answer)]
-            # That the summary is silent is known only when all of it has been read.
-            if given or len(said) == len(accounts):
+            told = [answer for answer in said if answer.answer != UNDECIDED]
+            given = [answer for answer in told if is_answer(answer.answer)]
+            # That the summary is silent is known only when all of it has been read, by one who can tell.
+            if given or len(told) == len(accounts):
                 verdicts[n] = given
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 

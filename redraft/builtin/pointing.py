@@ -70,8 +70,10 @@ _PEOPLE = re.compile(rf"\b(?:{_MEN}|{_WOMEN}|{_EITHER})s?\b|\b(?:men|women|peopl
 _SOMEBODY = re.compile(
     r"\b(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z-]+){0,2}"
     r" (?:man|men|woman|women|boys?|girls?|gentlem[ae]n|fellows?|lady|ladies|guys?|lads?|persons?|people|kids?|youths?"
-    r"|child|children|strangers?|visitors?|creatures?|things?|figures?|others?|two|three|four|five|pair|couple|group"
-    r"|crowd|voice)\b(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
+    r"|child|children|strangers?|visitors?|aliens?|creatures?|robots?|things?|figures?|others?|two|three|four|five"
+    r"|pair|couple|trio|group|crowd|voice|Martian|Venusian|Terran|Earthman|Englishman|Frenchman|German|American"
+    r"|Russian|Chinese|Indian)\b(?![’'-]| [A-Z])"
+    r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
     r"|\b(?:[Tt]he|[Tt]his|[Tt]hat) (?:other|latter|former|same|rest|second|third)\b|\b[Aa]nother\b"
     r"|^(?:Both|Neither|Each|One|Some|All|Most|None|Others|Everybody|Everyone|Nobody)\b"
     r"(?! (?:of (?!the[ms]\b)|day|morning|night|evening))|\bof them\b"
@@ -99,6 +101,7 @@ _PLURAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
 _BEFORE_PLACE = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout) $")
+_SPEECH = re.compile(r"[\"“”«»]")
 _SMALL = re.compile(r"\b[a-z]{3,}\b")
 _OPENS_WITH = re.compile(r"(?P<pronoun>He|She|His|Her)(?= [a-z])")
 _DEPTH = 3
@@ -211,8 +214,9 @@ def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
     depth = 0
     for at, one in enumerate(sentences):
         topic = topic if one.follows and not one.spoken else None
-        if one.spoken:
+        if one.spoken or _SPEECH.search(one.text):
             found.append(None)
+            topic = None
             continue
         loose = pointers(one.text, cast)
         named = _with_name(one.text, topic)
@@ -302,8 +306,8 @@ def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequ
 
 
 def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
-    if mention.gender is None:
-        return not _BEFORE_PLACE.search(text, 0, mention.start)
+    if mention.gender is None:  # nothing but its place shows that it is a person
+        return mention.start == 0 and not text.startswith(("'", "’"), mention.end)
     return mention.gender == gender
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from redraft.prompts.contract import (
     Also,
@@ -26,6 +26,11 @@ from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
 
 UNANSWERABLE = "UNANSWERABLE"
 """What a reply says where a text does not hold the answer. It is an answer; silence is none."""
+UNDECIDED = "UNDECIDED"
+"""What a judge says that knows what it cannot tell: the item is left open, and nobody is asked about it again.
+
+Prompts do not mention it. It is for judges that go by rules or by a classifier, such as the built-in one.
+"""
 
 Kind = Literal["what", "when", "where", "who", "how", "why"]
 QuestionKind = Annotated[Kind, BeforeValidator(lenient(Kind, "what"))]
@@ -52,10 +57,15 @@ Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value))
 
 
 class Statement(Item):
-    """A sentence of a summary; `before` is what it points back to, where it does."""
+    """A sentence of a summary; `before` is what it points back to, where it does.
+
+    `quoted` says whether the document has it in these words, or nearly: there are judges that can read no others. No
+    prompt shows it.
+    """
 
     before: str = ""
     sentence: str
+    quoted: bool = Field(default=False, exclude=True)
 
 
 class Asked(Item):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from statistics import fmean
 from typing import NamedTuple
 
 from redraft.builtin.composing import centrality, standing_alone
-from redraft.builtin.concepts import weight
+from redraft.builtin.concepts import concept, weight
 from redraft.builtin.coverage.finding import look_up
 from redraft.builtin.coverage.phrasing import Asking, questions_about
 from redraft.builtin.details import details
@@ -38,6 +40,10 @@ from redraft.text.words import count_words
 # A question of a kind, or about a part, that has been asked about is worth so much less each time.
 _AGAIN_KIND, _AGAIN_PART, _AGAIN_SENTENCE = 0.8, 0.6, 0.3
 _QUESTIONS_A_PART = 2
+# How far it counts that a sentence is central, and that what it speaks of is spoken of again and again: chosen by what
+# people's summaries of other stories hold.
+_WORTH_POWER, _ECHO_POWER, _BLOCK = 0.5, 4.0, 40
+_FEWEST_WORDS = 8
 _LONGEST_GAP, _FEWEST_TELLING, _FEWEST_SAID = 30, 3, 2
 _BY_KIND: dict[Kind, float] = {"why": 2.0, "how": 1.5, "what": 1.2, "where": 0.9, "when": 0.9, "who": 1.0}
 _GAP, _GESTURE = 0.1, 0.2
@@ -101,6 +107,19 @@ def _form(question: str) -> float:
     return worth * (_GESTURE if GESTURE.search(question) or _BODY.search(question) else 1.0)
 
 
+class _Echo:
+    """How often a text comes back to what it speaks of: what a story is about is all through it."""
+
+    def __init__(self, excerpt: str) -> None:
+        found = [concept(word.key) for word in words(excerpt)]
+        self._blocks = Counter(one for at in range(0, len(found), _BLOCK) for one in set(found[at : at + _BLOCK]))
+
+    def of(self, text: str) -> float:
+        """The mean logarithm of in how many stretches the telling words of a text stand."""
+        told = {concept(key) for key in keys(text) if weight(key) == 1.0}
+        return fmean(math.log1p(self._blocks[one]) for one in told) if told else 0.0
+
+
 def _is_answered(source: Source, question: DocumentQuestion) -> bool:
     """Whether the excerpt gives the answer that is meant to whoever goes by words."""
     found = look_up(source, read_question(question.question))
@@ -125,9 +144,10 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
     worth = centrality(SentenceVectors([one.text for one in told]), told)
     quotes = {finish(plain(quote)): (quote, start) for start, quote in _quoted(excerpt)}
     cast = Cast([one.text for one in known if not one.spoken])
+    echo = _Echo(excerpt)
     for at, one in enumerate(told):
         found = quotes.get(known[at].text)
-        if found is None or one.standing <= LAST_RESORT or needs[at] >= 0:
+        if found is None or one.standing <= LAST_RESORT or needs[at] >= 0 or one.words < _FEWEST_WORDS:
             continue
         quote, start = found
         told_there = " ".join(quote.split())
@@ -135,7 +155,9 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
         for asking in asked or _gaps(known[at].text):
             yield _Candidate(
                 DocumentQuestion(question=asking.question, kind=asking.kind, answer=asking.answer, quote=quote),
-                float(worth[at]) * _form(f"{asking.question} {asking.answer}"),
+                float(worth[at]) ** _WORTH_POWER
+                * echo.of(f"{asking.question} {asking.answer}") ** _ECHO_POWER
+                * _form(f"{asking.question} {asking.answer}"),
                 start / len(excerpt),
                 frozenset(filter(carries, keys(f"{asking.question} {asking.answer}"))),
             )
