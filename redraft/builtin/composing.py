@@ -21,7 +21,8 @@ _RANK_POWER = 0.9
 _OPENING_WORDS = 200
 _OPENING_BONUS = 0.6
 
-_WORDS_PER_SEGMENT = 250
+_WORDS_PER_SEGMENT = 60
+_FEWEST_SEGMENTS = 3
 _WORDS_IN_ONE_PARAGRAPH = 180
 _PARAGRAPH_WORDS = 110
 _SHORT_PARAGRAPH_WORDS = 60
@@ -68,6 +69,8 @@ def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int],
     """
     lengths = np.bincount([s.part for s in sentences], weights=[s.words for s in sentences], minlength=len(room))
     counts = np.maximum(1, np.round(room / _WORDS_PER_SEGMENT)).astype(int)
+    if len(room) == 1:
+        counts = np.maximum(counts, _FEWEST_SEGMENTS)
     first = [0, *accumulate(counts.tolist())]
     segments, before = [], np.zeros(len(room))
     for sentence in sentences:

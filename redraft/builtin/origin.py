@@ -11,11 +11,11 @@ import numpy as np
 from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.pointing import Cast, pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
-from redraft.builtin.wording import keys
+from redraft.builtin.wording import carries, keys
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
 
-# Less like each other, two sentences are not about the same thing.
+# With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
 
 
@@ -51,7 +51,9 @@ class Origin:
             return None
         likeness = self._vectors.similarity_to(sentence)
         best = int(np.argmax(likeness))
-        return best if likeness[best] > at_least else None
+        told = set(filter(carries, keys(sentence)))
+        share = len(told.intersection(keys(self.lines[best].text))) / (len(told) or 1)
+        return best if likeness[best] and share >= at_least else None
 
     def worth_of(self, at: int | None) -> float:
         """How central a sentence is."""

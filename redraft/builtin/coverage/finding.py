@@ -20,7 +20,7 @@ from redraft.builtin.wording import Word, is_negation, keys, words
 from redraft.prompts.judging import Kind
 
 # A sentence answers a question when it has this share of what the question says beside the names.
-_SUPPORT = 0.7
+_SUPPORT = 0.65
 # A word of the sentence before counts less than one of its own.
 _FROM_BEFORE = 0.4
 _LONGEST_ANSWER = 30
