@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from redraft.builtin.prose import Sentence
-from redraft.builtin.verbs import is_past
+from redraft.builtin.verbs import is_past, is_present
 from redraft.builtin.wording import listed
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
@@ -101,6 +101,10 @@ _PLURAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
 _BEFORE_PLACE = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout) $")
+_BEFORE_THING = re.compile(r"\b(?:the|in|at|into|through|across|throughout) $", re.IGNORECASE)
+OPENER = re.compile(r"(?:he|she|his|hers?|they|theirs?|its)\b", re.IGNORECASE)
+"""A pronoun that begins a sentence."""
+_ROLE = re.compile(r"\b(?:an?|his|her|their) (?:[a-z-]+ )?[a-z]{2,}(?:er|or|ist|ian)s?\b", re.IGNORECASE)
 _SPEECH = re.compile(r"[\"“”«»]")
 _SMALL = re.compile(r"\b[a-z]{3,}\b")
 _OPENS_WITH = re.compile(r"(?P<pronoun>He|She|His|Her)(?= [a-z])")
@@ -137,7 +141,7 @@ class Cast:
         seen: dict[str, Counter[str]] = defaultdict(Counter)
         subject = ""
         for text in texts:
-            named = list(self._named(text))
+            named = list(self.named(text))
             self._people.update(name for name, start, end in named if _acts(text, start, end))
             opening = _OPENS_WITH.match(text)
             if opening and subject and not named:
@@ -153,7 +157,8 @@ class Cast:
                 seen[part].update(seen[name])
         self._genders = {name: _surely(counts) for name, counts in seen.items()}
 
-    def _named(self, text: str) -> Iterator[tuple[str, int, int]]:
+    def named(self, text: str) -> Iterator[tuple[str, int, int]]:
+        """The names in a sentence with where they stand, be they of people or not."""
         for found in _NAME.finditer(text):
             name, start = found.group(), found.start()
             first, _, rest = name.partition(" ")
@@ -161,16 +166,22 @@ class Cast:
                 if not rest:
                     continue
                 name, start = rest, start + len(first) + 1
-            elif start == 0 and " " not in name and (name not in self._words or name.lower() in self._small):
+            elif start == 0 and " " not in name and not self._is_name(name, text):
                 continue
             if name not in NO_NAMES:
                 yield name, start, found.end()
+
+    def _is_name(self, word: str, text: str) -> bool:
+        """Whether a lone word that begins a sentence is a name: it is one elsewhere, or somebody who does something."""
+        if word.lower() in self._small or word.endswith(("ly", "ing", "ed")):
+            return False
+        return word in self._words or _acts(text, 0, len(word))
 
     def mentions(self, text: str) -> list[Mention]:
         """The people named in a sentence."""
         return [
             Mention(name, start, end, self.gender(name))
-            for name, start, end in self._named(text)
+            for name, start, end in self.named(text)
             if name in self._people or self.gender(name) or name.split()[0].rstrip(".") in _TITLES
         ]
 
@@ -185,13 +196,14 @@ def _acts(text: str, start: int, end: int) -> bool:
     if _BEFORE_PLACE.search(text, 0, start):
         return False
     behind = text[end:].split()[:1] if text[end : end + 1] == " " else []
-    return bool(behind and is_past(behind[0].strip(",.;"))) or text[end : end + 2] in ("'s", "’s")
+    verb = behind[0].strip(",.;") if behind else ""
+    return is_past(verb) or is_present(verb) or text[end : end + 2] in ("'s", "’s")
 
 
 def _genders_in(text: str, start: int) -> Iterator[str]:
     """What the pronouns behind a name say of whom it is."""
     for one in _PRONOUN.finditer(text, start):
-        if one.lastgroup in ("he", "she") and not _OBJECT.fullmatch(one.group()):
+        if one.lastgroup in ("he", "she") and not _OBJECT.match(text, one.start()):
             yield one.lastgroup
 
 
@@ -309,6 +321,31 @@ def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
     if mention.gender is None:  # nothing but its place shows that it is a person
         return mention.start == 0 and not text.startswith(("'", "’"), mention.end)
     return mention.gender == gender
+
+
+def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[str] | None:
+    """The pronoun that a sentence begins with, where those before it speak of nobody for whom it may stand.
+
+    This is what can be said of a summary without its document: who is meant may be another than the one who may be.
+    """
+    opening = OPENER.match(text)
+    if opening is None or text.isupper():
+        return None
+    word = opening.group().lower()
+    if before and word.startswith(("th", "it")):  # stands for whatever there was
+        return None
+    return None if any(_may_speak_of(_gender_of(word), one, cast) for one in before) else opening
+
+
+def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
+    if _NOUNS[gender].search(text) or _ROLE.search(text):
+        return True
+    if any(one.lastgroup == gender for one in _PRONOUN.finditer(text)):
+        return True
+    return any(
+        cast.gender(name) in (None, gender) and not _BEFORE_THING.search(text, 0, start)
+        for name, start, _ in cast.named(text)
+    )
 
 
 def _is_met(kind: Pointer, before: str, written: str, cast: Cast) -> bool:

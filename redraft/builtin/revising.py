@@ -24,9 +24,7 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 
-# What answers a question takes the place of sentences that are less central than it is by so much; and a summary that
-# would become much shorter is left as it is. Chosen by the likeness to people's summaries of other stories.
-_DEARER = 2.0
+# A summary that an answer to a question would make much shorter is left as it is.
 _KEPT = 0.9
 
 
@@ -182,7 +180,7 @@ class _Reviser:
         place = self._place(draft, needed[-1].at, needed[-1].text)
         # What a person asks for is brought in at any price; an answer to a question only for what is less central.
         price = self._source.worth_of(needed[-1].at) if point.question and needed[-1].at is not None else None
-        changed = self.fitted(self._inserted(draft, place, needed), price and price / _DEARER)
+        changed = self.fitted(self._inserted(draft, place, needed), price)
         if price is None or changed is None or count_words(changed.text) >= _KEPT * count_words(draft.text):
             return changed
         return None

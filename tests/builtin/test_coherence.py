@@ -95,7 +95,6 @@ def test_a_planted_error_is_seen(error: ErrorType, sentence: str) -> None:
     ("sentence", "question"),
     [
         ("Tamsin warns Nora that the tower is sinking.", "Who is Tamsin?"),
-        ("Nora agrees to the secret deal and steals the map after the attack.", "What is the secret deal?"),
         ("Volcanic ash covers distant vineyards every decade.", "How does this follow from what stands before it?"),
         ("She has never seen it, and her brother Oskar urges her to sell it.", "Why is this said twice?"),
     ],
@@ -273,15 +272,22 @@ def test_a_summary_is_no_better_than_itself(text: str) -> None:
     assert verdict.reason == "Both say the same."
 
 
-def test_the_better_summary_is_preferred() -> None:
+def test_what_can_be_counted_decides() -> None:
     bare = "Nora inherits a house. It is a house. Nora inherits a house."
     verdict = prefer_summary(PreferGiven(first=STORY, second=bare))
-    assert (verdict.overall, verdict.detail, verdict.structure, verdict.logic) == ("first",) * 4
-    assert verdict.reason.startswith("The first summary tells more")
+    assert (verdict.overall, verdict.structure) == ("first", "first")
+    assert verdict.reason == "The first summary repeats itself less."
 
 
-def test_words_that_the_document_does_not_have_are_no_detail() -> None:
-    invented = "A dragon attacks wizards, goblins, trolls and vampires near frozen deserts, rivers and volcanoes."
+def test_names_and_numbers_that_the_document_does_not_have_decide() -> None:
     plain = "Nora Lind inherits a lighthouse, and Brandt shows her the logbooks of her grandfather."
-    assert prefer_summary(PreferGiven(document=STORY, first=plain, second=invented)).detail == "first"
-    assert prefer_summary(PreferGiven(first=plain, second=invented)).detail == "second"
+    invented = "Nora Lind inherits a lighthouse from Corvin Hale, and Brandt shows her 77 of the logbooks."
+    verdict = prefer_summary(PreferGiven(document=STORY, first=invented, second=plain))
+    assert (verdict.overall, verdict.detail) == ("second", "second")
+    assert prefer_summary(PreferGiven(first=invented, second=plain)).overall == "tie"
+
+
+def test_of_two_in_which_nothing_is_wrong_it_cannot_tell_which_is_better() -> None:
+    verdict = prefer_summary(PreferGiven(document=STORY, first=STORY, second=BEFORE))
+    assert verdict.overall == "tie"
+    assert verdict.reason.startswith("It cannot tell")
