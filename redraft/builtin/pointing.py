@@ -109,7 +109,9 @@ _SPEECH = re.compile(r"[\"“”«»]")
 _SMALL = re.compile(r"\b[a-z]{3,}\b")
 _OPENS_WITH = re.compile(r"(?P<pronoun>He|She|His|Her)(?= [a-z])")
 _DEPTH = 3
-_EVIDENCE, _CERTAIN = 2, 0.8
+# What shows whether a name is a man's: a pronoun behind it counts for two, one that begins the next sentence for one.
+_WITHIN, _NEXT = 2, 1
+_EVIDENCE, _CERTAIN = 3, 0.8
 
 
 class Mention(NamedTuple):
@@ -145,10 +147,10 @@ class Cast:
             self._people.update(name for name, start, end in named if _acts(text, start, end))
             opening = _OPENS_WITH.match(text)
             if opening and subject and not named:
-                seen[subject][_gender_of(opening.group())] += 1
+                seen[subject][_gender_of(opening.group())] += _NEXT
             if len({name for name, _, _ in named}) == 1:
                 name, start, end = named[0]
-                seen[name].update(_genders_in(text, end))
+                seen[name].update(_WITHIN * list(_genders_in(text, end)))
                 subject = "" if start else name
             elif named or not opening:
                 subject = ""
