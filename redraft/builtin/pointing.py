@@ -320,9 +320,10 @@ def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequ
 
 
 def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
-    if mention.gender is None:  # nothing but its place shows that it is a person
-        return mention.start == 0 and not text.startswith(("'", "’"), mention.end)
-    return mention.gender == gender
+    if text.startswith(("'", "’"), mention.end):
+        return False
+    # A lone word that has its capital from its place is a name only where that is known from elsewhere.
+    return mention.gender == gender or (mention.gender is None and mention.start == 0 and " " in mention.name)
 
 
 def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[str] | None:
