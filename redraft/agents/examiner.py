@@ -139,9 +139,10 @@ class Examiner:
         verdicts: dict[int, list[judging.SummaryAnswer]] = {}
         for n in range(len(questions)):
             said = [one.verdicts[n] for one in accounts if n in one.verdicts]
-            given = [answer for answer in said if is_answer(answer.answer)]
-            # That the summary is silent is known only when all of it has been read.
-            if given or len(said) == len(accounts):
+            told = [answer for answer in said if answer.answer != UNDECIDED]
+            given = [answer for answer in told if is_answer(answer.answer)]
+            # That the summary is silent is known only when all of it has been read, by one who can tell.
+            if given or len(told) == len(accounts):
                 verdicts[n] = given
         return Account(verdicts, next((one.trouble for one in accounts if one.trouble), ""))
 
@@ -227,7 +228,7 @@ def entries_at_once(room: int, tokens: float) -> int:
 def _told(statements: Sequence[Statement]) -> list[Told | str]:
     """The sentences of a summary, or of a part of it, after what the first of them points back to."""
     before = [one.before for one in statements[:1] if one.before]
-    return [*before, *(Told(id=one.id, sentence=one.sentence) for one in statements)]
+    return [*before, *(Told(id=one.id, sentence=one.sentence, quoted=one.quoted) for one in statements)]
 
 
 def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 import numpy as np
 
+from redraft.builtin.pointing import anchored
 from redraft.builtin.prose import LAST_RESORT, Sentence, cut, read
 from redraft.text.ranking import Candidates, choose, rank, rank_towards
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 from redraft.text.words import count_words
 
-# What is left of a sentence that points back to one it cannot be shown with.
-_ADRIFT = 0.08
-_LONGEST_GROUP = 3
 # Rank and standing both count; the root keeps one sentence in the thick of the graph from outweighing all the rest.
 _RANK_POWER = 0.9
 # A text says at its beginning who and where; a summary that does not is hard to enter.
@@ -43,7 +42,7 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
 
     Empty only when no part has a word.
     """
-    sentences = read(parts)
+    sentences, needs = standing_alone(read(parts))
     limit = max(1, limit)
     if not sentences:
         # Nothing but marks, of which an underscore counts as a word.
@@ -56,7 +55,7 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     else:
         proportion = np.asarray(shares, dtype=np.float64)
         segments, room = _segmented(sentences, limit * proportion / max(float(proportion.sum()), 1e-9))
-    chosen = _chosen(sentences, segments, room, limit, asked)
+    chosen = _chosen(sentences, needs, segments, room, limit, asked)
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
         return cut(best.text, limit)
@@ -81,38 +80,43 @@ def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int],
     return segments, np.repeat(room / counts, counts)
 
 
-def _chosen(sentences: Sequence[Sentence], segments: Sequence[int], room: Weights, limit: int, asked: str) -> list[int]:
+def _chosen(
+    sentences: Sequence[Sentence], needs: Indices, segments: Sequence[int], room: Weights, limit: int, asked: str
+) -> list[int]:
     vectors = SentenceVectors([sentence.text for sentence in sentences])
     words = np.asarray([sentence.words for sentence in sentences], dtype=np.int64)
     part = np.asarray(segments, dtype=np.int64)
-    needs, standing = _ties(sentences)
-    if asked:
-        worth = rank_towards(vectors, asked) * standing
-    else:
-        earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
-        worth = rank(vectors) ** _RANK_POWER * standing * (1 + _OPENING_BONUS * earliness)
-    proper = np.asarray([sentence.standing > LAST_RESORT for sentence in sentences])
+    standing = np.asarray([sentence.standing for sentence in sentences])
+    worth = rank_towards(vectors, asked) * standing if asked else centrality(vectors, sentences)
+    proper = standing > LAST_RESORT
     chosen = choose(vectors, Candidates(np.where(proper, worth, 0.0), words, needs, part), limit, room)
     return chosen or choose(vectors, Candidates(worth, words, np.full_like(needs, -1), part), limit, room)
 
 
-def _ties(sentences: Sequence[Sentence]) -> tuple[Indices, Weights]:
-    """For each sentence the one it needs before it, or -1, and its standing, low where it needs one in vain."""
+def standing_alone(sentences: Sequence[Sentence]) -> tuple[list[Sentence], Indices]:
+    """The sentences as they may stand elsewhere, each with that which has to stand before it, or -1.
+
+    Those that would lose their meaning have the standing of a last resort.
+    """
+    found: list[Sentence] = []
     needs = np.full(len(sentences), -1, dtype=np.int64)
-    standing = np.asarray([sentence.standing for sentence in sentences])
-    adrift = np.zeros(len(sentences), dtype=np.bool_)
-    depth = 0
-    for at, sentence in enumerate(sentences):
-        depth = depth + 1 if sentence.leans else 0
-        if not sentence.leans:
+    for at, (one, how) in enumerate(zip(sentences, anchored(sentences), strict=True)):
+        if how is None:
+            found.append(replace(one, standing=min(one.standing, LAST_RESORT)))
             continue
-        before = sentences[at - 1] if sentence.follows else None
-        if before and depth < _LONGEST_GROUP and before.standing > LAST_RESORT and not adrift[at - 1]:
-            needs[at] = at - 1
-        else:
-            adrift[at] = True
-            standing[at] *= _ADRIFT
-    return needs, standing
+        named = how.text != one.text
+        found.append(replace(one, text=how.text, words=count_words(how.text), leans=False) if named else one)
+        needs[at] = at - 1 if how.needs else -1
+    return found, needs
+
+
+def centrality(vectors: SentenceVectors, sentences: Sequence[Sentence]) -> Weights:
+    """How much each sentence would do for a summary of all of them: central, well told, and early rather than late."""
+    words = np.asarray([sentence.words for sentence in sentences], dtype=np.int64)
+    earliness = np.maximum(0.0, 1 - (np.cumsum(words) - words) / _OPENING_WORDS)
+    standing = np.asarray([sentence.standing for sentence in sentences])
+    worth: Weights = rank(vectors) ** _RANK_POWER * standing * (1 + _OPENING_BONUS * earliness)
+    return worth
 
 
 def _in_paragraphs(sentences: Sequence[Sentence], segments: Sequence[int]) -> str:

@@ -61,7 +61,9 @@ class Sentence:
     leans: bool
     """It begins by pointing back to the sentence before it."""
     follows: bool
-    """It stands directly behind the sentence that is read before it."""
+    """It stands directly behind the sentence that is read before it, in the same paragraph."""
+    spoken: bool
+    """Somebody speaks in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,8 @@ class _Found:
     words: int
     part: int
     place: int
+    opens: bool
+    """A paragraph begins with it."""
     spoken: float
     """Which share of it is direct speech."""
     matter: bool
@@ -141,11 +145,12 @@ def _sentences_of(text: str, part: int) -> Iterator[_Found]:
             # What stands under the heading of an author's note belongs to it, up to the next heading.
             outside = bool(MATTER_AROUND.search(whole))
         around = heading or outside or note or (words <= _NOTICE_WORDS and bool(MATTER_AROUND.search(whole)))
-        spans = sentences(body)
+        spans, first = sentences(body), place
         for span, spoken in zip(spans, _spoken(body, spans), strict=True):
             for piece in _pieces(plain(body[span.start : span.end])):
                 if words := count_words(piece):
-                    yield _Found(piece, words, part, place, spoken, around or bool(MATTER_AROUND.search(piece)))
+                    matter = around or bool(MATTER_AROUND.search(piece))
+                    yield _Found(piece, words, part, place, place == first, spoken, matter)
                     place += 1
 
 
@@ -189,9 +194,10 @@ def _judge(found: list[_Found]) -> list[Sentence]:
     before: _Found | None = None
     for sentence in found:
         leans = bool(PRONOUN.match(sentence.text) or CONNECTIVE.match(sentence.text))
-        follows = before is not None and (sentence.part, sentence.place - 1) == (before.part, before.place)
+        behind = before is not None and (sentence.part, sentence.place - 1) == (before.part, before.place)
         standing = LAST_RESORT if sentence.matter else _manner(sentence, told_by_one) * _substance(sentence, names, met)
-        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, leans, follows))
+        follows, spoken = behind and not sentence.opens, sentence.spoken > 0
+        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, leans, follows, spoken))
         before = sentence
     return judged
 

@@ -1,4 +1,9 @@
-"""Revising a summary, point by point, with sentences of the document, within a number of words."""
+"""Revising a summary, point by point, with sentences of the document, within a number of words.
+
+A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question takes
+the place of sentences that are less central than it is, and of no others. And nothing that is brought in, or loses its
+place, may change who or when: that is the rule of `pointing`.
+"""
 
 from __future__ import annotations
 
@@ -7,26 +12,19 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from redraft.builtin.consistency.statements import states
 from redraft.builtin.details import details
-from redraft.builtin.lexicon import CONNECTIVE, PRONOUN, SPEECH
-from redraft.builtin.prose import cut, finish, plain
+from redraft.builtin.origin import Origin, Placed
+from redraft.builtin.pointing import following
+from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
-from redraft.builtin.source import Source
 from redraft.builtin.wording import carries, keys, words
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
-from redraft.text.ranking import rank
-from redraft.text.sentences import ends_sentence, sentences
+from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.words import count_words
 
-# A sentence that points back to another is brought in only where no other serves nearly as well.
-_ADRIFT = 0.8
-_MUCH_LONGER = 1.5
-# With a smaller share of its telling words no sentence is about the same thing.
-_ALIKE = 0.2
-# What somebody says is no sentence of a summary.
-_SPOKEN = 0.25
+# A summary that an answer to a question would make much shorter is left as it is.
+_KEPT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,18 +56,19 @@ class _Draft:
 
     def holds(self, sentence: str) -> bool:
         sought = keys(sentence)
-        return any(keys(unit.text) == sought for unit in self.units)
+        return any(sought in (keys(unit.text), keys(unit.was)) for unit in self.units)
 
     def put(self, at: int, unit: _Unit) -> _Draft:
         return replace(self, units=(*self.units[:at], unit, *self.units[at + 1 :]))
 
-    def insert(self, at: int, text: str, *, leading: bool = False) -> _Draft:
+    def insert(self, at: int, one: Placed, *, leading: bool = False) -> _Draft:
         """Add a sentence, in the paragraph of the one before it, or where it is `leading` up to the next, of that."""
         if self.units[at:] and (at == 0 or leading):
             led = self.units[at]
-            new = _Unit(led.gap, text, text, True)
+            new = _Unit(led.gap, one.text, one.was, True)
             return replace(self, units=(*self.units[:at], new, replace(led, gap=" "), *self.units[at + 1 :]))
-        return replace(self, units=(*self.units[:at], _Unit(" " if at else "", text, text, True), *self.units[at:]))
+        new = _Unit(" " if at else "", one.text, one.was, True)
+        return replace(self, units=(*self.units[:at], new, *self.units[at:]))
 
     def drop(self, at: int) -> _Draft:
         """Take a sentence out; where it began a paragraph, the next one does."""
@@ -84,13 +83,13 @@ class _Draft:
 def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     draft = _read(given.summary, given.keep)
-    source = Source([given.document]) if given.document else None
+    texts = [given.document] if given.document else given.passages or [given.summary]
+    reviser = _Reviser(Origin(texts), given.words)
     for point in given.points:
-        changed = _applied(draft, point, source)
-        fitting = _fitted(changed, given.words)
-        if fitting is not None and fitting.units:
-            draft = fitting
-    return _within(draft, given.words)
+        changed = reviser.applied(draft, point)
+        if changed is not None and changed.units:
+            draft = changed
+    return reviser.within(draft)
 
 
 def _read(summary: str, keep: Sequence[str]) -> _Draft:
@@ -103,67 +102,161 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
     return _Draft(tuple(units), summary[end:])
 
 
-def _applied(draft: _Draft, point: Point, source: Source | None) -> _Draft:
-    if point.task == "drop":
-        return _dropped(draft, point)
-    if point.task in ("clarify", "connect"):
-        return _explained(draft, point, source)
-    unsupported = point.task == "remove" and not point.evidence
-    if source and (unsupported or _is_unclear(point)):
-        # A judge without understanding calls much unsupported that the document says in words of its own.
-        point = point.model_copy(update={"evidence": _nearest(point.sentence, source)})
-    if point.task in ("correct", "remove") or (point.task == "change" and point.sentence and point.evidence):
-        return _corrected(draft, point)
-    sentence = _needed(point)
-    if not sentence or draft.holds(sentence):
+class _Reviser:
+    """Applies points to a draft of a text."""
+
+    def __init__(self, source: Origin, limit: int) -> None:
+        self._source = source
+        self._limit = limit
+
+    def applied(self, draft: _Draft, point: Point) -> _Draft | None:
+        """The draft with what a point asks for, within the limit; None where that cannot be had."""
+        if point.task == "drop":
+            return self._dropped(draft, point)
+        if point.task in ("clarify", "connect"):
+            return self._explained(draft, point)
+        mends = point.task in ("correct", "remove") or (point.task == "change" and bool(point.sentence))
+        if mends:
+            return self._corrected(draft, point)
+        return self._added(draft, point)
+
+    def _dropped(self, draft: _Draft, point: Point) -> _Draft | None:
+        """The draft without a sentence: where it stands twice, the first one stays."""
+        at = draft.where(point.sentence, last=True)
+        return None if at is None or draft.units[at].fixed else self.fitted(self._without(draft, at))
+
+    def _without(self, draft: _Draft, at: int) -> _Draft:
+        """The draft without a sentence; where the next one says "he" of one whom it named, that says who."""
+        if at + 1 < len(draft.units):
+            after = draft.units[at + 1]
+            named = following(draft.units[at].text, after.text, self._source.cast)
+            draft = draft.put(at + 1, replace(after, text=named or after.text))
+        return draft.drop(at)
+
+    def _explained(self, draft: _Draft, point: Point) -> _Draft | None:
+        """The draft with what leads to a sentence before it; one out of the document's order goes where it belongs.
+
+        The evidence is of the place that the sentence is about, and what the draft has of it already explains nothing.
+        """
+        at = draft.where(point.sentence)
+        if at is None:
+            return None
+        unit = draft.units[at]
+        own = self._source.find(unit.text)
+        if point.task == "connect" and own is not None and not unit.fixed and not self._source.points(unit.text):
+            moved = self._without(draft, at)
+            if moved.units and (place := self._place(moved, own)) != at:
+                return self.fitted(moved.insert(place, Placed(own, unit.text, unit.was)))
+        needed = self._needed(point, draft)
+        if not needed:
+            return None
+        place = at if needed[-1].at is None else min(at, self._place(draft, needed[-1].at))
+        while place and self._source.points(draft.units[place].text):
+            place -= 1
+        return self.fitted(self._inserted(draft, place, needed, leading=place == at))
+
+    def _corrected(self, draft: _Draft, point: Point) -> _Draft | None:
+        at = draft.where(point.sentence)
+        if at is None:
+            return None
+        unit = draft.units[at]
+        if unit.fixed and unit.text == unit.was:  # it has to stay, or is what a point before has brought in
+            return None
+        if point.task != "change" and (mended := _mended(unit.text, point)):
+            return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
+        needed = self._needed(point) if point.evidence else self._nearest(unit.text)
+        if not needed or draft.holds(needed[-1].was) or draft.holds(needed[-1].text):
+            keeps = unit.fixed or (point.task == "change" and not needed)
+            return None if keeps else self.fitted(self._without(draft, at))
+        led = self._inserted(draft, at, needed[:-1], leading=True)
+        changed = replace(unit, text=needed[-1].text, was=needed[-1].was, fixed=True)
+        return self.fitted(led.put(at + len(needed) - 1, changed))
+
+    def _added(self, draft: _Draft, point: Point) -> _Draft | None:
+        needed = self._needed(point)
+        if not needed or draft.holds(needed[-1].text) or draft.holds(needed[-1].was):
+            return None
+        place = self._place(draft, needed[-1].at, needed[-1].text)
+        # What a person asks for is brought in at any price; an answer to a question only for what is less central.
+        price = self._source.worth_of(needed[-1].at) if point.question and needed[-1].at is not None else None
+        changed = self.fitted(self._inserted(draft, place, needed), price)
+        if price is None or changed is None or count_words(changed.text) >= _KEPT * count_words(draft.text):
+            return changed
+        return None
+
+    def _inserted(self, draft: _Draft, place: int, needed: Sequence[Placed], *, leading: bool = False) -> _Draft:
+        for one in needed:
+            if not draft.holds(one.was):
+                draft = draft.insert(place, one, leading=leading)
+                place += 1
         return draft
-    return draft.insert(_place(draft, sentence, source), sentence)
 
+    def _needed(self, point: Point, beside: _Draft | None = None) -> list[Placed]:
+        """The sentence of the evidence that says most of what a point asks for, behind those that it needs.
 
-def _is_unclear(point: Point) -> bool:
-    """Whether a sentence is to be put in other words, which only the document has."""
-    return point.task == "change" and bool(point.sentence) and not point.evidence
+        With a draft `beside`, one that the draft does not have yet.
+        """
+        wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
+        answer = {key for key in keys(point.answer) if carries(key)}
+        best: list[Placed] = []
+        most = -1
+        for group in self._source.quoted(point.evidence):
+            if beside and (beside.holds(group[-1].was) or beside.holds(group[-1].text)):
+                continue
+            own = set(keys(group[-1].was))
+            worth = len(own & wanted) + len(own & answer)
+            if worth > most:
+                best, most = group, worth
+        return best
 
+    def _nearest(self, sentence: str) -> list[Placed]:
+        """The document's own sentence about the same thing; nothing where it has none."""
+        found = self._source.nearest(sentence)
+        return [] if found is None else self._source.group(found)
 
-def _dropped(draft: _Draft, point: Point) -> _Draft:
-    """The draft without a sentence: where it stands twice, the first one stays."""
-    at = draft.where(point.sentence, last=True)
-    return draft if at is None or draft.units[at].fixed else draft.drop(at)
+    def _place(self, draft: _Draft, own: int | None, text: str = "") -> int:
+        """Where a sentence belongs: where the document has it, or behind the one that is most like it.
 
+        Nothing comes between a sentence and the one that it points back to.
+        """
+        if own is not None:
+            before = [at for at, unit in enumerate(draft.units) if self._source.position(unit.text) <= own]
+            place = before[-1] + 1 if before else 0
+        else:
+            likeness = SentenceVectors([unit.text for unit in draft.units]).similarity_to(text)
+            place = int(np.argmax(likeness)) + 1 if likeness.any() else len(draft.units)
+        while place < len(draft.units) and self._source.points(draft.units[place].text):
+            place += 1
+        return place
 
-def _explained(draft: _Draft, point: Point, source: Source | None) -> _Draft:
-    """The draft with what leads to a sentence before it; a sentence out of the document's order goes where it belongs.
+    def fitted(self, draft: _Draft, price: float | None = None) -> _Draft | None:
+        """The draft without as many of its least central sentences as are too many; None where too much is to stay.
 
-    The evidence is of the place that the sentence is about, and what the draft has of it already explains nothing.
-    """
-    at = draft.where(point.sentence)
-    if at is None:
+        With a `price`, only what is less central than that may go. What others point back to stays with them.
+        """
+        if count_words(draft.text) <= self._limit:
+            return draft
+        worth = [self._source.worth_of(self._source.position(unit.text)) for unit in draft.units]
+        while count_words(draft.text) > self._limit:
+            loose = [
+                at
+                for at, unit in enumerate(draft.units)
+                if not unit.fixed
+                and (price is None or worth[at] < price)
+                and (price is None or at + 1 == len(draft.units) or not self._source.points(draft.units[at + 1].text))
+            ]
+            if not loose:
+                return None
+            least = min(loose, key=lambda at: (worth[at], at))
+            draft = self._without(draft, least)
+            del worth[least]
         return draft
-    unit = draft.units[at]
-    if point.task == "connect" and source is not None and not unit.fixed:
-        moved = draft.drop(at)
-        if moved.units and (place := _place(moved, unit.text, source)) != at:
-            return moved.insert(place, unit.text)
-    sentence = _needed(point, draft)
-    if not sentence:
-        return draft
-    place = min(at, _place(draft, sentence, source)) if source else at
-    return draft.insert(place, sentence, leading=place == at)
 
-
-def _corrected(draft: _Draft, point: Point) -> _Draft:
-    at = draft.where(point.sentence)
-    if at is None:
-        return draft
-    unit = draft.units[at]
-    if unit.fixed and unit.text == unit.was:  # it has to stay, or is what a point before has brought in
-        return draft
-    if mended := _mended(unit.text, point):
-        return draft.put(at, replace(unit, text=mended, fixed=True))
-    sentence = _needed(point)
-    if not sentence or draft.holds(sentence):
-        return draft.drop(at) if not unit.fixed else draft
-    return draft.put(at, replace(unit, text=sentence, fixed=True))
+    def within(self, draft: _Draft) -> str:
+        """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
+        loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
+        fitting = self.fitted(draft) or self.fitted(loose)
+        return fitting.text if fitting and fitting.units else cut(draft.text, self._limit)
 
 
 def _mended(text: str, point: Point) -> str:
@@ -183,94 +276,3 @@ def _mended(text: str, point: Point) -> str:
         return ""
     answer = point.answer[right[0].start : right[0].end]
     return text[: wrong[0].start] + answer + text[wrong[0].end :]
-
-
-def _needed(point: Point, beside: _Draft | None = None) -> str:
-    """The sentence of the evidence that says most of what the point asks for, behind the one that it points back to.
-
-    With a draft `beside`, one that the draft does not have yet.
-    """
-    wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
-    answer = {key for key in keys(point.answer) if carries(key)}
-    best, most, before = "", -1.0, ""
-    for span in sentences(point.evidence):
-        found = point.evidence[span.start : span.end]
-        if not ends_sentence(plain(found)):  # a heading, or the rest of a line, is nothing to put into a summary
-            continue
-        text = finish(plain(found))
-        if text[:1].islower():  # it would be read as a part of the sentence before it
-            continue
-        if beside and beside.holds(text):
-            before = ""
-            continue
-        own = set(keys(text))
-        leans = PRONOUN.match(text) or CONNECTIVE.match(text)
-        worth = (len(own & wanted) + len(own & answer)) * (_ADRIFT if leans else 1.0)
-        # Somebody's question in the document answers nobody's.
-        worth *= _SPOKEN if beside and (SPEECH.search(text) or text.endswith("?")) else 1.0
-        if own and worth > most:
-            best, most = f"{before} {text}" if leans and before else text, worth
-        before = text
-    return best
-
-
-def _nearest(sentence: str, source: Source) -> str:
-    """The document's own sentence about the same thing; nothing where it has none."""
-    of = keys(sentence)
-    told = {key for key in of if carries(key)}
-    best, most = "", _ALIKE * len(told)
-    for line in source.places(of):
-        worth = float(len(told.intersection(source.lines[line].keys)))
-        text = source.text_of(line)
-        if not ends_sentence(plain(text)) or not states(text, source.lines[line].keys):
-            continue
-        # One that is much longer would push others out.
-        worth *= min(1.0, _MUCH_LONGER * len(of) / len(source.lines[line].words))
-        worth *= _ADRIFT if PRONOUN.match(text) or CONNECTIVE.match(text) else 1.0
-        worth *= _SPOKEN if SPEECH.search(text) else 1.0
-        if worth > most:
-            best, most = text, worth
-    return best
-
-
-def _place(draft: _Draft, sentence: str, source: Source | None) -> int:
-    """Where a sentence belongs: where the document has it, or behind the one that is most like it."""
-    if source and (own := source.find(keys(sentence))) is not None:
-        before = [at for at, unit in enumerate(draft.units) if _line(source, unit.text) <= own]
-        return before[-1] + 1 if before else 0
-    likeness = SentenceVectors([unit.text for unit in draft.units]).similarity_to(sentence)
-    return int(np.argmax(likeness)) + 1 if likeness.any() else len(draft.units)
-
-
-def _line(source: Source, text: str) -> int:
-    """The line of the document that a sentence of the draft is most like."""
-    sought = keys(text)
-    found = source.find(sought)
-    if found is not None:
-        return found
-    places = source.places(sought)
-    return places[0] if places else len(source.lines)
-
-
-def _fitted(draft: _Draft, limit: int) -> _Draft | None:
-    """The draft without as many of its least central sentences as are too many; None where too much is to stay."""
-    if (over := count_words(draft.text) - limit) <= 0:
-        return draft
-    ranks = rank(SentenceVectors([unit.text for unit in draft.units]))
-    loose = sorted((float(ranks[at]), at) for at, unit in enumerate(draft.units) if not unit.fixed)
-    dropped: list[int] = []
-    for _, at in loose:
-        if over <= 0:
-            break
-        dropped.append(at)
-        over -= count_words(draft.units[at].text)
-    for at in sorted(dropped, reverse=True):
-        draft = draft.drop(at)
-    return draft if count_words(draft.text) <= limit else None
-
-
-def _within(draft: _Draft, limit: int) -> str:
-    """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
-    loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
-    fitting = _fitted(draft, limit) or _fitted(loose, limit)
-    return fitting.text if fitting and fitting.units else cut(draft.text, limit)

@@ -101,7 +101,7 @@ def plain_form(word: str) -> str:
         return word[:-1] if len(word) == 4 else f"{word[:-3]}y"
     if stem.endswith("e") or stem in ("ey", "dy"):
         return word[:-1]
-    if len(stem) > 2 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS:
+    if len(stem) > 3 and stem[-1] == stem[-2] and stem[-1] not in _VOWELS:
         undoubled = stem[:-1]
         return undoubled if stem[-1] not in "lszf" or undoubled in _DOUBLE_L else stem
     if stem in _KEPT or stem in _DOUBLE_L:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from typing_extensions import override
 
@@ -24,10 +26,13 @@ from redraft.prompts.judging import (
     COMPARE_ANSWERS,
     RANK_QUESTIONS,
     Pair,
+    Statement,
     SummaryAnswer,
 )
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
+from redraft.text.overlap import quoted
+from redraft.text.units import Indexed, indexed, units
 from redraft.text.words import same_words
 
 UNANSWERED, ANSWERED, CONTRADICTED = "unanswered", "answered", "contradicted"
@@ -82,6 +87,8 @@ class Coverage(Evaluator):
         questions = case.yardstick.pack.questions[: self.top_k] if case.yardstick.pack else ()
         if case.yardstick.pack is None or not questions:
             return self.not_applicable("the document's pack has no questions")
+        statements = await asyncio.to_thread(_with_quotations, case)
+        case = replace(case, statements=statements)
         panel = await together(_sit(judge, case, questions, confirm=self.second_look) for judge in case.panel)
         sittings = [one.sitting for one in panel]
         items = polled(sittings, range(len(questions)))
@@ -104,6 +111,20 @@ class Coverage(Evaluator):
             sittings,
             items,
         )
+
+
+def _with_quotations(case: Case) -> tuple[Statement, ...]:
+    """The sentences of the summary, each with whether the document has it in nearly these words."""
+    found = quoted([units(one.sentence) for one in case.statements], _indexed(case.document.text))
+    return tuple(
+        one.model_copy(update={"quoted": is_quoted}) for one, is_quoted in zip(case.statements, found, strict=True)
+    )
+
+
+@lru_cache(maxsize=2)
+def _indexed(text: str) -> Indexed:
+    """Every draft of a run is held against the same document."""
+    return indexed(text)
 
 
 async def _sit(judge: Judge, case: Case, questions: Sequence[PackQuestion], *, confirm: bool) -> _Answered:

@@ -207,7 +207,11 @@ def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], ta
     """A text, or the named texts of an item: one that a reply has to name is `tagged`, any other is numbered."""
     if isinstance(item, GivenModel):
         # Each on a line of its own, so that no text can pass for another field.
-        fields = {name: " ".join(str(getattr(item, name)).split()) for name in type(item).model_fields}
+        fields = {
+            name: " ".join(str(getattr(item, name)).split())
+            for name, info in type(item).model_fields.items()
+            if not info.exclude
+        }
         number = int(fields.pop("id", number))
         only = len(fields) == 1
         body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)

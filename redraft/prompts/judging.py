@@ -59,16 +59,22 @@ Importance = Annotated[Whole, AfterValidator(lambda value: min(5, max(1, value))
 
 
 class Statement(Item):
-    """A sentence of a summary; `before` is what it points back to, where it does."""
+    """A sentence of a summary; `before` is what it points back to, where it does.
+
+    `quoted` says whether the document has it in these words, or nearly: there are judges that can read no others. No
+    prompt shows it.
+    """
 
     before: str = ""
     sentence: str
+    quoted: bool = Field(default=False, exclude=True)
 
 
 class Told(Item):
-    """A sentence of a summary that stands among the others."""
+    """A sentence of a summary that stands among the others; `quoted` as above."""
 
     sentence: str
+    quoted: bool = Field(default=False, exclude=True)
 
 
 class Asked(Item):

@@ -18,6 +18,8 @@ from redraft.text.units import Indexed, ngrams
 
 _UNKNOWN = -1
 _AT_ONCE = 1_000_000
+# A text is quoted where this share of it stands in runs of at least so many units.
+_QUOTED, _SHORTEST_RUN = 0.75, 3
 
 
 class Extractive(NamedTuple):
@@ -37,6 +39,20 @@ def longest_matches(summary: Sequence[str], source: Indexed) -> list[int]:
             table[there] = number
     # The automaton finds what ends at a place; from back to front that is what begins there.
     return _Automaton(numbered[::-1]).longest(_backwards(source, table))[::-1]
+
+
+def quoted(texts: Sequence[Sequence[str]], source: Indexed) -> list[bool]:
+    """Which of some texts, given in units, the source has in nearly the same words: most of each in copied runs."""
+    matches = longest_matches([unit for text in texts for unit in text], source)
+    found: list[bool] = []
+    start = 0
+    for text in texts:
+        end = start + len(text)
+        own = [min(match, end - at) for at, match in enumerate(matches[start:end], start)]
+        copied = sum(run for run in _fragments(own) if run >= _SHORTEST_RUN)
+        found.append(copied >= _QUOTED * len(text))
+        start = end
+    return found
 
 
 def extractive(matches: Sequence[int]) -> Extractive | None:

@@ -107,11 +107,11 @@ def pack_of(text: str, stretch: int = 6000, count: int = 3) -> list[DocumentQues
     return questions
 
 
-def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str]) -> list[SummaryAnswer]:
-    """What a summary answers to the questions of a pack."""
+def answers(pack: Sequence[DocumentQuestion], summary: Sequence[str], *, quoted: bool = True) -> list[SummaryAnswer]:
+    """What a summary answers to the questions of a pack; its sentences are quotations where they are `quoted`."""
     return answer_from_summary(
         AnswerFromSummaryGiven(
-            sentences=[Told(id=number, sentence=sentence) for number, sentence in enumerate(summary)],
+            sentences=[Told(id=number, sentence=sentence, quoted=quoted) for number, sentence in enumerate(summary)],
             questions=[Asked(id=number, question=question.question) for number, question in enumerate(pack)],
         )
     ).answers

@@ -95,7 +95,6 @@ def test_a_planted_error_is_seen(error: ErrorType, sentence: str) -> None:
     ("sentence", "question"),
     [
         ("Tamsin warns Nora that the tower is sinking.", "Who is Tamsin?"),
-        ("Nora agrees to the secret deal and steals the map after the attack.", "What is the secret deal?"),
         ("Volcanic ash covers distant vineyards every decade.", "How does this follow from what stands before it?"),
         ("She has never seen it, and her brother Oskar urges her to sell it.", "Why is this said twice?"),
     ],

@@ -8,9 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Literal
 
-from redraft.builtin.coherence.antecedents import cast, opens_with_nobody
 from redraft.builtin.coherence.reading import Line
 from redraft.builtin.coherence.tables import PEOPLE, PERSON
+from redraft.builtin.pointing import Cast, points_at_nobody
 from redraft.builtin.verbs import AUXILIARIES, KNOWN, is_past, is_present
 from redraft.builtin.wording import listed
 from redraft.text.sentences import ends_sentence
@@ -43,7 +43,7 @@ def faults(lines: Sequence[Line], *, is_part: bool = False) -> list[tuple[Fault,
     """What is wrong with each sentence of a summary, or of a part that begins somewhere in the middle of one."""
     about = Counter(key for line in lines for key in line.topics | line.names)
     open_marks = [_is_open(line.text) for line in lines]
-    people = cast(lines)
+    people = Cast([line.text for line in lines])
     found: list[tuple[Fault, ...]] = []
     for at, line in enumerate(lines):
         broken = _broken(line)
@@ -52,7 +52,7 @@ def faults(lines: Sequence[Line], *, is_part: bool = False) -> list[tuple[Fault,
             broken.append("open mark")
         if not (is_part and at < _REACH) and (
             _points_at_nobody(line, lines[max(0, at - _REACH) : at])
-            or opens_with_nobody(line, lines[max(0, at - _REACH_OF_OPENER) : at], people)
+            or points_at_nobody(line.text, [one.text for one in lines[max(0, at - _REACH_OF_OPENER) : at]], people)
         ):
             broken.append("no antecedent")
         if at and len(lines) >= _FEWEST_LINES and _is_untied(line, about):

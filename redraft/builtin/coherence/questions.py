@@ -4,41 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
 from redraft.builtin.coherence.analysis import Analysed
-from redraft.builtin.coherence.antecedents import OPENER
 from redraft.builtin.coherence.faults import Fault
 from redraft.builtin.coherence.introductions import acts
 from redraft.builtin.coherence.reading import Line
 from redraft.builtin.coherence.signs import Sign
-from redraft.builtin.coherence.tables import AIMS, BLOWS, HAPPENING, PERSON, RELATIVE, RIDDLES, STRAIN
+from redraft.builtin.coherence.tables import AIMS, BLOWS, HAPPENING, PERSON
 from redraft.builtin.coherence.weighing import BASES, Part, pulls
 from redraft.builtin.grammar import first_clause
+from redraft.builtin.pointing import OPENER
 from redraft.prompts.coherence import ErrorType
 
-# Who has not been named for so many sentences is missed.
-_MISSED = 1.4
 _MOST_QUESTIONS = 3
 _LONGEST_QUOTE = 80
 _OPENING = re.compile(
     r"(?:As|Despite|During|After|Before|When|While|With|Once|Upon|Meanwhile|However|In|On|At|Unable|Although|Though"
     r"|Throughout|Later|Eventually|Finally|Suddenly|Together|Through|By|Since|Because|Determined)\b[^,]*, "
 )
-_PEOPLE = re.compile(r"(?:group|crew|others|rest)$", re.IGNORECASE)
-_BEFORE_NOUN = r"(?:\b(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er|[Tt]heir|[Ii]ts|[A-Z]\w+['’]s) (?:[\w-]+ )?)"
-# What such a word belongs to follows: "the secret deal", "her missing brother".
-_BELONGS = re.compile(
-    r"\b(?:secret|hidden|magic|strange|unknown|missing|mysterious|enigmatic|cryptic|supernatural|unexplained)"
-    r"(?: [a-z]+(?:al|ing|ous|ful|ic|ive))?"
-    r" (?!(?:and|or)\b)[a-z-]+"
-)
-_OF = re.compile(
-    r" (?:of|about|behind) (?:the |her |his |their )?(?:[\w-]+['’]s )?[\w-]+(?: [A-Z][\w-]+)*(?:['’]s [\w-]+)?"
-)
-_PLURAL = re.compile(r"[^s'’]s(?: (?:of|about|behind) .*)?$")
-_CAUSED = re.compile(r"(?:attack|war|battle|murders?|death|accident|disappearance|betrayal|rebellion)$", re.IGNORECASE)
 
 
 class Doubt(NamedTuple):
@@ -90,6 +74,7 @@ def _unknown(one: Analysed) -> Iterator[Doubt]:
 
 
 def _likely(of: Sequence[Analysed], at: int) -> Doubt:
+    """What the strongest sign makes a reader ask."""
     one = of[at]
     weighed: dict[Part, float] = {part: one.chances[part] / BASES[part] for part in one.chances}
     if one.repeat.is_first:
@@ -98,65 +83,23 @@ def _likely(of: Sequence[Analysed], at: int) -> Doubt:
     if part == "repetition":
         other = "" if one.repeat.nearest is None else f", when there is also {_quoted(of[one.repeat.nearest].line)}"
         return Doubt("duplication", f"What does this say that is new{other}?")
-    signs = one.signed.signs
-    for sign in pulls(part, signs):
-        if sign == "taken up" and signs["absent"] >= _MISSED and (name := _missed(of, at)):
-            return Doubt("discontinuity", f"What has happened with {name} in the meantime?")
-        if doubt := _asked(sign, one.line):
-            return doubt
-    return Doubt("causal omission", _why(one.line))
+    asked = (_asked(sign, one.line) for sign in pulls(part, one.signed.signs))
+    return next((doubt for doubt in asked if doubt), Doubt("causal omission", _why(one.line)))
 
 
 def _asked(sign: Sign, line: Line) -> Doubt | None:
     """The question that one sign leads to, where the sentence has the words for it."""
-    if sign == "stakes" or (sign == "happening" and _riddle().search(line.text)):
-        return _at_stake(line)
-    if sign == "happening" and (found := HAPPENING.search(line.text)):
-        what = found.group()[0].lower() + found.group()[1:]
-        if _CAUSED.search(what):
-            return Doubt("event omission", f"How does {what} come about?")
-        return Doubt(
-            "event omission", f'Who is meant by "{what}"?' if _PEOPLE.search(what) else f"What is {what} about?"
-        )
-    if sign == "strain" and STRAIN.search(line.text):
-        return Doubt("causal omission", _why(line))
-    if sign in ("newcomers", "elsewhere") and len(line.mentions) > 1:
-        first, last = (line.text[m.detail.start : m.detail.end] for m in (line.mentions[0], line.mentions[-1]))
-        if first != last:
-            return Doubt("entity omission", f"What have {first} and {last} to do with each other?")
-    if sign in ("portrait", "summing up"):
-        return Doubt("discontinuity", f"Why is it said only here that {_clause(line)}?")
-    if sign == "relative" and RELATIVE.search(line.text):
-        return Doubt("salience", f"Why does it matter that {_clause(line)}?")
-    if sign in ("absent", "taken up", "elsewhere"):
-        return Doubt("discontinuity", f"How does it come about, after what stands before, that {_clause(line)}?")
-    return Doubt("causal omission", _why(line)) if sign == "verbs" else None
-
-
-def _at_stake(line: Line) -> Doubt:
-    if riddle := _riddle().search(line.text):
-        whole = _BELONGS.search(line.text, riddle.start())
-        end = whole.end() if whole and whole.start() < riddle.end() else riddle.end()
-        if more := _OF.match(line.text, end):
-            end = more.end()
-        what = line.text[riddle.start() : end]
-        be = "are" if _PLURAL.search(what) else "is"
-        return Doubt("event omission", f"What {be} {_small(what, line, riddle.start())}?")
-    if BLOWS.search(line.text) and not AIMS.search(line.text):
+    if sign == "stakes" and BLOWS.search(line.text) and not AIMS.search(line.text):
         return Doubt("event omission", f"How does it come about that {_clause(line)}?")
-    return Doubt("causal omission", _why(line))
-
-
-@cache
-def _riddle() -> re.Pattern[str]:
-    return re.compile(f"{_BEFORE_NOUN}(?:{RIDDLES.pattern})")
-
-
-def _missed(of: Sequence[Analysed], at: int) -> str:
-    """Whom this sentence names, and those before it did not."""
-    line = of[at].line
-    before = frozenset[str]().union(*(one.line.names for one in of[max(0, at - 3) : at]))
-    return next((line.text[m.detail.start : m.detail.end] for m in line.mentions if before.isdisjoint(m.own)), "")
+    if sign in ("stakes", "strain", "verbs"):
+        return Doubt("causal omission", _why(line))
+    if sign == "happening" and (found := HAPPENING.search(line.text)):
+        return Doubt("event omission", f"What is {found.group()[0].lower()}{found.group()[1:]}?")
+    if sign == "relative":
+        return Doubt("salience", f"Why does it matter that {_clause(line)}?")
+    if sign in ("portrait", "summing up", "absent", "taken up", "elsewhere"):
+        return Doubt("discontinuity", f"How does it come about, after what stands before, that {_clause(line)}?")
+    return None
 
 
 def _why(line: Line) -> str:

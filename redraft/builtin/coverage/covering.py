@@ -12,6 +12,7 @@ from redraft.prompts.judging import (
     ANSWER_FROM_SUMMARY,
     COMPARE_ANSWERS,
     UNANSWERABLE,
+    UNDECIDED,
     AnswerFromSummaryGiven,
     CompareGiven,
     Comparison,
@@ -22,20 +23,30 @@ from redraft.prompts.judging import (
     Told,
 )
 
+# Which share of a summary's sentences the document has in nearly the same words.
+_MADE_OF_QUOTATIONS = 0.8
+
 
 @answers(ANSWER_FROM_SUMMARY)
 def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
-    """Each answer from the sentence that says most of what the question says."""
+    """Each answer from the sentence that says most of what the question says.
+
+    That there is none is said only of a summary of the kind that can be read here, which is made of quotations, and of
+    questions that can be: what is put in other words may be an answer all the same.
+    """
     told = [one for one in given.sentences if isinstance(one, Told)]
     kept = [one for one in told if words(one.sentence)]
     source = Source([statement.sentence for statement in kept], whole=True)
+    readable = sum(one.quoted for one in kept) >= _MADE_OF_QUOTATIONS * len(kept)
     answered: list[SummaryAnswer] = []
     for asked in given.questions:
-        found = look_up(source, read_question(asked.question))
+        sought = read_question(asked.question)
+        found = look_up(source, sought)
+        silence = UNANSWERABLE if readable and sought.form != "relation" else UNDECIDED
         answered.append(
             SummaryAnswer(id=asked.id, answer=found.answer, sentences=sorted(kept[line].id for line in found.lines))
             if found
-            else SummaryAnswer(id=asked.id, answer=UNANSWERABLE, sentences=[])
+            else SummaryAnswer(id=asked.id, answer=silence, sentences=[])
         )
     return SummaryAnswers(answers=answered)
 

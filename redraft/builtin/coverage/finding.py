@@ -1,43 +1,58 @@
-"""Answering a question from a text: the place that says most of what the question says, and what it has besides.
+"""Answering a question from a text: the sentence that says what the question says, and what it says besides.
 
-A text may say a thing in other words and another order, and in two sentences what the question says in one. So it is
-the people asked about and the telling words that count, and not their order.
+Words are compared, and those that stand for much the same; nothing is understood. So an answer is found where a
+text has nearly all telling words of the question together, as one has that the question was made from, or its copy.
 """
 
 from __future__ import annotations
 
-import math
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
+import re
+from collections.abc import Iterator, Set
 from typing import NamedTuple
-from weakref import WeakKeyDictionary
 
-from redraft.builtin.concepts import LIGHT, concept, weight
-from redraft.builtin.coverage.replying import Place, reply
+from redraft.builtin.concepts import concept, weight
+from redraft.builtin.details import Detail, DetailKind
 from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
-from redraft.builtin.wording import carries
+from redraft.builtin.verbs import HAPPENS, plain_form
+from redraft.builtin.wording import Word, is_negation, keys, words
+from redraft.prompts.judging import Kind
 
-# A place answers a question when it has this share of what the question says; less will do where it has the words that
-# stand next to a gap.
-_SUPPORT = 0.5
-_SUPPORT_IN_PLACE = 0.4
-# How much of what is said of the people, beside their names, has to be in the very sentence.
-_OWN_SUPPORT = 0.35
-# A name says less of what is asked than any other word: the people of a story are in every sentence of it.
-_NAME_WEIGHT = 0.5
-# What comes behind the verb and its object says where and how, and is often left out.
-_CORE, _BESIDE_CORE = 4, 0.6
-# A word of the sentence before counts less than one of its own; a name that a pronoun may stand for, nearly as much.
-_FROM_BEFORE, _BY_PRONOUN = 0.4, 0.9
-_PRONOUN_REACH = 3
-_PLACES, _EVERYWHERE = 12, 2000
-# Words that stand one behind the other in both make two texts more alike than as many apart.
-_NEIGHBOURS = 10
+# A sentence answers a question when it has this share of what the question says beside the names.
+_SUPPORT = 0.65
+# A word of the sentence before counts less than one of its own.
+_FROM_BEFORE = 0.4
+_LONGEST_ANSWER = 30
 _CLOSE = 3
-_LONGEST_FILLER = 12
+_JUST_BEFORE = 2
+_COUNTED_WITHIN = 6
+_LONGEST_SUBJECT = 8
+
+_TO_END = r"[^.;!?:]*"
+_SAYS: dict[Kind, re.Pattern[str]] = {
+    "why": re.compile(
+        rf"\b(?:because|so that|in order to|for fear|owing to|due to|as a result of|in the hope|since|to (?!be\b)[a-z]+"
+        rf"|for \w+ing)\b{_TO_END}"
+    ),
+    "when": re.compile(
+        r"\b(?:on|in|at|by|during|before|after|since|until|when|while|once|as soon as)\b[^,.;:!?]*(?:, \d[\w ]*)*"
+        r"|\b(?:that|the next|one|the same|every|last|next) (?:day|night|morning|evening|week|month|year)",
+        re.IGNORECASE,
+    ),
+    "where": re.compile(
+        r"\b(?:in|at|to|into|onto|on|from|inside|outside|near|under|behind|aboard|through|across|toward|over|beside"
+        r"|beneath|against|around|along|above|below|beyond|upon|between|among|out of)\b[^,.;:!?]*",
+        re.IGNORECASE,
+    ),
+    "how": re.compile(r"\b(?:by|through|using|via|with)\b[^,.;:!?]*"),
+}
+_SPAN = re.compile(r"\b[\w-]+ (?:and a half )?(?:years?|months?|weeks?|days?|nights?|hours?|minutes?)\b", re.IGNORECASE)
+_WHO_IT_IS = re.compile(r",? (?:(?:is|was) )?(?P<who>(?:the|an?|his|her|their|[A-Z]\w+[’']s) [^,.;:!?]{3,80})")
+_WHOSE = re.compile(r"(?P<who>(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er) [a-z-]+(?: [a-z-]+)?|Captain|Dr|Doctor)\.? $")
+_BECOMES = re.compile(r"^(?:had |has )?(?:was|were|been|is|are) (?:\w+ly )?\w+(?:ed|n|t)\b")
+_AGENT = re.compile(r"\bby (?P<who>(?:(?:the|an?) )?[\w’'-]+(?: [A-Z][\w’'-]*)*)")
+_CLAUSE = re.compile(r"[,;:.!?—–()\"“”]|\b(?:and|but|because|when|while|that|which|who|where|as|after|before|if)\b")
 
 
 class Found(NamedTuple):
@@ -47,175 +62,182 @@ class Found(NamedTuple):
     lines: list[int]
 
 
-class _Terms(NamedTuple):
-    """What a question says: what each telling word stands for with its weight, and the people."""
+class _Place(NamedTuple):
+    """A line that may hold an answer, its words, and its names and numbers."""
 
-    of_words: Mapping[str, float]
-    people: Sequence[frozenset[str]]
-    pair: bool
-    """Both of `people` have to be there."""
+    text: str
+    of: list[Word]
+    details: list[Detail]
 
-    @property
-    def heavy(self) -> frozenset[str]:
-        """What few texts speak of."""
-        return frozenset(one for one, weighed in self.of_words.items() if weighed > LIGHT)
+    def fresh(self, known: Set[str], kind: DetailKind) -> list[Detail]:
+        """The names or numbers that are not among what is `known`."""
+        return [
+            one
+            for one in self.details
+            if one.kind == kind and known.isdisjoint(word.key for word in self.of[one.first : one.last + 1])
+        ]
 
-    @property
-    def total(self) -> float:
-        return sum(self.of_words.values()) + _NAME_WEIGHT * len(self.people)
-
-
-class _Index:
-    """What the words of every line of a source stand for, and which lines have it."""
-
-    def __init__(self, source: Source) -> None:
-        self.lines = [frozenset(concept(word.key) for word in line.words) for line in source.lines]
-        self._holding: dict[str, list[int]] = defaultdict(list)
-        for number, line in enumerate(self.lines):
-            for one in line:
-                self._holding[one].append(number)
-
-    def places(self, sought: Mapping[str, float], most: int) -> list[int]:
-        """The lines that have most of `sought`, what few lines have counting for more."""
-        votes: dict[int, float] = defaultdict(float)
-        for one, weighed in sought.items():
-            holding = self._holding.get(one, ())
-            for number in holding:
-                votes[number] += weighed * math.log(1 + len(self.lines) / len(holding))
-        return [number for number, _ in sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))[:most]]
-
-
-_INDICES: WeakKeyDictionary[Source, _Index] = WeakKeyDictionary()
-
-
-def _index(source: Source) -> _Index:
-    if source not in _INDICES:
-        _INDICES[source] = _Index(source)
-    return _INDICES[source]
+    def cut(self, one: Detail) -> str:
+        return self.text[one.start : one.end]
 
 
 def look_up(source: Source, sought: Sought) -> Found | None:
-    """The answer to a question; None where no place says enough of what the question says, or nothing besides."""
-    terms = _terms(sought)
-    wanted = {**dict.fromkeys((concept(key) for key in sought.names), _NAME_WEIGHT), **terms.of_words}
-    wanted = wanted or dict.fromkeys(map(concept, sought.keys), 1.0)
-    index = _index(source)
-    best: tuple[float, int, Found] | None = None
-    everywhere = sought.form in ("identity", "fate", "relation")  # what is asked is not said again in the answer
-    for number in index.places(wanted, _EVERYWHERE if everywhere else _PLACES):
-        support, lines = _support(source, index, terms, number)
-        if support < _SUPPORT_IN_PLACE or (best is not None and support < best[0]):
+    """The answer to a question; None where no line says enough of what the question says, or nothing besides."""
+    best: tuple[float, Found] | None = None
+    for number in _places(source, sought):
+        support, lines = _support(source, sought, number)
+        if support >= _SUPPORT and (best is None or support > best[0]):
+            place = _Place(source.text_of(number), source.words_of(number), source.details_of(number))
+            if answer := _reply(place, sought):
+                best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines)
+    return best[1] if best else None
+
+
+def _places(source: Source, sought: Sought) -> list[int]:
+    """The lines that may hold the answer: those that share most with the question; for who it is, all that name him."""
+    if sought.form not in ("identity", "fate", "relation"):
+        return source.places([*sought.keys, *sought.names])
+    meant = sought.names or set(sought.keys)
+    return [number for number, line in enumerate(source.lines) if not meant.isdisjoint(line.keys)]
+
+
+def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[int]]:
+    """The share of what is asked that a line says, the one before it helping; and the lines that it takes."""
+    wanted = {concept(key): weight(key) for key in sought.keys if key not in sought.names and weight(key)}
+    own = {concept(key) for key in source.lines[number].keys}
+    before = {concept(key) for key in source.lines[number - 1].keys} if number else set()
+    lines = [number]
+    pointing = PERSONAL.search(source.text_of(number))
+    for name in sought.people:
+        meant = {concept(key) for key in name if len(key) > 1} or set(map(concept, name))
+        if meant & own:
             continue
-        steps = SequenceMatcher(None, sought.keys, source.lines[number].keys, autojunk=False).get_matching_blocks()
-        shared = _NEIGHBOURS * max(step.size for step in steps) + sum(step.size for step in steps)
-        if best is not None and (support, shared) <= best[:2]:
-            continue
-        place = Place(
-            source.text_of(number), source.words_of(number), source.details_of(number), _name_before(source, number)
-        )
-        answer = _filler(place, sought, steps) if sought.gap is not None else ""
-        if not answer and support >= _SUPPORT:
-            answer = _named(place, sought) if sought.gap is not None else reply(place, sought, wanted.keys())
-        if answer:
-            best = (support, shared, Found(answer, lines))
-    return best[2] if best else None
-
-
-def _terms(sought: Sought) -> _Terms:
-    weights: dict[str, float] = {}
-    for key in sought.keys:
-        if key not in sought.names and (weighed := weight(key)) and concept(key) not in weights:
-            weights[concept(key)] = weighed * (1.0 if len(weights) < _CORE else _BESIDE_CORE)
-    return _Terms(weights, sought.people, sought.form == "relation")
-
-
-def _support(source: Source, index: _Index, terms: _Terms, number: int) -> tuple[float, list[int]]:
-    """The share of what is asked that a line says, with the help of those before it; and the lines that it takes."""
-    own = index.lines[number]
-    before = index.lines[number - 1] if number else frozenset()
-    said = sum(weighed for one, weighed in terms.of_words.items() if one in own)
-    if said < _OWN_SUPPORT * sum(terms.of_words.values()) or not (own & terms.heavy or not terms.heavy):
-        return 0.0, []
-    helped = [(one, weighed) for one, weighed in terms.of_words.items() if one in before and one not in own]
-    pointing = PERSONAL.search(source.text_of(number)) is not None
-    people, lines = 0.0, [number]
-    for at, name in enumerate(terms.people):
-        counted, line = _named_near(source, name, number, pointing=pointing)
-        if not counted and terms.pair:  # a thing has no name, and may be meant by another word for it
-            counted, line = float({concept(key) for key in name} <= own), number
-        if not counted and (at == 0 or terms.pair):
+        if not (pointing and meant & before):
             return 0.0, []
-        people += counted * _NAME_WEIGHT
-        lines += [line] if counted and line not in lines else []
-    if helped and number - 1 not in lines:
-        lines.append(number - 1)
-    share = said + _FROM_BEFORE * sum(weighed for _, weighed in helped) + people
-    return share / (terms.total or 1.0), lines
+        lines = [number, number - 1]
+    said = sum(weighed for one, weighed in wanted.items() if one in own)
+    helped = sum(weighed for one, weighed in wanted.items() if one in before - own)
+    if helped and said < _SUPPORT * sum(wanted.values()):
+        said, lines = said + _FROM_BEFORE * helped, [number, number - 1]
+    return (said / sum(wanted.values()) if wanted else 1.0), lines
 
 
-def _named_near(source: Source, name: frozenset[str], number: int, *, pointing: bool) -> tuple[float, int]:
-    """How far a line speaks of somebody: it has the name, or it has a pronoun and a line before it has the name."""
-    if _names(source, name, number):
-        return 1.0, number
-    for before in range(number - 1, max(-1, number - 1 - _PRONOUN_REACH), -1) if pointing else ():
-        if _names(source, name, before):
-            return _BY_PRONOUN, before
-    return 0.0, number
-
-
-def _names(source: Source, name: frozenset[str], number: int) -> bool:
-    """Whether a line has a name, or as much of it as does not speak of somebody else of that family."""
-    own = {key for key in name if len(key) > 1} or name
-    there = {word.key for word in source.lines[number].words} & own
-    if not there:
-        return False
-    of = source.words_of(number)
-    alike = [
-        {word.key for word in of[detail.first : detail.last + 1] if len(word.key) > 1}
-        for detail in source.details_of(number)
-        if detail.kind == "name"
-    ]
-    meeting = [one for one in alike if one & own]
-    return not meeting or any(one <= own or own <= one for one in meeting)
-
-
-def _name_before(source: Source, number: int) -> str:
-    """The first name of the line before, for which a pronoun is likely to stand."""
-    if not number:
+def _reply(place: _Place, sought: Sought) -> str:
+    """What the line answers; nothing where it has nothing of the kind asked for."""
+    known = {concept(key) for key in sought.keys}
+    if sought.gap is not None:
+        return _filler(place, sought)
+    if sought.form == "identity":
+        return _who(place, sought)
+    if sought.form == "fate":
+        end = max((word.end for word in place.of if word.key in sought.keys), default=0)
+        text = _clause(place.text, end)
+        return text if _BECOMES.search(text) or plain_form(text.split(" ")[0]) in HAPPENS else ""
+    if sought.form == "relation":
         return ""
-    names = [detail for detail in source.details_of(number - 1) if detail.kind == "name" and detail.sure]
-    return source.text_of(number - 1)[names[0].start : names[0].end] if names else ""
-
-
-def _filler(place: Place, sought: Sought, blocks: Sequence[tuple[int, int, int]]) -> str:
-    """What stands between the words before the gap and those after it, where they are there."""
-    if sought.gap is None:
+    if _is_denied(place, known):
         return ""
-    text, of = place.text, place.of
-    first, end = 0, len(of)
-    held = False
-    for here, there, size in blocks:
-        before = min(size, max(0, sought.gap - here))
-        if before:
-            first = there + before
-            held = sought.gap - here - before < _CLOSE and (before > 1 or carries(sought.keys[here]))
-        if size > before:
-            end = there + before
-            held |= here + before - sought.gap < _CLOSE and (size - before > 1 or carries(sought.keys[here + before]))
-            break
-    if not held or not 0 < end - first <= _LONGEST_FILLER:
-        return ""
-    inside = [known for known in place.details if known.kind == sought.wants and known.first >= first]
-    close = [known for known in inside if known.last < end and min(known.first - first, end - 1 - known.last) < _CLOSE]
-    return ", ".join(text[known.start : known.end] for known in close)
+    if sought.form == "doer":
+        return _doer(place, sought, known)
+    if sought.wants == "number":
+        return _number(place, sought)
+    if sought.form == "span":
+        return _first(_SPAN.finditer(place.text), known)
+    if sought.asks in _SAYS:
+        return _first(_SAYS[sought.asks].finditer(place.text), known)
+    return _rest(place, known)
 
 
-def _named(place: Place, sought: Sought) -> str:
-    """The names or numbers of a line that the question has not."""
-    known = set(sought.keys)
-    fresh = (
-        place.text[detail.start : detail.end]
-        for detail in place.details
-        if detail.kind == sought.wants and not {word.key for word in place.of[detail.first : detail.last + 1]} & known
+def _is_denied(place: _Place, known: Set[str]) -> bool:
+    """Whether a negation that the question has not stands before one of its words."""
+    denials = [at for at, word in enumerate(place.of) if is_negation(word.key) and concept(word.key) not in known]
+    return any(
+        concept(word.key) in known and weight(word.key)
+        for at in denials
+        for word in place.of[at + 1 : at + 1 + _JUST_BEFORE]
     )
-    return ", ".join(fresh)
+
+
+def _is_new(text: str, known: Set[str]) -> bool:
+    """Whether a phrase says something that the question does not say, and little of what it says."""
+    said = [concept(key) in known for key in keys(text) if weight(key)]
+    return bool(said) and not said[0] * (len(said) == 1) and 2 * sum(said) <= len(said)
+
+
+def _first(found: Iterator[re.Match[str]], known: Set[str]) -> str:
+    """The first of some phrases that says something new, up to what the question says itself."""
+    for one in found:
+        text = one.group()
+        told = [word.start for word in words(text)[1:] if weight(word.key) and concept(word.key) in known]
+        text = text[: min(told, default=len(text))].strip(" ,.")
+        if any(weight(key) for key in keys(text)) and len(text.split()) > 1:
+            return text.removesuffix(" the").removesuffix(" a").removesuffix(" an")
+    return ""
+
+
+def _clause(text: str, start: int) -> str:
+    end = _CLAUSE.search(text, start + 1)
+    return text[start : end.start() if end else len(text)].strip(" .,")
+
+
+def _who(place: _Place, sought: Sought) -> str:
+    """Who somebody is said to be beside the name."""
+    for one in place.details:
+        if {word.key for word in place.of[one.first : one.last + 1]} & set(sought.keys):
+            behind, before = _WHO_IT_IS.match(place.text, one.end), _WHOSE.search(place.text, 0, one.start)
+            if found := behind or before:
+                return found.group("who")
+    return ""
+
+
+def _filler(place: _Place, sought: Sought) -> str:
+    """The name or number that stands where the question has its gap."""
+    assert sought.gap is not None
+    left, right = sought.keys[max(0, sought.gap - _CLOSE) : sought.gap], sought.keys[sought.gap : sought.gap + _CLOSE]
+    best, most = "", 0
+    for one in place.fresh(set(), sought.wants or "name"):
+        before = [word.key for word in place.of[max(0, one.first - _CLOSE) : one.first]]
+        behind = [word.key for word in place.of[one.last + 1 : one.last + 1 + _CLOSE]]
+        shared = len(set(left) & set(before)) + len(set(right) & set(behind))
+        if shared > most:
+            best, most = place.cut(one), shared
+    return best
+
+
+def _number(place: _Place, sought: Sought) -> str:
+    """The number just before what is counted, or the first that the question has not."""
+    counted = next((concept(key) for key in sought.keys if weight(key)), "") if sought.form == "count" else ""
+    for one in place.fresh(set(sought.keys), "number"):
+        behind = [concept(word.key) for word in place.of[one.last + 1 : one.last + _COUNTED_WITHIN]]
+        if not counted or counted in behind:
+            return place.cut(one)
+    return ""
+
+
+def _doer(place: _Place, sought: Sought, known: Set[str]) -> str:
+    """Who or what does what the question says: what stands before that."""
+    at = next((n for n, word in enumerate(place.of) if weight(word.key) and concept(word.key) in known), None)
+    if at is None:
+        return ""
+    if (agent := _AGENT.search(place.text, place.of[at].end)) and _is_new(agent.group("who"), known):
+        return agent.group("who")
+    named = [one for one in place.fresh(set(sought.keys), "name") if one.last < at]
+    if sought.asks == "who" and named:
+        return place.cut(named[-1])
+    before = place.text[: place.of[at].start]
+    marks = [one.end() for one in _CLAUSE.finditer(before)]
+    text = before[marks[-1] if marks else 0 :].strip(" ,")
+    short = 0 < len(text.split()) <= _LONGEST_SUBJECT
+    return text if short and _is_new(text, known) and not PERSONAL.match(text) else ""
+
+
+def _rest(place: _Place, known: Set[str]) -> str:
+    """The longest stretch of a line that the question has not."""
+    of, stretches, first = place.of, [(0, 0)], 0
+    for at in range(len(of) + 1):
+        if at == len(of) or (concept(of[at].key) in known and weight(of[at].key)):
+            stretches.append((first, at))
+            first = at + 1
+    best = max(stretches, key=lambda one: sum(weight(word.key) for word in of[slice(*one)]))
+    said = sum(weight(word.key) for word in of[slice(*best)])
+    return place.text[of[best[0]].start : of[best[1] - 1].end] if said else ""

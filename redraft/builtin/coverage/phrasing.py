@@ -1,46 +1,91 @@
-"""Putting what a sentence says as questions that are short, in good English, and understood without the sentence."""
+"""Putting what a sentence says as questions that are short, in good English, and understood without the sentence.
+
+Only clauses that begin with a subject that is not hard to tell are asked about: of the others nothing is asked.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from redraft.builtin.coverage.clauses import TIME, Clause, clauses_of, lowered, take_apart
-from redraft.builtin.coverage.describing import descriptions, is_role
-from redraft.builtin.coverage.phrases import Phrase, phrases
-from redraft.builtin.verbs import BE, DYING, EVENTS, GESTURES, HAPPENS, INTRANSITIVE, MODALS
-from redraft.builtin.wording import is_number, keys, listed
+from redraft.builtin.pointing import NO_NAMES
+from redraft.builtin.verbs import (
+    AUXILIARIES,
+    BE,
+    DYING,
+    HAPPENS,
+    HAVE_INFINITIVE,
+    INTRANSITIVE,
+    KNOWN,
+    MAKE_OTHERS,
+    is_participle,
+    is_past,
+    is_present,
+    plain_form,
+)
+from redraft.builtin.wording import DAYS, MONTHS, is_number, keys, listed
 from redraft.prompts.judging import Kind
 
-_MOST_WORDS = 14
-_SHORTEST_REASON = 2
-_OPENS_TIME = listed("on in at by during after before since until")
-_IS_THE = re.compile(r"\b[Tt]he $")
-# What stands for something that a question does not say; "his" and "her" may stand for whom it names.
+_TIME = (
+    r"(?:[a-z\d, ]*\b)?(?:" + "|".join(sorted((MONTHS - {"may", "march"}) | DAYS)) + r"|\d+ (?:May|March)|\d{4}|noon"
+    r"|midnight|dawn|dusk|(?:day|night|morning|evening|afternoon|week|month|year|hour|minute|winter|spring|summer|autumn|century)s?)\b[^,;:]*?"
+)  # fmt: skip
+_OPENING = re.compile(
+    rf"(?i:(?P<when>(?:on|in|at|by|during|after|before|since|until) {_TIME}(?:, \d[\w ]*)*)"
+    r"|(?P<why>because [^,;:]+|to [a-z][^,;:]{6,})|[a-z]+ly|then|and|but|so|at last|finally|meanwhile)"
+    r",? (?=[A-Z]|the |an? )"
+)
+_NAME = (
+    r"(?:(?:Mr|Mrs|Ms|Dr|St|Prof|Capt|Col|Lt)\. )?[A-Z][\w’'-]*"
+    r"(?:(?: of| the| de| van| von)* (?:[A-Z]\. )?[A-Z][\w’'-]*)*"
+)
+_SUBJECT = re.compile(
+    rf"(?P<subject>(?:(?:The|the|A|a|An|an) (?:[\w’'-]+ ){{0,3}}?[\w’'-]+"
+    rf"(?: of (?:the |his |her )?[\w’'-]+(?: {_NAME})?)?)"
+    rf"|{_NAME}(?: and {_NAME})?)(?P<aside>, [^,;:\"“”—]{{3,90}},)? (?P<predicate>[a-z].*)"
+)
+_WHO_IT_IS = re.compile(rf"(?P<name>{_NAME}), (?P<who>(?:the|an?) [^,;:.]{{3,60}})[,.]")
+_ADVERB = re.compile(
+    r"(?:[a-z]+ly|never|also|then|now|still|just|once|again|finally|even|soon|only|already|always|later)$"
+)
+_ENDS = re.compile(
+    r"[;:—–!?\"“”()]|, | (?:who|which|whose|whom|what|how|why|whether|than|when|while|as|if|although|though|where"
+    r"|until|till|unless|whereas) |(?<=.)(?<! so) that (?:he|she|they|it|the|an?|[A-Z][a-z]+) "
+)
+_JOINS = re.compile(
+    r" (?:and|but|or) (?:(?:then|so|he|she|it|they|there|[a-z]+ly) |(?:(?:the |[A-Z])[\w’' -]*? )?(?P<verb>[a-z]+))"
+)
+_PIECES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
+    ("why", re.compile(r"\b(?:because|so that|in order to|for fear of|owing to|due to|in the hope of)\b.*")),
+    ("why", re.compile(r"\bto (?P<verb>[a-z]+) [a-z].*")),
+    ("how", re.compile(r"\bby (?:means of )?\w+ing\b.*")),
+    ("when", re.compile(rf"\b(?:on|in|at|by|during|after|before|since|until|for) {_TIME}$", re.IGNORECASE)),
+    (
+        "where",
+        re.compile(
+            r"\b(?:in|at|to|into|from|near|inside|aboard|behind|beneath|under|across) (?:the|an?|[A-Z])[^,;:]*?"
+            r"(?= to [a-z]+ (?!of)|$)"
+        ),
+    ),
+)
+_OBJECT = re.compile(
+    r"(?P<object>(?:(?:the|an?|his|her|two|three|four|five|six|seven|eight|nine|ten)\b|[A-Z£$€\d])[^,;:]*?)"
+    r"(?P<rest> (?:from|to|in|into|at|on|for|with|about|of the|upon|against) .*)?$"
+)
+_COUNTED = re.compile(r"(?P<number>[\w,-]+) (?P<noun>[a-z][\w -]*s|people|men|women|children)$")
 _POINTS = re.compile(
-    r"\b(?:he|him|it|its|they|them|their|theirs|hers|this|that|these|those|there|here|I|me|my|we|us|our|you|your|such|same"
-    r"|other|others|another|one|so|else|latter|former|every\w*|nobody|nothing|each|half|none|someone|something|somebody)\b",
+    r"\b(?:he|him|it|its|they|them|their|this|that|these|those|there|here|I|me|my|we|us|our|you|your|such|same|others?"
+    r"|another|one|so|nobody|nothing|each|none|someone|something|somebody|himself|herself|not|never)\b",
     re.IGNORECASE,
 )
-_OWN = re.compile(r"\b(?:his|her|himself|herself|she)\b", re.IGNORECASE)
-# "Her" as an object, and not before what is hers.
-_HER = re.compile(
-    r"\bher(?=\?| (?:to|in|on|at|by|for|from|with|into|of|about|over|through|down|up|out|back|away|that)\b)"
-)
-_NO_QUESTION = re.compile(r"[\"“”«»()\[\]?…*_]|\.\.|--")
-_COUNTED = re.compile(
-    r"^(?P<number>[\w,-]+)(?: (?:hundred|thousand|million|billion))*"
-    r" (?P<noun>[a-z][\w -]*s|people|men|women|children)\b"
-)
-_MONEY = re.compile(r"^[£$€]\s?[\d,.]+(?: \w+)?$")
-_LONG = re.compile(
-    r"^for (?P<time>(?:about |nearly |almost |over |more than )?[\w-]+(?: and a half)?"
-    r" (?:years|months|weeks|days|hours|minutes))$"
-)
-_DYING_OF_PEOPLE = DYING - listed("sink break crash burn explode collapse")
-_PRONOUNS = listed("him her it them me us you himself herself itself themselves hers mine this that these those there")
-_STATES = listed("have be own wear contain hold keep mean need seem appear cost owe")
+_LONG = re.compile(r"for (?P<time>[\w -]+? (?:years|months|weeks|days|hours|minutes))$")
+_MARKS = re.compile(r"[,;:\"“”()—…*_]")
+_WORD = re.compile(r"\S+")
+_OWN = re.compile(r"\b(?:his|her|she)\b")
+_SAYS = listed("say tell ask reply answer cry think feel look seem appear have be nod smile shrug turn glance stare")
+_THAT = listed("learn discover find know realize realise decide believe explain reveal announce claim suspect")
+_TOO_SHORT, _MOST_WORDS = 3, 18
 
 
 class Asking(NamedTuple):
@@ -51,133 +96,188 @@ class Asking(NamedTuple):
     answer: str
 
 
-def questions_about(sentence: str, is_person: Callable[[str], bool]) -> Iterator[Asking]:
-    """The questions that can be asked about the clauses of a sentence, and who is who in it."""
-    for found in descriptions(sentence):
-        if is_person(found.name):
-            yield Asking(f"Who is {found.name}?", "who", found.text)
-        elif _IS_THE.search(sentence[: sentence.find(found.name)]):
-            yield Asking(f"What is the {found.name}?", "what", found.text)
-    for clause in clauses_of(sentence):
-        if _NO_QUESTION.search(clause.subject + clause.rest) or _POINTS.search(clause.subject):
-            continue
-        pieces = list(phrases(clause))
-        asked = (
-            *_of_opening(clause, pieces),
-            *_of_pieces(clause, pieces, is_person),
-            *_of_subject(clause, pieces, is_person),
-            *_of_fate(clause, is_person),
-        )
-        yield from (one for one in asked if _stands_alone(one.question, clause))
+class _Clause(NamedTuple):
+    """Who or what does something; the auxiliaries and the verb; what follows up to the end of the clause."""
 
+    subject: str
+    helpers: tuple[str, ...]
+    verb: str
+    rest: str
 
-def _of_pieces(clause: Clause, pieces: Sequence[Phrase], is_person: Callable[[str], bool]) -> Iterator[Asking]:
-    """Questions for what follows the verb."""
-    for at, piece in enumerate(pieces):
-        if piece.text.lower() in _PRONOUNS:
-            continue
-        others = [other for place, other in enumerate(pieces) if place != at and other.kind not in ("why", "what")]
-        timeless = [other for other in others if other.kind != "when"]
-        before = [other for other in pieces[:at] if other.kind not in ("why", "what")]
-        if long := _LONG.match(piece.text):
-            yield Asking(_put("How long", clause, timeless), "how", long.group("time"))
-        elif piece.kind in ("why", "how"):
-            kind: Kind = "why" if piece.kind == "why" else "how"
-            yield Asking(_put(kind.capitalize(), clause, timeless), kind, piece.text)
-        elif piece.kind == "when":
-            yield Asking(_put("When", clause, before), "when", piece.text)
-        elif piece.kind == "where" and _tells_where(clause, before) and not is_person(piece.text.partition(" ")[2]):
-            yield Asking(_put("Where", clause, before), "where", piece.text)
-        elif piece.kind == "what":
-            yield from _of_clause(clause, piece, before)
-        elif piece.kind == "object":
-            yield from _of_object(clause, piece, timeless or others, is_person)
-
-
-def _tells_where(clause: Clause, before: Sequence[Phrase]) -> bool:
-    """Whether the place is one worth asking for, and the first that is named."""
-    if clause.plain in GESTURES or "where" in {one.kind for one in before}:
-        return False
-    return not before if clause.verb in BE else clause.plain not in _STATES
-
-
-def _of_opening(clause: Clause, pieces: Sequence[Phrase]) -> Iterator[Asking]:
-    """Questions for what stands before the subject: when it was, or why."""
-    first = clause.opening.partition(" ")[0].lower()
-    said = [piece for piece in pieces if piece.kind not in ("why", "what", "when")]
-    if first in ("because", "to") and len(clause.opening.split()) > _SHORTEST_REASON:
-        yield Asking(_put("Why", clause, said), "why", clause.opening)
-    elif first in _OPENS_TIME and TIME.search(clause.opening):
-        yield Asking(_put("When", clause, said), "when", clause.opening)
-
-
-def _of_clause(clause: Clause, piece: Phrase, before: Sequence[Phrase]) -> Iterator[Asking]:
-    """What somebody decided to do; what somebody found out about something."""
-    if piece.text.startswith("to "):
-        yield Asking(_put("What", clause, before, "to do"), "what", piece.text)
-    elif (inner := take_apart(piece.text.removeprefix("that ").strip())) and not _POINTS.search(inner.subject):
-        yield Asking(_put("What", clause, before, f"about {lowered(inner.subject)}"), "what", piece.text)
-
-
-def _of_object(
-    clause: Clause, piece: Phrase, others: Sequence[Phrase], is_person: Callable[[str], bool]
-) -> Iterator[Asking]:
-    """Questions for whom or what something is done to, and for how many or how much of it."""
-    if clause.verb in BE or not clause.active or clause.plain in INTRANSITIVE:
-        return
-    counted = _COUNTED.match(piece.text)
-    if counted and is_number(keys(counted.group("number"))[-1]):
-        noun = piece.text[counted.start("noun") :]
-        yield Asking(_put(f"How many {noun}", clause, others), "how", counted.group())
-    elif _MONEY.match(piece.text):
-        yield Asking(_put("How much", clause, others), "how", piece.text)
-    elif (others or clause.plain in EVENTS) and clause.plain not in _STATES:
-        if is_person(piece.text):
-            yield Asking(_put("Whom", clause, others), "who", piece.text)
+    def asked(self, opening: str, rest: str) -> str:
+        """The clause as a question that begins with `opening` and ends with `rest`."""
+        subject = _lowered(self.subject)
+        if self.helpers and self.helpers != ("had",):
+            said = [self.helpers[0], subject, *self.helpers[1:], self.verb]
+        elif not self.helpers and self.verb in BE:
+            said = [self.verb, subject]
         else:
-            yield Asking(_put("What", clause, others), "what", piece.text)
+            said = ["does" if is_present(self.verb) else "did", subject, plain_form(self.verb)]
+        return " ".join(part for part in (opening, *said, rest.strip()) if part) + "?"
 
 
-def _of_subject(clause: Clause, pieces: Sequence[Phrase], is_person: Callable[[str], bool]) -> Iterator[Asking]:
+_ARTICLE = re.compile(r"(?:The|An?) ")
+
+
+def questions_about(sentence: str, is_person: Callable[[str], bool]) -> Iterator[Asking]:
+    """The questions that can be asked about a sentence that can be understood by itself."""
+    for found in _WHO_IT_IS.finditer(sentence):
+        if is_person(found.group("name")) and not _POINTS.search(found.group("who")):
+            yield Asking(f"Who is {found.group('name')}?", "who", found.group("who"))
+    opening = _OPENING.match(sentence)
+    text = sentence[opening.end() :] if opening else sentence
+    clause = _clause(text)
+    if clause is None or _POINTS.search(clause.subject) or clause.subject.split()[0] in NO_NAMES - {"The"}:
+        return
+    asked = [*_of_rest(clause, is_person), *_of_subject(clause, is_person)]
+    said = next((rest for kind, piece, rest in _pieces(clause) if kind == "when"), clause.rest)
+    if opening and opening.group("when"):
+        asked.append(Asking(clause.asked("When", said), "when", opening.group("when")))
+    elif opening and opening.group("why"):
+        asked.append(Asking(clause.asked("Why", said), "why", opening.group("why")))
+    yield from (one for one in asked if _is_good(one, clause))
+
+
+def _clause(text: str) -> _Clause | None:
+    """The clause that a text begins with; None where its subject or its verb is hard to tell."""
+    found = _SUBJECT.match(text)
+    while found:
+        clause = _with_verb(found.group("subject"), found.group("predicate"))
+        if clause:
+            return clause
+        # One more word of a longer subject.
+        space = text.find(" ", found.end("subject") + 1)
+        before, behind = text[:space], text[space + 1 : space + 2]
+        too_long = before.count(" ") > _LONGEST or found.group("aside") or _MARKS.search(before)
+        if space < 0 or too_long or not _ARTICLE.match(_upper(text)) or not behind.islower():
+            return None
+        found = re.match(rf"(?P<subject>.{{{space}}})(?P<aside>, )? (?P<predicate>[a-z].*)", text)
+    return None
+
+
+_LONGEST = 8
+
+
+def _upper(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _with_verb(subject: str, predicate: str) -> _Clause | None:
+    words = predicate.rstrip(".!?").split(" ")
+    helpers: list[str] = []
+    for at, word in enumerate(words):
+        bare = word.rstrip(",;:")
+        if bare in AUXILIARIES and bare not in ("being",) and (at + 1 < len(words)):
+            helpers.append(bare)
+        elif _ADVERB.match(bare) and at + 1 < len(words):
+            continue
+        elif helpers and (
+            is_participle(bare) or bare.endswith("ing") or (set(helpers[:1]) - BE - {"had", "has", "have"})
+        ):
+            return _Clause(subject, tuple(helpers), bare, _rest(words[at:]))
+        elif helpers:
+            if helpers[-1] in ("was", "were", "is", "are", "had", "has"):
+                return _Clause(subject, tuple(helpers[:-1]), helpers[-1], _rest(["", *words[at:]]))
+            return None
+        elif (is_past(bare) and _is_verb(subject, bare, words[at + 1 :])) or (
+            is_present(bare) and subject[:1].isupper() and not _ARTICLE.match(subject)
+        ):
+            return _Clause(subject, (), bare, _rest(words[at:]))
+        else:
+            return None
+    return None
+
+
+def _is_verb(subject: str, word: str, following: list[str]) -> bool:
+    """Whether a word in -ed behind an article is a verb, and not of the noun: "the tarred posts"."""
+    if not _ARTICLE.match(subject) or not word.endswith("ed") or not following:
+        return True
+    return following[0].rstrip(",;:.") in _AFTER_VERB
+
+
+_AFTER_VERB = listed(
+    "a an the his her its their him them it that not all no some as and but one two three by to in on at of with from"
+    " for into onto upon over under about against between through across behind down up out off away back until"
+)
+
+
+def _rest(words: list[str]) -> str:
+    """What follows the first of some words, up to the end of the clause."""
+    if words[0][-1:] in (",", ";", ":"):
+        return ""
+    text = f" {' '.join(words[1:])}"
+    ends = [found.start() for found in _ENDS.finditer(text)]
+    for found in _JOINS.finditer(text):
+        verb = found.group("verb")
+        if verb is None or is_past(verb) or verb in AUXILIARIES:
+            ends.append(found.start())
+    return text[: min(ends, default=len(text))].strip(" ,")
+
+
+def _pieces(clause: _Clause) -> Iterator[tuple[Kind, str, str]]:
+    """What follows a verb says why, how, when and where: the piece, and what is left without it."""
+    for kind, pattern in _PIECES:
+        found = pattern.search(clause.rest)
+        if not found:
+            continue
+        verb = found.groupdict().get("verb")
+        if verb and (
+            verb not in KNOWN or plain_form(clause.verb) in HAVE_INFINITIVE | MAKE_OTHERS or clause.verb in BE
+        ):
+            continue
+        yield kind, found.group(), clause.rest[: found.start()].strip()
+
+
+def _of_rest(clause: _Clause, is_person: Callable[[str], bool]) -> Iterator[Asking]:
+    """Questions for what stands behind the verb."""
+    plain = plain_form(clause.verb)
+    if plain in HAVE_INFINITIVE and clause.rest.startswith("to "):
+        yield Asking(clause.asked("What", "to do"), "what", clause.rest)
+        return
+    if plain in _THAT and clause.rest.startswith("that "):
+        yield Asking(clause.asked("What", ""), "what", clause.rest)
+        return
+    for kind, piece, left in _pieces(clause):
+        if long := _LONG.match(piece if kind == "when" else ""):
+            yield Asking(clause.asked("How long", left), "how", long.group("time"))
+        elif kind != "where" or (plain not in _SAYS and (left or plain in INTRANSITIVE or clause.helpers)):
+            yield Asking(clause.asked(kind.capitalize(), left), kind, piece)
+    active = not set(clause.helpers) & BE or clause.verb.endswith("ing")
+    if plain in HAPPENS and (not active or plain in DYING):
+        predicate = " ".join([*clause.helpers, clause.verb, clause.rest]).strip()
+        yield Asking(f"What happened to {_lowered(clause.subject)}?", "what", predicate)
+    if not active or clause.verb in BE or plain in INTRANSITIVE | _SAYS or not (found := _OBJECT.match(clause.rest)):
+        return
+    thing, rest = found.group("object"), found.group("rest") or ""
+    counted = _COUNTED.match(thing)
+    if counted and is_number(keys(counted.group("number"))[-1]):
+        yield Asking(clause.asked(f"How many {counted.group('noun')}", rest), "how", thing)
+    elif is_person(thing):
+        yield Asking(clause.asked("Whom", rest), "who", thing)
+    else:
+        yield Asking(clause.asked("What", rest), "what", thing)
+
+
+def _lowered(subject: str) -> str:
+    return subject[0].lower() + subject[1:] if _ARTICLE.match(subject) else subject
+
+
+def _of_subject(clause: _Clause, is_person: Callable[[str], bool]) -> Iterator[Asking]:
     """The question for who or what did it."""
-    if clause.verb in BE and (clause.rest[:1].isupper() or clause.subject.endswith(" name")):
-        return
-    if clause.subject.split()[0].lower() in ("his", "her", "their", "its", "my", "our"):
-        return
-    telling = [piece for piece in pieces if piece.kind not in ("why", "when")]
-    rest = _fitting(telling or [piece for piece in pieces if piece.kind == "when"], _MOST_WORDS - 3)
-    predicate = " ".join([*clause.helpers, clause.verb, rest]).strip()
-    if len(predicate.split()) < 3:
-        return
-    kind: Kind = "who" if is_person(clause.subject) or is_role(clause.subject) else "what"
-    yield Asking(f"{kind.capitalize()} {predicate}?", kind, clause.subject)
+    predicate = " ".join([*clause.helpers, clause.verb, clause.rest]).strip()
+    short = _TOO_SHORT + (clause.verb in BE)
+    if len(predicate.split()) >= short and plain_form(clause.verb) not in _SAYS:
+        kind: Kind = "who" if is_person(clause.subject) else "what"
+        yield Asking(f"{kind.capitalize()} {predicate}?", kind, clause.subject)
 
 
-def _of_fate(clause: Clause, is_person: Callable[[str], bool]) -> Iterator[Asking]:
-    """The question for what became of somebody or something."""
-    happens = clause.plain in (_DYING_OF_PEOPLE if is_person(clause.subject) else DYING)
-    if not set(clause.helpers) & MODALS and (happens or (clause.plain in HAPPENS and not clause.active)):
-        yield Asking(f"What happened to {lowered(clause.subject)}?", "what", clause.predicate)
-
-
-def _put(opening: str, clause: Clause, pieces: Sequence[Phrase], ending: str = "") -> str:
-    rest = _fitting(pieces, _MOST_WORDS - len(clause.subject.split()) - len(opening.split()) - 2)
-    return f"{clause.asked_with(opening, ' '.join(part for part in (rest, ending) if part))}?"
-
-
-def _fitting(pieces: Sequence[Phrase], most: int) -> str:
-    """As many of the pieces, from the first on, as have room; the first in any case."""
-    taken: list[str] = []
-    for piece in pieces:
-        if taken and sum(len(text.split()) for text in taken) + len(piece.text.split()) > most:
-            break
-        taken.append(piece.text)
-    return " ".join(taken)
-
-
-def _stands_alone(question: str, clause: Clause) -> bool:
-    """Whether all that a question speaks of is named in it."""
-    if _POINTS.search(question) or _HER.search(question):
+def _is_good(one: Asking, clause: _Clause) -> bool:
+    """Whether all that a question speaks of is named in it, and there is enough of that."""
+    inside = one.question.rstrip("?")
+    if (
+        _POINTS.search(inside)
+        or not _TOO_SHORT <= len(inside.split()) <= _MOST_WORDS
+        or re.search(r"[,;:\"“”()—…*_]", inside)
+    ):
         return False
-    named = clause.subject[:1].isupper() and clause.subject.split()[0].lower() not in ("the", "his", "her")
-    return not _OWN.search(question) or (named and clause.subject in question)
+    return bool(one.answer.strip()) and (not _OWN.search(inside) or _lowered(clause.subject) in inside)

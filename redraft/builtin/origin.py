@@ -1,0 +1,110 @@
+"""The text that the sentences of a summary come from: which of them may stand elsewhere, and how central they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+
+from redraft.builtin.composing import centrality, standing_alone
+from redraft.builtin.pointing import Cast, pointers
+from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
+from redraft.builtin.wording import carries, keys
+from redraft.text.sentences import ends_sentence, sentences
+from redraft.text.vectors import SentenceVectors
+
+# With a smaller share of its telling words no sentence is about the same thing.
+_ALIKE = 0.4
+
+
+class Placed(NamedTuple):
+    """A sentence of a text: its number there, if it has one; as it may stand elsewhere; and as it stands there."""
+
+    at: int | None
+    text: str
+    was: str
+
+
+class Origin:
+    """Some texts, read once. Sentences are known by the keys of their words, however they are marked and spaced."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        known = _read(tuple(texts))
+        self.lines, self._told, self._needs, self._vectors, self._worth, self.cast, self._numbers = known
+
+    def find(self, sentence: str) -> int | None:
+        """Where a sentence stands."""
+        return self._numbers.get(tuple(keys(sentence)))
+
+    def position(self, sentence: str) -> int:
+        """Where a sentence stands, or the one that is most like it; behind all where none is."""
+        found = self.find(sentence)
+        if found is None:
+            found = self.nearest(sentence, at_least=0.0)
+        return len(self.lines) if found is None else found
+
+    def nearest(self, sentence: str, at_least: float = _ALIKE) -> int | None:
+        """The sentence about the same thing; None where there is none."""
+        if not self.lines:
+            return None
+        likeness = self._vectors.similarity_to(sentence)
+        best = int(np.argmax(likeness))
+        told = set(filter(carries, keys(sentence)))
+        share = len(told.intersection(keys(self.lines[best].text))) / (len(told) or 1)
+        return best if likeness[best] and share >= at_least else None
+
+    def worth_of(self, at: int | None) -> float:
+        """How central a sentence is."""
+        return float(self._worth[at]) if at is not None and at < len(self.lines) else 0.0
+
+    def points(self, sentence: str) -> bool:
+        """Whether a sentence needs the one before it."""
+        return bool(pointers(sentence, self.cast))
+
+    def group(self, at: int) -> list[Placed]:
+        """A sentence behind those that it needs; nothing where it would lose its meaning."""
+        if self._told[at].standing <= LAST_RESORT:
+            return []
+        numbers = [at]
+        while self._needs[numbers[0]] >= 0:
+            numbers.insert(0, int(self._needs[numbers[0]]))
+        return [Placed(n, self._told[n].text, self.lines[n].text) for n in numbers]
+
+    def quoted(self, evidence: str) -> list[list[Placed]]:
+        """The sentences of a quotation that may stand elsewhere, each behind those that it needs."""
+        found: list[list[Placed]] = []
+        other: Origin | None = None
+        for span in sentences(evidence):
+            text = plain(evidence[span.start : span.end])
+            # A heading, or the rest of a line, is nothing to put into a summary.
+            if not ends_sentence(text) or text[:1].islower():
+                continue
+            at = self.find(text)
+            if at is not None:
+                found.append(self.group(at))
+                continue
+            other = other or Origin([evidence])
+            at = other.find(finish(text))
+            group = other.group(at) if at is not None else []
+            found.append([one._replace(at=None) for one in group])
+        return [group for group in found if group]
+
+
+_Known = tuple[
+    list[Sentence], list[Sentence], "np.typing.NDArray[np.int64]", SentenceVectors, "np.typing.NDArray[np.float64]",
+    Cast, dict[tuple[str, ...], int],
+]  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _read(texts: tuple[str, ...]) -> _Known:
+    """What is known of some texts. It is kept, as a draft is revised round by round."""
+    lines = read(texts)
+    told, needs = standing_alone(lines)
+    vectors = SentenceVectors([one.text for one in told])
+    worth = centrality(vectors, told) if told else np.zeros(0)
+    numbers = {tuple(keys(one.text)): at for at, one in reversed(list(enumerate(lines)))}
+    numbers |= {tuple(keys(one.text)): at for at, one in enumerate(told) if tuple(keys(one.text)) not in numbers}
+    return lines, told, needs, vectors, worth, Cast([one.text for one in lines if not one.spoken]), numbers

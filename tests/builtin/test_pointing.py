@@ -1,0 +1,73 @@
+"""That a sentence keeps its meaning where it is put: whom its pronouns mean, and when its "next day" is."""
+
+from __future__ import annotations
+
+import pytest
+
+from redraft.builtin.pointing import anchored
+from redraft.builtin.prose import read
+from redraft.builtin.revising import revise
+from redraft.prompts.revising import Point, ReviseGiven
+from tests.builtin.support import sample
+
+PEOPLE = (
+    "Ada Quill kept her lamp. Ada Quill lost her boat. Tom Renn lost his hat. Tom Renn sold his mill.\n\n"
+    "It rained in the valley.\n\n"
+)
+
+
+def _how(text: str) -> str | None:
+    """How the last sentence of a text may stand elsewhere; with a plus before it, behind the one before it."""
+    found = anchored(read([PEOPLE + text]))[-1]
+    return None if found is None else f"{'+ ' if found.needs else ''}{found.text}"
+
+
+@pytest.mark.parametrize(
+    ("text", "how"),
+    [
+        ("The board sold the lamp.", "The board sold the lamp."),
+        ("Ada Quill rowed to her boat.", "Ada Quill rowed to her boat."),
+        ("She rowed to the reef.", None),
+        ("Tom Renn met her at the reef.", None),
+        ("The man rowed to the reef.", None),
+        ("The next day Tom Renn rowed to the reef.", None),
+        ("Ada Quill fell. She rowed to the reef.", "[Ada Quill] rowed to the reef."),
+        ("Ada Quill fell. Her mother rowed to the reef.", "[Ada Quill's] mother rowed to the reef."),
+        ("Ada Quill fell. He rowed to the reef.", None),
+        ("Ada Quill met Bess. She rowed to the reef.", "[Ada Quill] rowed to the reef."),
+        ("Danger moved a corner of his mind.", None),
+        ("Ada Quill fell.\n\nShe rowed to the reef.", None),
+        ("Ada Quill fell. The next day the board sold the lamp.", "+ The next day the board sold the lamp."),
+        ("“I fell,” said Ada Quill. She rowed to the reef.", None),
+        ("“She rowed to the reef,” said Ada Quill.", None),
+        ("Sie ging nach Hause, weil es regnete.", "Sie ging nach Hause, weil es regnete."),
+    ],
+)
+def test_a_sentence_stands_alone_or_with_what_it_points_to_or_with_a_name(text: str, how: str | None) -> None:
+    assert _how(text) == how
+
+
+def _brought_in(summary: str, evidence: str) -> str:
+    point = Point(id=1, task="add", instruction="Say this.", evidence=evidence)
+    return revise(ReviseGiven(summary=summary, points=[point], keep=[], words=250, document=sample()))
+
+
+def test_a_grandson_is_nobody_else_s() -> None:
+    summary = "Hester Vane came to the island of Sarn. Everybody knew that the Long Bank was rotten."
+    revised = _brought_in(summary, "Her grandson Jem lived with her.")
+    assert "[Mrs. Dorcas Lamb's] grandson Jem lived with her." in revised
+    assert " Her grandson" not in revised
+
+
+def test_nobody_alive_is_said_to_be_dead() -> None:
+    summary = "Edgar Harrow explained the grades. Hester wrote the date."
+    revised = _brought_in(summary, "He had been dead for more than two days.")
+    assert "[Matthias Crane] had been dead for more than two days." in revised
+    assert "He had been dead" not in revised
+
+
+def test_who_loses_the_sentence_that_names_him_is_named() -> None:
+    summary = "Walter Vane had been dismissed in the spring. He had sworn that he had not taken it."
+    drop = Point(id=1, task="drop", instruction="x", sentence="Walter Vane had been dismissed in the spring.")
+    given = ReviseGiven(summary=summary, points=[drop], keep=[], words=250, document=sample())
+    assert revise(given) == "[Walter Vane] had sworn that he had not taken it."
