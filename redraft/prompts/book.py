@@ -199,7 +199,8 @@ def _line(item: object, own: frozenset[str], tagged: Callable[[int], str]) -> st
     """A text on one line; that of an item after its tag, which nobody can write who has not seen it."""
     if not isinstance(item, Item):
         return neutralize(" ".join(str(item).split()), own)
-    (text,) = (str(getattr(item, name)) for name in type(item).model_fields if name != "id")
+    shown = (name for name, info in type(item).model_fields.items() if name != "id" and not info.exclude)
+    (text,) = (str(getattr(item, name)) for name in shown)
     return f"{tagged(item.id)}: {neutralize(' '.join(text.split()), own)}"
 
 

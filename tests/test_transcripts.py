@@ -1,0 +1,91 @@
+"""What the documentation shows of commands is what they print: its transcripts are run again."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.command import Command
+from tests.support import SAMPLE
+from tests.test_docs import ROOT, blocks
+
+PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence"))]
+LEFT_OUT = "[...]"
+_COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
+_RUN = re.compile(r"\b[0-9a-f]{8}\b")
+_SECONDS = re.compile(r"\d+\\\.\d+(?=\\ s\b)")
+
+
+def _transcripts(text: str) -> list[tuple[str, str]]:
+    """The commands of a page with what is shown of their output, in their order."""
+    found = []
+    for block in blocks(text):
+        _, *parts = _COMMAND.split(re.sub(r"\\\n\s*", "", block))
+        found += list(zip(parts[::2], parts[1::2], strict=True))
+    return found
+
+
+@dataclass
+class Page:
+    """The runs that a page names, by the ids that they have here."""
+
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def here(self, command: str) -> list[str]:
+        """The words of a command, with the ids of this time."""
+        return shlex.split(_RUN.sub(lambda match: self.ids.get(match[0], match[0]), command))
+
+    def look_for(self, shown: str, printed: str) -> str | None:
+        """What is shown and was not printed after what stands before it; how lines are broken does not matter."""
+        printed, at = " ".join(printed.split()), 0
+        for part in shown.split(LEFT_OUT):
+            words = " ".join(part.split())
+            match = re.compile(self._pattern(words)).search(printed, at)
+            if match is None:
+                return words
+            at = match.end()
+            self.ids |= {name.removeprefix("run_"): run for name, run in match.groupdict().items()}
+        return None
+
+    def _pattern(self, words: str) -> str:
+        pattern = _SECONDS.sub(r"\\d+\\.\\d+", re.escape(words))
+        named: set[str] = set()
+
+        def run(match: re.Match[str]) -> str:
+            shown = match[0]
+            if shown in self.ids:
+                return self.ids[shown]
+            if shown in named:
+                return f"(?P=run_{shown})"
+            named.add(shown)
+            return f"(?P<run_{shown}>[0-9a-f]{{8}})"
+
+        return _RUN.sub(run, pattern)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
+    (tmp_path / "examples").symlink_to(SAMPLE.parent)
+    command, ids = Command(tmp_path, COLUMNS="100"), Page()
+    for line, shown in _transcripts(page.read_text("utf-8")):
+        done = command.run(*ids.here(line))
+        missing = ids.look_for(shown, done.err + done.out)
+        assert missing is None, f"redraft {line}\nshown:   {missing}\nprinted: {done.err}{done.out}"
+
+
+def test_a_transcript_that_is_not_what_is_printed_is_found() -> None:
+    page = Page()
+    assert (
+        page.look_for(
+            "run 01234567: 5 words\n[...]\ncoverage 0.50 1.0 s", "run abcdef01: 5\nwords x coverage 0.50 2.1 s"
+        )
+        is None
+    )
+    assert page.here("show 01234567") == ["show", "abcdef01"]
+    assert page.look_for("run 01234567", "run 01234567") == "run 01234567"
+    assert page.look_for("coverage 0.50", "coverage 0.51") == "coverage 0.50"
+    assert page.look_for("b\n[...]\na", "a b") == "a"
