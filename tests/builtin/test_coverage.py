@@ -154,6 +154,13 @@ def test_what_contradicts(document: str, summary: str, wrong: bool) -> None:
     assert contradicted([("What?", document, summary), ("What?", summary, document)]) == [wrong, wrong]
 
 
+def test_two_dates_of_one_year_are_two_dates() -> None:
+    asked = "Is [this] so: “Hester Vane came to the island [on Monday, 5 March 1924, sitting on a sack] of oats.”?"
+    said = "on Monday, 5 March 1924, sitting on a sack"
+    assert contradicted([(asked, "Monday, 3 March 1924", said), (asked, "Monday, 5 March 1924", said)]) == [True, False]
+    assert contradicted([("When?", "3 March 1924", "5 March 1924")]) == [True]
+
+
 def test_the_central_comes_first_and_the_same_again_last() -> None:
     texts = [
         ("Who broke the Long Bank on Sarn?", "the harbour board"),

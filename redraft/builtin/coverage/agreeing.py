@@ -16,12 +16,11 @@ def differ(pair: Pair) -> str:
     """What two answers contradict each other in; nothing where they do not."""
     document, summary = words(pair.document), words(pair.summary)
     of_document, of_summary = {word.key for word in document}, {word.key for word in summary}
-    if not of_document or not of_summary or of_document <= of_summary or of_summary <= of_document:
+    if of_document <= of_summary or of_summary <= of_document:
         return ""
     # One who is a colonel may be an officer of another name: that is no contradiction.
     for kind in ("number", "name") if read_question(pair.question).form != "identity" else ():
-        here = _keys_of(pair.document, kind)
-        there = _keys_of(pair.summary, kind)
+        here, there = (_keys_of(text, kind) for text in (pair.document, pair.summary))
         short = max(len(document), len(summary)) <= _LONGEST_NAME_ANSWER
         # Two dates of one year are two dates; of two lists of names that share one, either may be the shorter.
         apart = here - there and there - here if kind == "number" else here and there and not here & there
