@@ -257,8 +257,9 @@ async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, serv
     assert len(server.seen) == 20
     report = coherence_report(outcome)
     assert "stopped: --max-calls 20 is used up" in report.to_markdown()
-    assert {item["status"] for item in report.items} == {"scored", "not made", "not applicable"}
-    assert all(item["score"] is None for item in report.items if item["status"] != "scored")
+    statuses = {item["status"] for item in report.items}
+    assert {"not made", "not applicable"} <= statuses <= {"scored", "not made", "not applicable"}
+    assert all((item["score"] is None) == (item["status"] != "scored") for item in report.items)
     assert table(report, "failures").rows == (), "what was not made has not failed"
     await lab.run(Limits(max_calls=20))
     assert len(server.seen) == 20
