@@ -201,7 +201,7 @@ def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Pat
         assert [event["kind"] for event in server.events(run)] == ["waiting"]
         again = server.client.get(f"/runs/{run}/question").json()
         assert (again["text"], again["findings"]) == (asked["text"], asked["findings"])
-        edited = "Hester Vane came to the island of Sarn to audit the books of the saltworks."
+        edited = "The bank had sent Hester a civil letter."
         assert server.answer(run, {"edited": edited}).status_code == 202
         assert {"score", "round", "waiting"} < kinds(server.events(run))
         assert server.client.get(f"/runs/{run}/question").json()["text"] == edited

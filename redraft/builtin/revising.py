@@ -179,7 +179,7 @@ class _Reviser:
         place = self._place(draft, needed[-1].at, needed[-1].text)
         # What a person asks for is brought in at any price; an answer to a question only for what is less central.
         price = self._source.worth_of(needed[-1].at) if point.question and needed[-1].at is not None else None
-        changed = self.fitted(self._inserted(draft, place, needed), price)
+        changed = self.fitted(_without_told_again(self._inserted(draft, place, needed), needed[-1].text), price)
         if price is None or changed is None or count_words(changed.text) >= _KEPT * count_words(draft.text):
             return changed
         return None
@@ -257,6 +257,14 @@ class _Reviser:
         loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
         fitting = self.fitted(draft) or self.fitted(loose)
         return fitting.text if fitting and fitting.units else cut(draft.text, self._limit)
+
+
+def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
+    """The draft without those of its sentences of which every word, in its order, is in another one."""
+    whole = f" {' '.join(keys(sentence))} "
+    told = [f" {' '.join(keys(unit.text))} " for unit in draft.units]
+    kept = tuple(unit for unit, own in zip(draft.units, told, strict=True) if own == whole or own not in whole)
+    return replace(draft, units=kept)
 
 
 def _mended(text: str, point: Point) -> str:

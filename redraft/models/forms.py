@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Literal, cast, get_args, get_origin
+from types import UnionType
+from typing import Any, Literal, Union, cast, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -60,13 +61,18 @@ def _field(name: str, annotation: Any, metadata: Sequence[Any]) -> _Field:
         entry=model if is_list else None,
         one=None if is_list else model,
         is_list=is_list,
-        is_label=get_origin(inner) is Literal,
+        is_label=_is_label(inner),
         silent=Silent() in metadata,
         alone=EachAlone() in metadata,
         names=next((mark for mark in marks if isinstance(mark, Names)), None),
         most=next((mark.number for mark in metadata if isinstance(mark, AtMost)), 0),
         also=frozenset(_plain(other) for mark in metadata if isinstance(mark, Also) for other in mark.names),
     )
+
+
+def _is_label(annotation: Any) -> bool:
+    choices = get_args(annotation) if get_origin(annotation) in (Union, UnionType) else (annotation,)
+    return all(get_origin(one) is Literal for one in choices)
 
 
 @dataclass(frozen=True, slots=True)

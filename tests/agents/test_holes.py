@@ -175,6 +175,6 @@ async def test_a_reply_that_is_cut_off_is_asked_for_in_halves_of_what_it_lacks(t
     perfect, _ = await judged(tmp_path / "perfect", Keepers())
     result, calls = await judged(tmp_path / "breathless", Breathless())
 
-    assert result.evaluations == perfect.evaluations
+    assert result == perfect
     # Of twelve that are cut off the first five are whole, and of four the first; three are not cut off.
     assert calls["answer_from_summary"] == 3

@@ -155,8 +155,7 @@ def test_what_contradicts(document: str, summary: str, wrong: bool) -> None:
 
 
 def test_two_dates_of_one_year_are_two_dates() -> None:
-    asked = "Is [this] so: “Hester Vane came to the island [on Monday, 5 March 1924, sitting on a sack] of oats.”?"
-    said = "on Monday, 5 March 1924, sitting on a sack"
+    asked, said = "When did Hester Vane come to the island?", "on Monday, 5 March 1924, sitting on a sack of oats"
     assert contradicted([(asked, "Monday, 3 March 1924", said), (asked, "Monday, 5 March 1924", said)]) == [True, False]
     assert contradicted([("When?", "3 March 1924", "5 March 1924")]) == [True]
 

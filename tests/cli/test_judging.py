@@ -52,7 +52,8 @@ def test_an_evaluation_shows_scores_findings_and_where_the_document_says_so(comm
       sentence      “The keeper number 2 is called Bob.”
       summary says  Bob
       document says Tom2
-      evidence      “keeper number 2 is called” (at 9 % of the document)
+      evidence      “The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for
+                    5 years.” (at 9 % of the document)
 """
     assert finding in done.out
     assert "run " in done.err
@@ -262,7 +263,8 @@ def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp
 
 def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
-    stopped = own.run("refine", "book.md", "poor.md", *GOALS, "--max-calls", "5", "--json")
+    goals = ("--goal", "coverage=0.6", "--goal", "consistency=1", "--words", "100")
+    stopped = own.run("refine", "book.md", "poor.md", *goals, "--max-calls", "5", "--json")
     assert stopped.code == 3, stopped.err
     assert stopped.json["stop_reason"] == "budget"
     run = stopped.json["run"]

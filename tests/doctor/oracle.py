@@ -107,7 +107,8 @@ class Oracle:
     # Metrics of truth.
 
     def ask_summary(self, sheet: Sheet, draw: int) -> Json:
-        told = self._told(sheet, sheet.within("summary"), draw)
+        beside = " ".join(sentence_of(item) for item in sheet.items("sentences").values())
+        told = self._told(sheet, beside, draw)
         return {
             "sentences": [
                 {

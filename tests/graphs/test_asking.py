@@ -62,7 +62,9 @@ async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
         "Bob",
         "Tom2",
     )
-    assert wrong["evidence"] == "keeper number 2 is called"
+    assert (
+        wrong["evidence"] == "The keeper number 2 is called Tom2 and lives at station 14 by the cold sea for 5 years."
+    )
     assert wrong["span"] is not None
     assert bench.document.text[slice(*wrong["span"])] == wrong["evidence"]
     assert question["problem"] == ""

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
 from redraft import Judging, Settings, Store, Workshop
 from redraft.domain import Document, KeyFacts
+from redraft.evaluators.base import statements_of
 from redraft.history.results import Result
 from redraft.text.documents import load
 from tests.support import SAMPLE
@@ -65,9 +67,12 @@ def test_the_document_states_all_its_facts_and_is_faithful_to_itself(grown: Grow
     result = grown.judged(grown.document.text)
 
     assert result.scores == {"keyfact_recall": 1.0, "faithfulness": 1.0}
-    for evaluation in result.evaluations.values():
-        assert evaluation.unjudged == 0
-        assert not evaluation.findings
+    assert not any(evaluation.findings for evaluation in result.evaluations.values())
+    assert result.evaluations["keyfact_recall"].unjudged == 0
+    sentences: Any = result.evaluations["faithfulness"].details["sentences"]
+    unjudged = {one["id"] for one in sentences if one["value"] is None}
+    # What is said in one word can be found anywhere, and is looked for nowhere.
+    assert {one.sentence for one in statements_of(grown.document.text) if one.id in unjudged} == {'"Why?"'}
     assert result.evaluations["keyfact_recall"].judged == sum(len(tree.kept) for tree in grown.keyfacts.trees)
 
 

@@ -50,7 +50,10 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REDRAFT_DB", str(tmp_path / "served.db"))
     monkeypatch.chdir(tmp_path)
     Path("book.md").write_text(SAMPLE.read_text("utf-8").split("## Chapter 3")[0], "utf-8")
-    Path("summary.txt").write_text("Hester Vane came to the island of Sarn. Two miles of sand lay behind her.", "utf-8")
+    Path("summary.txt").write_text(
+        "Hester Vane came to the island of Sarn on Monday, 3 March 1924. The bank had sent Hester a civil letter.",
+        "utf-8",
+    )
     return tmp_path / "served.db"
 
 

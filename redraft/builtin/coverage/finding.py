@@ -16,7 +16,7 @@ from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
 from redraft.builtin.verbs import HAPPENS, plain_form
-from redraft.builtin.wording import Word, is_negation, keys, words
+from redraft.builtin.wording import Word, is_negation, is_number, keys, words
 from redraft.prompts.judging import Kind
 
 # A sentence answers a question when it has this share of what the question says beside the names.
@@ -85,10 +85,11 @@ def look_up(source: Source, sought: Sought) -> Found | None:
     """The answer to a question; None where no line says enough of what the question says, or nothing besides."""
     best: tuple[float, Found] | None = None
     for number in _places(source, sought):
+        if _has_other_numbers(source, sought, number):
+            continue
         support, lines = _support(source, sought, number)
         if support >= _SUPPORT and (best is None or support > best[0]):
-            place = _Place(source.text_of(number), source.words_of(number), source.details_of(number))
-            if answer := _reply(place, sought):
+            if answer := _reply(_place(source, number), sought):
                 best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines)
     return best[1] if best else None
 
@@ -99,6 +100,17 @@ def _places(source: Source, sought: Sought) -> list[int]:
         return source.places([*sought.keys, *sought.names])
     meant = sought.names or set(sought.keys)
     return [number for number, line in enumerate(source.lines) if not meant.isdisjoint(line.keys)]
+
+
+def _has_other_numbers(source: Source, sought: Sought, number: int) -> bool:
+    """Whether a line has other numbers than the question, and so tells of another year, station or item of a list."""
+    asked, own = {key for key in sought.keys if is_number(key)}, set(source.lines[number].keys)
+    others = _place(source, number).fresh(asked, "number")
+    return not asked <= own and len(others) > (sought.wants == "number")
+
+
+def _place(source: Source, number: int) -> _Place:
+    return _Place(source.text_of(number), source.words_of(number), source.details_of(number))
 
 
 def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[int]]:
