@@ -11,7 +11,7 @@ from typing import Any
 from redraft.agents.together import together
 from redraft.doctor.controls import expected, probed
 from redraft.doctor.expectations import Heard, Verdict
-from redraft.doctor.probes import SUMMARY, Probe, probes
+from redraft.doctor.probes import HOLLOW, SHUFFLED, SUMMARY, WRONG, Probe, in_summary, probes
 from redraft.doctor.texts import texts
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
@@ -29,6 +29,8 @@ from redraft.store.threads import off_loop
 
 DOCTOR = "doctor"
 """What its runs are for, and the command that repeats them."""
+_TURNS = 3
+_ORDERED = frozenset(map(in_summary, (WRONG, HOLLOW, SHUFFLED)))
 _UNMADE = Heard("not made", "the budget was used up")
 
 
@@ -184,11 +186,17 @@ async def examine(patient: Patient, bench: Bench) -> CheckUp:
         bench.observer(PartDone(f"{sitting.probe.name}: {metrics}", next(numbers), len(planned)))
         return done
 
-    # The first of them have the pack built by which the others are judged.
-    first = [one for one in planned if one.probe.name == SUMMARY]
-    done = await together(map(sat, first))
-    done += await together(sat(one) for one in planned if one not in first)
+    done: list[_Sat] = []
+    for turn in range(_TURNS):
+        done += await together(sat(one) for one in planned if _turn(one.probe.name) == turn)
     return CheckUp(patient.judge, tuple(_checks(patient, done)), await off_loop(_usage, bench, done))
+
+
+def _turn(probe: str) -> int:
+    """When a probe has its turn. The first has the pack built by which the others are judged. A summary with an order
+    in it comes after the same without: what its sentences answer is remembered, and not to be known of the order.
+    """
+    return 0 if probe == SUMMARY else _TURNS - 1 if probe in _ORDERED else 1
 
 
 @dataclass(frozen=True, slots=True)
