@@ -88,9 +88,10 @@ def look_up(source: Source, sought: Sought) -> Found | None:
         if _has_other_numbers(source, sought, number):
             continue
         support, lines = _support(source, sought, number)
-        if support >= _SUPPORT and (best is None or support > best[0]):
-            if answer := _reply(_place(source, number), sought):
-                best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines)
+        if support < _SUPPORT or (best is not None and support <= best[0]):
+            continue
+        if answer := _reply(_place(source, number), sought):
+            best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines)
     return best[1] if best else None
 
 
