@@ -38,6 +38,7 @@ from redraft.store.agreements import Agreement
 
 RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "agreement" / "records.toml"
 HALVES = ("developed on", "held out")
+HEAD: list[object] = ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]
 
 
 @dataclass(frozen=True)
@@ -138,9 +139,7 @@ def main() -> None:
     if not there:
         print(f"skipped: {DATA} holds none of the sets; set REDRAFT_DATA to the folder that does")
         sys.exit(0)
-    rows: list[list[object]] = [
-        ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]
-    ]
+    rows: list[list[object]] = [HEAD]
     figures: list[Agreement] = []
     for which in there:
         for name in HALVES if options.half is None else [options.half]:

@@ -20,7 +20,7 @@ from statistics import fmean
 
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from benchmarks.agreement import Judged, per_summary, per_system, qags, summeval
+from benchmarks.agreement import HEAD, QAGS, SUMMEVAL, judged, rows_of
 from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
@@ -38,12 +38,6 @@ def held(document: str, sentences: Sequence[str]) -> list[Held]:
     """What the judge makes of each sentence, with all of the document before it."""
     ground = ground_of((document,))
     return [ground.hold(sentence) for sentence in sentences]
-
-
-def score(verdicts: Sequence[Held]) -> float | None:
-    """As the metric `consistency` has it."""
-    told = [0.0 if one.verdict in ACCUSING else one.share for one in verdicts if one.verdict != "open"]
-    return fmean(told) if told and len(told) >= LEAST_SHARE * len(verdicts) else None
 
 
 def filled(scores: Sequence[float | None]) -> list[float]:
@@ -113,17 +107,13 @@ def _of(found: Counter[tuple[str, bool]], kind: str) -> str:
 
 
 def agreement() -> None:
-    """Consistency beside people's, by half and over all."""
-    rows: list[list[object]] = [["agreement", "half", "summaries", "without a score", "per summary", "per system"]]
-    for name, items in (("QAGS CNN/DM", qags()), ("SummEval", summeval())):
-        scores = [score(held(item.document, item.sentences)) for item in items]
-        for half, chosen in (("developed on", False), ("held out", True), ("all", None)):
-            kept = [n for n, item in enumerate(items) if chosen is None or item.held_out == chosen]
-            some: list[Judged] = [items[n] for n in kept]
-            ours = filled([scores[n] for n in kept])
-            systems: object = per_system(some, ours) if name == "SummEval" else "-"
-            open_ = sum(scores[n] is None for n in kept)
-            rows.append([name, half, len(kept), open_, per_summary(some, ours), systems])
+    """Consistency beside people's over all items, as `redraft agree` has it; by halves it is in `agreement`."""
+    rows: list[list[object]] = [HEAD]
+    for which in (QAGS, SUMMEVAL):
+        if which.is_there:
+            dataset = which.read()
+            with judged(dataset, which.metric, which.human) as (outcome, _):
+                rows += rows_of(which, dataset, outcome, "both")
     table(rows)
 
 

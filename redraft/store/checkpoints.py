@@ -35,10 +35,11 @@ class Checkpoints:
         allowed = self._database.stat().st_mode & 0o777
         self.path.touch(mode=allowed)
         for file in files_of(self.path):
-            mode = file.stat().st_mode & 0o777
-            if mode & ~allowed:
-                # Whoever may write to somebody else's file cannot change who may read it.
-                with suppress(PermissionError):
+            # Whoever may write to somebody else's file cannot change who may read it; and SQLite removes its log when
+            # the last connection is closed, be it by another run.
+            with suppress(PermissionError, FileNotFoundError):
+                mode = file.stat().st_mode & 0o777
+                if mode & ~allowed:
                     file.chmod(mode & allowed)
         return self.path.absolute().as_uri()
 

@@ -155,7 +155,7 @@ def _is_read_only(path: Path) -> bool:
 def _opened_to_read(path: Path) -> sqlite3.Connection:
     address = path.absolute().as_uri()
     log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    if log.exists() and log.stat().st_size and not index.exists():
+    if _bytes_in(log) and not index.exists():
         # Whoever wrote it has died, or it was copied so. SQLite reads such a log only where it may make the index.
         with TemporaryDirectory() as folder:
             copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
@@ -165,6 +165,14 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(
         f"{address}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
+
+
+def _bytes_in(file: Path) -> int:
+    """How large a file is that another process may remove at any moment."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 def _copied_to_memory(raw: sqlite3.Connection) -> sqlite3.Connection:

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -64,6 +65,27 @@ async def test_files_that_were_opened_to_a_group_stay_open_to_it(tmp_path: Path)
     await court.refine(POOR)
     assert (modes(tmp_path)["redraft.db"], modes(tmp_path)["redraft.checkpoints.db"]) == (0o660, 0o660)
     court.store.close()
+
+
+def test_a_log_may_go_at_any_moment(tmp_path: Path) -> None:
+    """SQLite removes it when another run closes the last connection."""
+    with Store(tmp_path / "redraft.db") as store:
+        log = Path(f"{store.checkpoints.path}-wal")
+        done = threading.Event()
+
+        def come_and_go() -> None:
+            while not done.is_set():
+                log.touch(0o644)
+                log.unlink(missing_ok=True)
+
+        other = threading.Thread(target=come_and_go)
+        other.start()
+        try:
+            for _ in range(3000):
+                store.checkpoints.address()
+        finally:
+            done.set()
+            other.join()
 
 
 async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
