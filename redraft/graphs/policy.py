@@ -156,13 +156,12 @@ def rule(
     if policy.follows:
         return Ruling(True, "the policy takes every revision")
     had, first, has = scores_of(before), scores_of(start), scores_of(after)
-    unscored = [metric for metric in goals if has.get(metric) is None and had.get(metric) is not None]
-    if unscored:
+    known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
+    if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
         return Ruling(False, f"{unscored[0]} could not be judged")
     for metric, least in goals.items():
         if has.get(metric) is None:
-            known = [_sure(draft, metric, aims) for draft in (before, start) if scores_of(draft).get(metric) is None]
-            if _sure(after, metric, aims) < max(known):
+            if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
                 return Ruling(False, f"{metric}, which has no score, is surely worse")
             continue
         floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
