@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from redraft.agents.room import USUAL, Wording
 from redraft.domain import Document, Evidence, Span
 from redraft.prompts.judging import Statement
-from redraft.text.passages import Passages
+from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
@@ -24,6 +26,24 @@ _GAP = re.compile(r"_{2,}|…|\.\.\.")
 _UNMARKED = str.maketrans("", "", "[]")
 # What is said around a sentence to number it.
 _TAG_TOKENS = 16
+
+
+class Placed(BaseModel):
+    """The words of the document that something rests on, as they are remembered, and where they stand."""
+
+    evidence: str = ""
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """From where to where they stand; None where nobody knows."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
+    def cited(self) -> Evidence | None:
+        """The same as a finding has it."""
+        return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +95,7 @@ class EvidenceDesk:
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""
-        whole: list[Span] = []
-        for span in sorted({span for spans in found for span in spans}):
-            if whole and span.start <= whole[-1].end:
-                whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
-            else:
-                whole.append(span)
-        return whole
+        return joined(span for spans in found for span in spans)
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
         """The sentences of a summary in as many parts as it takes for each to fit into a prompt; mostly that is one."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Evidence, Finding, Span
+from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.alignment import align
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import DISPUTED, UNJUDGED, Polled, Sitting, mean, objected, polled, total
@@ -150,16 +150,9 @@ def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Fi
         _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
-        evidence=_evidence(one),
+        evidence=one.cited,
         said_by=poll.said_against(SUPPORTED),
     )
-
-
-def _evidence(one: Verified) -> Evidence | None:
-    if not one.evidence:
-        return None
-    span = None if one.start is None or one.end is None else Span(one.start, one.end)
-    return Evidence(one.evidence, span)
 
 
 def _shown(
@@ -174,6 +167,7 @@ def _shown(
         "id": statement.id,
         **(poll.shown() if poll else UNJUDGED),
         "reason": said[0].reason if said else "",
+        "place": said[0].place if said else None,
     }
     if levels is not None:
         shown["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]
