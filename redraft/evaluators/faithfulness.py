@@ -53,7 +53,11 @@ class Faithfulness(Evaluator):
     heeds_query = True
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and more have to be read for every sentence."""
+        """Every draft may be new from end to end, and more have to be read for every sentence.
+
+        Key facts are there where they are named, or where a query has come from them; what keyfact_recall aligns is
+        asked once for both.
+        """
         if not ahead.sentences:
             return
         calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
@@ -62,6 +66,10 @@ class Faithfulness(Evaluator):
         completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
+        named = ahead.judging.keyfacts is not None or ahead.query is not None
+        if named and "keyfact_recall" not in ahead.judging.metrics:
+            calls, prompt, completion = ahead.aligning(ahead.facts)
+            yield Stage("aligning key facts", times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each sentence that is not borne out, with the evidence that comes closest."""
