@@ -23,6 +23,8 @@ _LONGEST_QUOTE = 600
 # A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
+_NAMED = re.compile(r"\s*\[[^\]]{1,100}\]\s*")
+_BEFORE_NAMED = 1
 _UNMARKED = str.maketrans("", "", "[]")
 # What is said around a sentence to number it.
 _TAG_TOKENS = 16
@@ -85,13 +87,21 @@ class EvidenceDesk:
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
 
     def _named(self, question: str) -> list[Span]:
-        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over."""
+        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over.
+
+        Where a quote has a name in brackets, for which the document has a pronoun, those before it are there as well:
+        they say whom it means.
+        """
         quotes = ("".join(found.groups(default="")) for found in _QUOTED.finditer(question))
-        pieces = (max(_GAP.split(quote), key=len) for quote in quotes)
-        places = (
-            locate(self.document.text, piece.translate(_UNMARKED), []) for piece in pieces if count_words(piece) > 1
-        )
-        return [passage.span for place in places if place for passage in self.passages.holding(place)]
+        found: list[Span] = []
+        for quote in quotes:
+            named = _NAMED.match(quote)
+            piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
+            place = locate(self.document.text, piece.translate(_UNMARKED), []) if count_words(piece) > 1 else None
+            if place:
+                near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
+                found += [passage.span for passage in near if passage.span.start <= place.end]
+        return found
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""
