@@ -178,7 +178,7 @@ async def test_what_a_judge_quotes_is_found_in_the_document(tmp_path: Path) -> N
 
 def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stands_before_it() -> None:
     rain = "It rained on the quay of the grandson, and on Mrs. Lamb, and nobody lived there. " * 40
-    text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 14}Her grandson Jem lived with her. {rain}"
+    text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 8}Her grandson Jem lived with her. {rain}"
     document = Document("d", "The House", text)
     tokenizer = EstimatingTokenizer()
     desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
