@@ -6,10 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pydantic import BaseModel
+
 from redraft.agents.room import USUAL, Wording
 from redraft.domain import Document, Evidence, Span
 from redraft.prompts.judging import Statement
-from redraft.text.passages import Passages
+from redraft.text.passages import Passages, joined
 from redraft.text.quotes import locate
 from redraft.text.sentences import sentences
 from redraft.text.tokens import Tokenizer
@@ -21,9 +23,29 @@ _LONGEST_QUOTE = 600
 # A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
 _GAP = re.compile(r"_{2,}|…|\.\.\.")
+_NAMED = re.compile(r"\s*\[[^\]]{1,100}\]\s*")
+_BEFORE_NAMED = 1
 _UNMARKED = str.maketrans("", "", "[]")
 # What is said around a sentence to number it.
 _TAG_TOKENS = 16
+
+
+class Placed(BaseModel):
+    """The words of the document that something rests on, as they are remembered, and where they stand."""
+
+    evidence: str = ""
+    start: int | None = None
+    end: int | None = None
+
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """From where to where they stand; None where nobody knows."""
+        return None if self.start is None or self.end is None else (self.start, self.end)
+
+    @property
+    def cited(self) -> Evidence | None:
+        """The same as a finding has it."""
+        return Evidence(self.evidence, Span(*self.place) if self.place else None) if self.evidence else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,23 +87,25 @@ class EvidenceDesk:
         return [Span(max(span.start, within.start), min(span.end, within.end)) for span in found]
 
     def _named(self, question: str) -> list[Span]:
-        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over."""
+        """The passages that hold word for word what the question quotes: a search by rare terms may pass them over.
+
+        Where a quote has a name in brackets, for which the document has a pronoun, those before it are there as well:
+        they say whom it means.
+        """
         quotes = ("".join(found.groups(default="")) for found in _QUOTED.finditer(question))
-        pieces = (max(_GAP.split(quote), key=len) for quote in quotes)
-        places = (
-            locate(self.document.text, piece.translate(_UNMARKED), []) for piece in pieces if count_words(piece) > 1
-        )
-        return [passage.span for place in places if place for passage in self.passages.holding(place)]
+        found: list[Span] = []
+        for quote in quotes:
+            named = _NAMED.match(quote)
+            piece = max(_GAP.split(quote[named.end() :] if named else quote), key=len)
+            place = locate(self.document.text, piece.translate(_UNMARKED), []) if count_words(piece) > 1 else None
+            if place:
+                near = self.passages.around(place, _BEFORE_NAMED) if named else self.passages.holding(place)
+                found += [passage.span for passage in near if passage.span.start <= place.end]
+        return found
 
     def joined(self, found: Sequence[Sequence[Span]]) -> list[Span]:
         """The evidence of several questions in the document's order, overlapping places joined."""
-        whole: list[Span] = []
-        for span in sorted({span for spans in found for span in spans}):
-            if whole and span.start <= whole[-1].end:
-                whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
-            else:
-                whole.append(span)
-        return whole
+        return joined(span for spans in found for span in spans)
 
     def parts(self, statements: Sequence[Statement]) -> list[list[Statement]]:
         """The sentences of a summary in as many parts as it takes for each to fit into a prompt; mostly that is one."""

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import BaseModel
-
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Placed
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
@@ -40,13 +38,10 @@ _FRAME_TOKENS, _AROUND = 600, 8
 _LONGEST_ANSWER = 600
 
 
-class Remembered(BaseModel):
+class Remembered(Placed):
     """An answer from the document as it is remembered: with the place that holds it."""
 
     answer: str
-    evidence: str = ""
-    start: int | None = None
-    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

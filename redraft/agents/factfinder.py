@@ -9,7 +9,7 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Placed
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
@@ -54,14 +54,11 @@ class Vetted(BaseModel):
     quote: str = ""
 
 
-class Verified(BaseModel):
+class Verified(Placed):
     """What is wrong with a sentence, as it is remembered: with the place that comes closest to it."""
 
     category: factual.Category | Unsure
     reason: str
-    evidence: str = ""
-    start: int | None = None
-    end: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -147,7 +147,7 @@ class Cast:
             self._people.update(name for name, start, end in named if _acts(text, start, end))
             opening = _OPENS_WITH.match(text)
             if opening and subject and not named:
-                seen[subject][_gender_of(opening.group())] += _NEXT
+                seen[subject][gender_of(opening.group())] += _NEXT
             if len({name for name, _, _ in named}) == 1:
                 name, start, end = named[0]
                 seen[name].update(_WITHIN * list(_genders_in(text, end)))
@@ -216,7 +216,8 @@ def _surely(counts: Counter[str]) -> Gender | None:
     return "he" if gender == "he" else "she"
 
 
-def _gender_of(pronoun: str) -> Gender:
+def gender_of(pronoun: str) -> Gender:
+    """Whether a pronoun stands for a man or a woman."""
     return "he" if pronoun.lower() in ("he", "his", "him") else "she"
 
 
@@ -250,7 +251,7 @@ def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
 def _with_name(text: str, topic: Mention | None) -> str:
     """A sentence with the name of whom it speaks for the pronoun that it begins with; nothing where that is unsure."""
     opening = _OPENS_WITH.match(text)
-    if not topic or not opening or topic.gender != _gender_of(opening.group()) or topic.name in text:
+    if not topic or not opening or topic.gender != gender_of(opening.group()) or topic.name in text:
         return ""
     ending = ("’s" if "’" in text else "'s") if opening.group() in ("His", "Her") else ""
     return f"[{topic.name}{ending}]{text[opening.end() :]}"
@@ -337,7 +338,7 @@ def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[s
     word = opening.group().lower()
     if before and word.startswith(("th", "it")):  # stands for whatever there was
         return None
-    return None if any(_may_speak_of(_gender_of(word), one, cast) for one in before) else opening
+    return None if any(_may_speak_of(gender_of(word), one, cast) for one in before) else opening
 
 
 def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:

@@ -13,7 +13,7 @@ from redraft.agents.comparing import Compared, compared
 from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Evidence, Finding, Span
+from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
@@ -283,16 +283,9 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> 
         question=claim.asked.question,
         found=claim.asked.answer,
         expected="" if silent else answer.answer,
-        evidence=None if silent else _evidence(answer),
+        evidence=None if silent else answer.cited,
         said_by=item.said_against(CONSISTENT),
     )
-
-
-def _evidence(answer: Remembered) -> Evidence | None:
-    if not answer.evidence:
-        return None
-    span = None if answer.start is None or answer.end is None else Span(answer.start, answer.end)
-    return Evidence(answer.evidence, span)
 
 
 def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None) -> dict[str, object]:
@@ -304,6 +297,7 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
         "expected": answers[0].answers[n].answer if answers else "",
+        "place": answers[0].answers[n].place if answers else None,
         "likeness": round(answers[0].likeness[n], 4) if answers and n in answers[0].likeness else None,
         **(item.shown() if item else UNJUDGED),
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from redraft.agents.factfinder import SENTENCES_NEAR, SUPPORTED, VERIFICATION, Factfinder, Verified
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.domain import Evaluation, Evidence, Finding, Span
+from redraft.domain import Evaluation, Finding, Span
 from redraft.evaluators.alignment import align
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import DISPUTED, UNJUDGED, Polled, Sitting, mean, objected, polled, total
@@ -53,7 +53,11 @@ class Faithfulness(Evaluator):
     heeds_query = True
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and more have to be read for every sentence."""
+        """Every draft may be new from end to end, and more have to be read for every sentence.
+
+        Key facts are there where they are named, or where a query has come from them; what keyfact_recall aligns is
+        asked once for both.
+        """
         if not ahead.sentences:
             return
         calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
@@ -62,6 +66,10 @@ class Faithfulness(Evaluator):
         completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
+        named = ahead.judging.keyfacts is not None or ahead.query is not None
+        if named and "keyfact_recall" not in ahead.judging.metrics:
+            calls, prompt, completion = ahead.aligning(ahead.facts)
+            yield Stage("aligning key facts", times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:
         """Score, and find each sentence that is not borne out, with the evidence that comes closest."""
@@ -150,16 +158,9 @@ def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Fi
         _WHAT_IS_WRONG.get(kind, _OTHERWISE),
         sentence=statement.sentence,
         expected=one.reason,
-        evidence=_evidence(one),
+        evidence=one.cited,
         said_by=poll.said_against(SUPPORTED),
     )
-
-
-def _evidence(one: Verified) -> Evidence | None:
-    if not one.evidence:
-        return None
-    span = None if one.start is None or one.end is None else Span(one.start, one.end)
-    return Evidence(one.evidence, span)
 
 
 def _shown(
@@ -174,6 +175,7 @@ def _shown(
         "id": statement.id,
         **(poll.shown() if poll else UNJUDGED),
         "reason": said[0].reason if said else "",
+        "place": said[0].place if said else None,
     }
     if levels is not None:
         shown["levels"] = [level for level in LEVELS if level in levels[n]] or [NONE]

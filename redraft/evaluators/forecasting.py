@@ -19,6 +19,7 @@ from redraft.packs.growing import chunk_tokens
 from redraft.packs.questions import Quantity, questions_wanted
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
+from redraft.prompts.factual import ALIGN_FACTS
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
 from redraft.settings import Judging
 from redraft.text.chunks import chunk
@@ -130,6 +131,13 @@ class Ahead:
         more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
         return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
 
+    def aligning(self, facts: int) -> tuple[int, int, int]:
+        """The calls, the prompt tokens and those of the replies, when a draft is held against so many facts."""
+        parts, part = self.parts()
+        calls = parts * self.fact_batches(facts, self.needs(factfinder.ALIGNMENT))
+        prompt = calls * (part + self.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
+        return calls, prompt, parts * facts * self.needs(factfinder.ALIGNMENT)
+
     @property
     def quantity(self) -> Quantity:
         """How many questions about the document are asked for."""
@@ -149,6 +157,11 @@ class Ahead:
     def perspectives(self) -> int:
         """From how many perspectives trees are grown on each of them."""
         return 2 if self.judging.perspective == "both" else 1
+
+    @property
+    def facts(self) -> int:
+        """How many facts a draft is held against as a rule: all, or those of the tree whose query it answers."""
+        return (1 if self.query else len(self.chunks) * self.perspectives) * self.facts_a_tree
 
     @property
     def facts_a_tree(self) -> int:

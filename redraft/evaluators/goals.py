@@ -25,11 +25,11 @@ def standing(evaluation: Evaluation | None, least: float, share: float) -> Stand
 
 
 def founded(evaluation: Evaluation) -> Evaluation:
-    """The evaluation, with its score only if that is of half of the items at least."""
+    """The evaluation, with its score only if that is of half of the items at least; what was found stands."""
     judged = evaluation.judged_share
     if evaluation.outcome != "scored" or judged is None or judged >= LEAST_SHARE:
         return evaluation
     trouble = evaluation.details.get("trouble")
     said = f": {trouble}" if trouble else ""
     reason = f"only {evaluation.judged:,} of {evaluation.judged + evaluation.unjudged:,} items have a verdict{said}"
-    return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
+    return replace(evaluation, outcome="failed", score=None, reason=reason)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from redraft.agents.factfinder import ALIGNMENT
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.alignment import STATED, Aligned, align
 from redraft.evaluators.base import Case, Evaluator, concluded
 from redraft.evaluators.consensus import UNJUDGED, mean, objected, total
-from redraft.evaluators.forecasting import A_FACT, Ahead, Stage
+from redraft.evaluators.forecasting import Ahead, Stage
 from redraft.packs.keyfacts import ALL, LEVELS, Item, items_of
-from redraft.prompts.factual import ALIGN_FACTS, FACTUAL
+from redraft.prompts.factual import FACTUAL
 from redraft.text.words import words_key
 
 Shares = dict[str, dict[str, float | int | None]]
@@ -33,12 +32,8 @@ class KeyfactRecall(Evaluator):
         """Every draft is held against all facts, or against those of the tree whose query it answers."""
         if not ahead.sentences:
             return
-        trees = 1 if ahead.query else len(ahead.chunks) * ahead.perspectives
-        facts, times = trees * ahead.facts_a_tree, ahead.judgings
-        parts, part = ahead.parts()
-        calls = parts * ahead.fact_batches(facts, ahead.needs(ALIGNMENT))
-        prompt = calls * (part + ahead.overhead(ALIGN_FACTS)) + parts * facts * A_FACT
-        completion = parts * facts * ahead.needs(ALIGNMENT)
+        times = ahead.judgings
+        calls, prompt, completion = ahead.aligning(ahead.facts)
         yield Stage(self.name, times * calls, times * prompt, times * completion, about=True)
 
     async def evaluate(self, case: Case) -> Evaluation:

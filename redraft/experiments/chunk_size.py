@@ -12,9 +12,10 @@ from random import Random
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
-from redraft.domain import Chunk, Document, Totals
+from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, RunStarted, StageStarted
+from redraft.history.certificates import Certificate, certificate
 from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.bench import Bench
@@ -29,6 +30,7 @@ from redraft.text.words import count_words
 SIZES = (1024, 2048, 4096, 8192)
 """The paper's."""
 MARKING = "marking"
+_MARKS, _VERSION = "chunk_marks", 1
 CHUNK_SIZE = "chunk-size"
 """What its runs are for, and the command that repeats them."""
 # What the prompt says beside the chunk, the schema of the reply, and the reply.
@@ -105,6 +107,8 @@ class SizeOutcome:
     usage: tuple[tuple[int, Totals], ...]
     """What each run used, with the size of its chunks."""
     stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind the marks of each judge who was asked."""
 
     @property
     def complete(self) -> bool:
@@ -147,7 +151,24 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     done = await together(marked(batch) for batch in batches)
     usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
     found = tuple(one for some, _ in done for one in some)
-    return SizeOutcome(design, tuple(documents), found, usage, bench.stopped)
+    behind = await asyncio.to_thread(_certificates, found, design, bench)
+    return SizeOutcome(design, tuple(documents), found, usage, bench.stopped, behind)
+
+
+def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) -> tuple[Certificate, ...]:
+    """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
+    found: list[Certificate] = []
+    for judge in design.judges:
+        own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
+        if own:
+            run = bench.store.runs.get(own[0].run)
+            assert run.judging is not None
+            alone = run.judging.model_copy(update={"judges": (judge,)})
+            done = sum(one.marks is not None for one in own)
+            counts = Evaluation(_MARKS, _VERSION, "scored", None, done, len(own) - done)
+            purpose = run.purpose.model_copy(update={"judging": alone})
+            found.append(certificate(bench.store, replace(run, purpose=purpose), counts))
+    return tuple(found)
 
 
 def _batches(documents: Sequence[Document], design: SizeDesign) -> list[_Batch]:

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from redraft.experiments.chunk_size import Marked, SizeOutcome
 from redraft.reports.report import Report
-from redraft.reports.tables import Cell, Table, mean, plain
+from redraft.reports.tables import Cell, Table, mean, plain, unmarked
 
 _ALL_JUDGES = "all judges"
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
@@ -20,6 +20,7 @@ def chunk_report(outcome: SizeOutcome) -> Report:
     failed = sum(one.failure is not None for one in marked)
     about = [
         f"judges: {', '.join(plain(judge) for judge in design.judges)}",
+        *(f"marks are by {unmarked(one.line())}" for one in outcome.certificates),
         f"documents: {', '.join(plain(document.title) for document in outcome.documents)}",
         f"chunks: at most {design.sample} of each size, chosen with seed {design.seed}",
         f"items: {len(marked)} (chunks × judges): {done} done, {failed} failed, {len(marked) - done - failed} not made",
@@ -36,6 +37,7 @@ def chunk_report(outcome: SizeOutcome) -> Report:
             "sample": design.sample,
             "seed": design.seed,
             "documents": [{"id": document.id, "title": document.title} for document in outcome.documents],
+            "certificates": [one.to_json() for one in outcome.certificates],
         },
         (_mark_table(outcome), _cost_table(outcome), _failure_table(outcome)),
         [one.to_json() for one in marked],

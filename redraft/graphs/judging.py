@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import JudgingError, RedraftError
+from redraft.evaluators.base import ABSTAINED
 from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
@@ -108,8 +109,11 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
 
 
 def _require_verdict(evaluation: Evaluation) -> None:
-    """A first draft that a goal cannot be judged by at all leaves nothing to compare revisions with."""
-    if evaluation.outcome == "failed" and not evaluation.judged:
+    """A first draft that a goal cannot be judged by at all leaves nothing to compare revisions with.
+
+    Judges who can tell nothing of it are another matter: they have been heard, and the goal is unsure.
+    """
+    if evaluation.outcome == "failed" and not evaluation.judged and not evaluation.details.get(ABSTAINED):
         raise JudgingError(
             f"{evaluation.metric} could not be judged: {evaluation.reason}",
             hint="do what the reason names, or try another --judge; what was done is kept",

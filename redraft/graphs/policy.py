@@ -13,6 +13,8 @@ from redraft.settings import PolicyName
 Scores = Mapping[str, float | None]
 """The scores of a draft by metric; None where it could not be scored."""
 Goals = Mapping[str, float]
+Judged = Mapping[str, Evaluation]
+"""What the metrics say of a draft."""
 Aims = Mapping[str, MetricAim | None]
 """What each metric is about; one of which that is not known comes after all others."""
 
@@ -42,7 +44,7 @@ def unmet(scores: Scores, goals: Goals) -> list[str]:
     return [metric for metric, least in goals.items() if (score := scores.get(metric)) is None or score < least]
 
 
-def unsure(judged: Mapping[str, Evaluation], goals: Goals, share: float) -> list[str]:
+def unsure(judged: Judged, goals: Goals, share: float) -> list[str]:
     """The metrics of whose items too few have a verdict to tell whether their goals are met."""
     return [metric for metric, least in goals.items() if standing(judged.get(metric), least, share) == "unsure"]
 
@@ -91,7 +93,7 @@ POLICIES: dict[PolicyName, Policy] = {
 }
 
 
-def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: Sequence[str], aims: Aims) -> Aim | None:
+def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> Aim | None:
     """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
 
     A metric that offers nothing more to try gives its turn to the next that misses its goal; to the letter of the
@@ -112,7 +114,7 @@ def aim(policy: Policy, judged: Mapping[str, Evaluation], goals: Goals, tried: S
     return None
 
 
-def held_by(judged: Mapping[str, Evaluation], aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
+def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
     """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep.
 
     A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
@@ -130,37 +132,75 @@ def in_turn(offered: Sequence[Sequence[Finding]]) -> list[Finding]:
     return [of_one[at] for at in range(longest) for of_one in offered if at < len(of_one)]
 
 
-def scores_of(judged: Mapping[str, Evaluation]) -> dict[str, float | None]:
+def scores_of(judged: Judged) -> dict[str, float | None]:
     """The scores by metric."""
     return {metric: evaluation.score for metric, evaluation in judged.items()}
 
 
 def rule(
-    policy: Policy, aims: Sequence[str], goals: Goals, before: Scores, start: Scores, after: Scores, tolerance: float
+    policy: Policy,
+    wanted: Sequence[str],
+    goals: Goals,
+    aims: Aims,
+    before: Judged,
+    start: Judged,
+    after: Judged,
+    tolerance: float,
 ) -> Ruling:
-    """Take a revision only if it gains on what it was made for, and no goal's metric falls by more than the tolerance.
+    """Take a revision only if it gains on what is `wanted`, and no goal's metric falls by more than the tolerance.
 
     A fall is measured from the better of the draft that was revised and the first one, so that small falls do not add
     up to a large one. One that leaves the goal met by more than the tolerance costs nothing that anybody asked for.
+    Where a metric has too few verdicts for a score, what it is sure of is counted instead.
     """
     if policy.follows:
         return Ruling(True, "the policy takes every revision")
-    unscored = [metric for metric in goals if after.get(metric) is None and before.get(metric) is not None]
-    if unscored:
+    had, first, has = scores_of(before), scores_of(start), scores_of(after)
+    known = {metric for one in (had, first) for metric, score in one.items() if score is not None}
+    if unscored := [metric for metric in goals if has.get(metric) is None and metric in known]:
         return Ruling(False, f"{unscored[0]} could not be judged")
     for metric, least in goals.items():
-        floor = max((score for one in (before, start) if (score := one.get(metric)) is not None), default=0.0)
-        now = after.get(metric) or 0.0
+        if has.get(metric) is None:
+            if _sure(after, metric, aims) < max(_sure(draft, metric, aims) for draft in (before, start)):
+                return Ruling(False, f"{metric}, which has no score, is surely worse")
+            continue
+        floor = max((score for one in (had, first) if (score := one.get(metric)) is not None), default=0.0)
+        now = has.get(metric) or 0.0
         fall = floor - now
         if fall > tolerance + 1e-9 and now - least <= tolerance + 1e-9:
             return Ruling(False, f"{metric} fell by {fall:.3f}")
-    if REVIEW in aims:
+    if REVIEW in wanted:
         return Ruling(True, "asked for by a person")
-    gains = {metric: (after.get(metric) or 0.0) - (before.get(metric) or 0.0) for metric in aims}
+    return _gain(wanted, aims, before, after)
+
+
+def _gain(wanted: Sequence[str], aims: Aims, before: Judged, after: Judged) -> Ruling:
+    """What a revision has gained on the metrics that it was made for."""
+    had, has = scores_of(before), scores_of(after)
+    gains: dict[str, float] = {}
+    mended: list[str] = []
+    for metric in wanted:
+        was, now = had.get(metric), has.get(metric)
+        if was is not None and now is not None:
+            gains[metric] = now - was
+        elif _sure(after, metric, aims) > _sure(before, metric, aims):
+            mended.append(f"{metric}, which had no score, is surely better")
     gained = [f"{metric} gained {gain:.3f}" for metric, gain in gains.items() if gain > 1e-9]
-    if sum(gains.values()) > 1e-9 and gained:
-        return Ruling(True, ", ".join(gained))
-    return Ruling(False, f"no gain on {' and '.join(aims)}")
+    if mended or (sum(gains.values()) > 1e-9 and gained):
+        return Ruling(True, ", ".join(gained + mended))
+    return Ruling(False, f"no gain on {' and '.join(wanted)}")
+
+
+def _sure(judged: Judged, metric: str, aims: Aims) -> int:
+    """What is known of a draft by the few verdicts on it: the more the better.
+
+    Of the content that is looked for, how much is there: that less of it is known to be missing is no gain. Of all
+    else, how little is known to be wrong.
+    """
+    said = judged.get(metric)
+    if said is None:
+        return 0
+    return said.judged - len(said.findings) if aims.get(metric) == "content" else -len(said.findings)
 
 
 def reason_to_stop(
@@ -173,7 +213,7 @@ def reason_to_stop(
     next_aim: Aim | None,
     unsure: Sequence[str] = (),
 ) -> str | None:
-    """Why the refinement ends here; None when it goes on. No revision is of use to a goal that is unsure."""
+    """Why the refinement ends here; None when it goes on. Of a goal that is unsure only what is sure is mended."""
     missed = unmet(scores, goals)
     if not missed:
         return "unsure" if unsure else "goals_met"

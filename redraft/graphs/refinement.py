@@ -98,9 +98,8 @@ async def _ruled(state: State, job: Job, policy: Policy) -> Ruling:
         flaws = [note for note in revised.notes if not note.startswith(_NO_ROOM)]
         failed = f"the revision was of no use: {flaws[0]}" if flaws else ""
         return Ruling(policy.follows and not failed, failed or "nothing was changed")
-    before, start = scores_of(await job.judged(base.id)), scores_of(await job.judged(state["first"]))
-    after = scores_of(await job.judged(revised.id))
-    return rule(policy, state["aims"], settings.goals, before, start, after, settings.tolerance)
+    before, start, after = [await job.judged(one) for one in (base.id, state["first"], revised.id)]
+    return rule(policy, state["aims"], settings.goals, job.judges.aims, before, start, after, settings.tolerance)
 
 
 async def decide(state: State, job: Job) -> Update:

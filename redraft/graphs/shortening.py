@@ -13,7 +13,7 @@ from redraft.agents.reviser import Order
 from redraft.builtin.door import shortened
 from redraft.domain import Draft, Evaluation, Finding
 from redraft.graphs.job import Job
-from redraft.graphs.policy import Policy, Ruling, held_by, rule, scores_of
+from redraft.graphs.policy import Policy, Ruling, held_by, rule
 from redraft.graphs.state import State, Update
 
 SHORTEN = Finding(
@@ -52,8 +52,7 @@ async def ruled(state: State, job: Job, policy: Policy) -> tuple[Ruling, str]:
     if fitting is None:
         return Ruling(True, "shortened to the limit of words"), state["best"]
     goals, tolerance = job.refinement.goals, job.refinement.tolerance
-    before, start = scores_of(await job.judged(fitting)), scores_of(await job.judged(state["first"]))
-    after = scores_of(await job.judged(state["draft"]))
-    ruling = rule(policy, list(goals), goals, before, start, after, tolerance)
+    before, start, after = [await job.judged(one) for one in (fitting, state["first"], state["draft"])]
+    ruling = rule(policy, list(goals), goals, job.judges.aims, before, start, after, tolerance)
     reason = f"shortened to the limit of words{'' if policy.follows else f': {ruling.reason}'}"
     return Ruling(ruling.accepted, reason), fitting

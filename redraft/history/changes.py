@@ -116,8 +116,9 @@ def _complaint(finding: Finding, sentence: str) -> tuple[str, ...]:
 
 
 def _judged(turn: Turn) -> list[str]:
-    """The metrics that have a say on the draft: where one failed, nothing is known of what it had found."""
-    return [name for name, one in turn.evaluations.items() if one.outcome != "failed" and name != REVIEW]
+    """The metrics that have a say on the draft: where one has no verdict, nothing is known of what it had found."""
+    said = turn.evaluations.items()
+    return [name for name, one in said if (one.outcome != "failed" or one.judged) and name != REVIEW]
 
 
 class _Credits:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunError
 from redraft.evaluators.words import PREFERENCE
+from redraft.history.certificates import Certificate
 from redraft.history.results import Result, figures
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -62,6 +63,11 @@ class Comparison:
         """The better one overall: `a`, `b` or `tie`; None where nobody gave a verdict."""
         return winner_in(self.preference)
 
+    @property
+    def certificate(self) -> Certificate:
+        """What stands behind the verdict."""
+        return self.result.certificates[PREFERENCE]
+
     def to_json(self) -> dict[str, object]:
         """The contract of `compare --json`; fields are added to it, never changed."""
         result, preference = self.result, self.preference
@@ -79,6 +85,7 @@ class Comparison:
             "preference": self.aspects,
             "agreement": preference.details["agreement"],
             "judgings": self.judgings,
+            "certificate": self.certificate.to_json(),
         }
         reason = {"reason": preference.reason} if preference.reason else {}
         return shown | reason | {"usage": asdict(result.usage)}

@@ -94,6 +94,11 @@ class Result:
         return {metric: one.unjudged for metric, one in self.evaluations.items() if one.unjudged}
 
     @property
+    def unscored(self) -> dict[str, str]:
+        """By metric that was judged and has no score, why."""
+        return {metric: one.reason for metric, one in self.evaluations.items() if one.outcome == "failed"}
+
+    @property
     def missing(self) -> dict[str, list[str]]:
         """By metric what is missing in what its score rests on; nothing for those that rest on the whole of it."""
         return {metric: list(one.missing) for metric, one in self.evaluations.items() if one.missing}
@@ -138,6 +143,7 @@ class Result:
             "initial_scores": self.initial_scores,
             "goals": self.goals,
             "unjudged": self.unjudged,
+            "unscored": self.unscored,
             "certificates": {metric: one.to_json() for metric, one in self.certificates.items()},
             "missing": self.missing,
             "statistics": self.statistics,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -25,6 +25,17 @@ _DECIMALS = 6
 
 STRETCH = 16
 """How many passages a stretch has: a stretch is what is read whole when much of it is wanted."""
+
+
+def joined(spans: Iterable[Span]) -> list[Span]:
+    """Places in the document's order, those that overlap joined."""
+    whole: list[Span] = []
+    for span in sorted(set(spans)):
+        if whole and span.start <= whole[-1].end:
+            whole[-1] = Span(whole[-1].start, max(whole[-1].end, span.end))
+        else:
+            whole.append(span)
+    return whole
 
 
 @dataclass(frozen=True, slots=True)

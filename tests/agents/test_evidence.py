@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from redraft.agents.evidence import EvidenceDesk
+from redraft.builtin.forms import ask_whether
+from redraft.domain import Document
 from redraft.evaluators.base import statements_of
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
@@ -172,3 +174,16 @@ async def test_what_a_judge_quotes_is_found_in_the_document(tmp_path: Path) -> N
     # With the sentence that it is from.
     assert evidence.text == "The keeper number 7 is called Tom7 and lives at station 49 by the cold sea for 10 years."
     assert court.document.text[slice(*evidence.span)] == evidence.text
+
+
+def test_of_a_sentence_with_a_name_in_brackets_the_place_is_found_and_what_stands_before_it() -> None:
+    rain = "It rained on the quay of the grandson, and on Mrs. Lamb, and nobody lived there. " * 40
+    text = f"{rain}Mrs. Lamb kept the house. {'The sea was grey then. ' * 8}Her grandson Jem lived with her. {rain}"
+    document = Document("d", "The House", text)
+    tokenizer = EstimatingTokenizer()
+    desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 8192, 4000)
+    found = desk.evidence(ask_whether("[Mrs. Lamb's] grandson Jem lived with her."), 2)
+    said = " ".join(desk.text(span) for span in found)
+    assert "Her grandson Jem lived with her." in said
+    assert "Mrs. Lamb kept the house." in said
+    assert said.count(rain[:40]) < 10

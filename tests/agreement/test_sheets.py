@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from redraft.agreement.sheets.questions import Question
+from redraft.agreement.sheets.questions import Around, Question
 from redraft.agreement.sheets.sampling import drawn, margin_of, needed, share_of
 from redraft.agreement.sheets.sheet import majority, read_sheets, written
+from redraft.domain import Document
 from redraft.errors import UsageError
 
 
@@ -56,6 +57,27 @@ def test_no_cell_is_taken_for_a_formula_and_the_judge_is_not_quoted() -> None:
     assert [row[1] for row in rows[1:]] == [*(f"'{text}" for text in hostile[:5]), "two\n=lines", "plain"]
     assert all(row[3:] == ["", ""] for row in rows[1:])
     assert "right" not in _sheet("plain").replace("bear out", "")
+
+
+RAIN = "It rained all day. " * 200
+BOOK = Document("d", "The Ferry", f"=1+1 begins it. The ferry sank in March. {RAIN}The mill burned down in May.")
+
+
+def test_the_passages_are_those_that_the_verdict_rests_on_and_those_nearest_to_the_words() -> None:
+    end = BOOK.text.index("The mill")
+    both = Around(BOOK, "estimate").passages("When did the ferry sink?", (end, end + 8))
+    first, last = both.split("\n[...]\n")
+    assert "The ferry sank in March." in first
+    assert "The mill burned down in May." in last
+    assert "mill" not in Around(BOOK, "estimate").passages("When did the ferry sink?", None)
+    assert Around(BOOK, "estimate").passages("zebra", None) == ""
+
+
+def test_a_passage_that_begins_like_a_formula_is_none() -> None:
+    passage = Around(BOOK, "estimate").passages("When did the ferry sink?", None)
+    assert passage.startswith("=1+1")
+    rows = list(csv.reader(io.StringIO(_sheet(passage).lstrip("\ufeff"), newline="")))
+    assert rows[1][1] == f"'{passage}"
 
 
 def filled(folder: Path, name: str, *rows: str, head: str = "id,sentence,asked,person 1,person 2") -> str:

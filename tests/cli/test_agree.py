@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,12 @@ def test_a_sheet_goes_to_people_and_comes_back(inside: tuple[Inside, ChatServer]
         rows = list(csv.DictReader(file))
     assert rows
     assert f"{len(rows)} of {len(rows)} rows" in done.err
+    if what in ("verification", "claims"):
+        for row in rows:
+            keeper = re.search(r"keeper number \d+ is called", row["sentence"])
+            assert keeper, row
+            assert keeper[0] in row["passages"]
+            assert len(row["passages"]) < len(island().text)
     # Somebody who answers yes to everything, but for the sentence and the answer that are wrong.
     wrong = {row["id"] for row in rows if "Bob" in row.get(SHEETS[what], "")}
     for row in rows:

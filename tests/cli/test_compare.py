@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redraft.history.certificates import UNCHECKED
 from redraft.prompts.coherence import ASPECTS
 from tests.chatserver import ChatServer
 from tests.cli.inside import MODEL, Inside, keepers_court
@@ -59,6 +60,8 @@ sentences          4      5
     assert f"\n{first}overall B, detail B, structure A, logic B\n  They tell of 3 and 5 keepers.\n" in done.out
     assert ", B is the first: overall B, detail B, structure B, logic B\n  They tell of 5 and 3 keepers.\n" in done.out
     assert "has read the document" not in done.out
+    behind = " ".join(done.out.partition("\njudged by: ")[2].split())
+    assert re.match(r"openai:m; prompts standard \w{8}; 0% without a verdict; not checked against people ", behind)
     assert max(map(len, done.out.splitlines())) <= 100
     assert ": two summaries of The Keepers · 4 calls · " in done.err
 
@@ -79,7 +82,7 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
     said = made.json
     assert set(said) == {
         "run", "source", "model", "judges", "summaries", "outcome", "judged", "unjudged", "same", "document_read",
-        "preference", "agreement", "judgings", "usage",
+        "preference", "agreement", "judgings", "certificate", "usage",
     }  # fmt: skip
     assert set(said["source"]) == {"id", "title", "tokens", "chunks"}
     assert (said["summaries"]["a"]["words"], said["summaries"]["b"]["sentences"]) == (28, 5)
@@ -91,6 +94,8 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
     assert len(said["judgings"]) == 2
     assert set(said["judgings"][0]) == {"judge", "document_read", "verdicts", "a_first", "b_first", "trouble"}
     assert said["judgings"][0]["a_first"]["reason"] == "They tell of 3 and 5 keepers."
+    behind = said["certificate"]
+    assert (behind["judges"], behind["metric"], behind["agrees"]) == (["openai:m"], "preference", UNCHECKED)
     assert command.run("resume", said["run"], "--json").json == said
 
 
@@ -207,6 +212,7 @@ def test_the_built_in_model_says_that_it_cannot_tell(tmp_path: Path) -> None:
     done = command.run("compare", str(SAMPLE), "good.md", "poor.md")
     assert "cannot tell" in done.out
     assert "preferred" not in done.out
+    assert "judged by: extractive (no language model) holds words and names" in done.out
 
 
 @pytest.mark.parametrize(

@@ -463,3 +463,26 @@ def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
         assert f"missing in what coverage rests on: {hole}" in text
     assert f"`redraft resume {run}` tries again" in shown.err
     assert f"\n  missing in what coverage rests on: {hole}" in traced.out
+
+
+RETOLD = (
+    "In this tale a proud administrator clings to rules nobody else remembers. His stubbornness costs the settlement"
+    " dearly, and only an unlikely friendship offers a way out. Eventually everybody pays for what pride has bought.\n"
+)
+
+
+def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_says_who_could(tmp_path: Path) -> None:
+    (tmp_path / "retold.md").write_text(RETOLD)
+    asked = ("refine", str(SAMPLE), "retold.md", "--judge", "extractive", "--goal", "consistency=0.9")
+    done = Inside(tmp_path).run(*asked)
+
+    assert (done.code, done.out.strip()) == (3, RETOLD.strip())
+    said = " ".join(done.err.split())
+    assert (
+        "no score of consistency: no judge can tell of any item; the built-in judge sees only near-quotations" in said
+    )
+    assert "a language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)" in said
+    assert "it stopped because too few items have a verdict to tell whether every goal is met" in said
+    as_json = Inside(tmp_path).run(*asked, "--json").json
+    assert (as_json["stop_reason"], as_json["goals"]["consistency"]["met"]) == ("unsure", None)
+    assert "takes a language model" in as_json["unscored"]["consistency"]

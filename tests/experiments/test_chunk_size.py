@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
@@ -94,6 +95,16 @@ async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, s
         assert one.marks.major_facts in (one.tokens // 29, one.tokens // 29 + 1, one.tokens // 29 - 1)
     seen = Counter(seen.model for seen in server.seen)
     assert seen == {"x": 6, "y": 6}
+    report = chunk_report(outcome)
+    for name in "xy":
+        said = (
+            rf"- marks are by openai:{name}; prompts standard \w{{8}}; 0% without a verdict; not checked against people"
+        )
+        assert re.search(said, report.to_markdown())
+    behind: Any = report.settings["certificates"]
+    assert [(one["judges"], one["metric"], one["unjudged_share"]) for one in behind] == [
+        ([f"openai:{name}"], "chunk_marks", 0.0) for name in "xy"
+    ]
 
 
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import MetricAim
-from redraft.graphs.policy import POLICIES, Aim, aim, held_by, reason_to_stop, rule, unmet
+from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, rule, unmet
 from redraft.graphs.reviewing import REVIEW
 
 COVERAGE, CONSISTENCY = "coverage", "consistency"
@@ -23,6 +23,7 @@ PAPER = POLICIES["paper"]
 
 SCORES = st.one_of(st.none(), st.floats(0, 1))
 DRAFTS = st.fixed_dictionaries({COVERAGE: SCORES, CONSISTENCY: SCORES})
+Draft = Mapping[str, float | None]
 NAMES = st.sampled_from(sorted(POLICIES))
 
 
@@ -36,6 +37,18 @@ def judged(coverage: float | None, consistency: float | None, found: int = 3) ->
         metric: Evaluation(metric, 1, "failed" if score is None else "scored", score, findings=findings(metric, found))
         for metric, score in ((COVERAGE, coverage), (CONSISTENCY, consistency))
     }
+
+
+def ruled(
+    policy: Any, wanted: list[str], goals: Any, before: Draft, start: Draft, after: Draft, tolerance: float
+) -> Ruling:
+    """What is ruled on drafts of which only the scores are known."""
+    known = [{metric: _scored(metric, score) for metric, score in one.items()} for one in (before, start, after)]
+    return rule(policy, wanted, goals, AIMS, known[0], known[1], known[2], tolerance)
+
+
+def _scored(metric: str, score: float | None) -> Evaluation:
+    return Evaluation(metric, 1, "failed" if score is None else "scored", score)
 
 
 def metrics_of(chosen: Aim | None) -> tuple[str, ...]:
@@ -175,7 +188,6 @@ def test_an_aim_is_a_metric_that_misses_its_goal_and_findings_not_yet_tried(
     assert {finding.metric for finding in chosen.findings} <= set(chosen.metrics)
 
 
-Draft = Mapping[str, float | None]
 # Met by so little that there is nothing to give away.
 CLOSE: dict[str, float] = {COVERAGE: 0.8, CONSISTENCY: 0.87}
 BEFORE: Draft = {COVERAGE: 0.5, CONSISTENCY: 0.9}
@@ -193,7 +205,7 @@ BEFORE: Draft = {COVERAGE: 0.5, CONSISTENCY: 0.9}
     ],
 )
 def test_a_revision_is_taken_for_what_it_gains(after: Draft, accepted: bool, reason: str) -> None:
-    ruling = rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02)
+    ruling = ruled(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02)
 
     assert (ruling.accepted, ruling.reason) == (accepted, reason)
 
@@ -202,8 +214,8 @@ def test_small_falls_do_not_add_up() -> None:
     start = {COVERAGE: 0.5, CONSISTENCY: 0.92}
     after = {COVERAGE: 0.7, CONSISTENCY: 0.885}
 
-    assert rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02).accepted
-    assert not rule(STRICT[0], [COVERAGE], CLOSE, BEFORE, start, after, 0.02).accepted
+    assert ruled(STRICT[0], [COVERAGE], CLOSE, BEFORE, BEFORE, after, 0.02).accepted
+    assert not ruled(STRICT[0], [COVERAGE], CLOSE, BEFORE, start, after, 0.02).accepted
 
 
 @pytest.mark.parametrize(
@@ -214,7 +226,7 @@ def test_a_goal_that_stays_met_by_more_than_the_tolerance_may_fall(consistency: 
     before, start = {COVERAGE: 0.5, CONSISTENCY: 0.95}, {COVERAGE: 0.5, CONSISTENCY: 0.99}
     after = {COVERAGE: 0.6, CONSISTENCY: consistency}
 
-    ruling = rule(STRICT[0], [COVERAGE], GOALS, before, start, after, 0.02)
+    ruling = ruled(STRICT[0], [COVERAGE], GOALS, before, start, after, 0.02)
     assert ruling.accepted is accepted
     assert accepted or ruling.reason == f"consistency fell by {0.99 - consistency:.3f}"
 
@@ -222,21 +234,63 @@ def test_a_goal_that_stays_met_by_more_than_the_tolerance_may_fall(consistency: 
 def test_a_metric_without_a_goal_may_fall() -> None:
     after = {COVERAGE: 0.6, CONSISTENCY: 0.1}
 
-    assert rule(STRICT[0], [COVERAGE], {COVERAGE: 0.8}, BEFORE, BEFORE, after, 0.02).accepted
+    assert ruled(STRICT[0], [COVERAGE], {COVERAGE: 0.8}, BEFORE, BEFORE, after, 0.02).accepted
 
 
 def test_what_a_person_asked_for_needs_no_gain_but_must_not_cost_a_goal() -> None:
     same, worse = dict(BEFORE), {COVERAGE: 0.1, CONSISTENCY: 0.9}
 
-    assert rule(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, same, 0.02).accepted
-    assert not rule(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, worse, 0.02).accepted
+    assert ruled(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, same, 0.02).accepted
+    assert not ruled(STRICT[0], [REVIEW], GOALS, BEFORE, BEFORE, worse, 0.02).accepted
+
+
+def few(metric: str, right: int, wrong: int, score: float | None = None) -> dict[str, Evaluation]:
+    """A draft on which a metric has so many verdicts."""
+    outcome = "failed" if score is None else "scored"
+    return {metric: Evaluation(metric, 1, outcome, score, right + wrong, 20, findings(metric, wrong))}
+
+
+@pytest.mark.parametrize(
+    ("metric", "before", "after", "accepted", "reason"),
+    [
+        (CONSISTENCY, (3, 2), (3, 1), True, "consistency, which had no score, is surely better"),
+        (CONSISTENCY, (3, 2), (3, 2), False, "no gain on consistency"),
+        (CONSISTENCY, (3, 2), (9, 3), False, "consistency, which has no score, is surely worse"),
+        (COVERAGE, (3, 2), (4, 1), True, "coverage, which had no score, is surely better"),
+        # Of what is no longer known to be missing nobody knows whether it is there.
+        (COVERAGE, (3, 2), (3, 0), False, "no gain on coverage"),
+        (COVERAGE, (3, 2), (2, 0), False, "coverage, which has no score, is surely worse"),
+    ],
+)
+@pytest.mark.parametrize("policy", STRICT)
+def test_without_a_score_it_is_ruled_by_what_is_sure(
+    policy: Any, metric: str, before: tuple[int, int], after: tuple[int, int], accepted: bool, reason: str
+) -> None:
+    was, now = few(metric, *before), few(metric, *after)
+    ruling = rule(policy, [metric], {metric: 0.8}, AIMS, was, was, now, 0.02)
+    assert (ruling.accepted, ruling.reason) == (accepted, reason)
+
+
+def test_what_is_sure_of_the_first_draft_is_not_lost_bit_by_bit() -> None:
+    known = {wrong: {**few(CONSISTENCY, 3, wrong), **few(COVERAGE, 0, 0, score=0.1 * wrong)} for wrong in (1, 2)}
+    assert not rule(STRICT[0], [COVERAGE], GOALS, AIMS, known[1], known[1], known[2], 0.02).accepted
+    assert not rule(
+        STRICT[0], [COVERAGE], GOALS, AIMS, known[2], known[1], {**known[2], **few(COVERAGE, 0, 0, 0.9)}, 0.02
+    ).accepted
+
+
+def test_a_score_where_there_was_none_is_no_gain_by_itself() -> None:
+    was, now = few(CONSISTENCY, 3, 2), few(CONSISTENCY, 10, 2, score=0.83)
+    assert not rule(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, now, 0.02).accepted
+    better = few(CONSISTENCY, 10, 1, score=0.9)
+    assert rule(STRICT[0], [CONSISTENCY], GOALS, AIMS, was, was, better, 0.02).accepted
 
 
 def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -> None:
     gained, lost = {COVERAGE: 0.6, CONSISTENCY: 0.89}, {COVERAGE: 0.505, CONSISTENCY: 0.89}
 
-    assert rule(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, gained, 0.02).accepted
-    assert not rule(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, lost, 0.02).accepted
+    assert ruled(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, gained, 0.02).accepted
+    assert not ruled(POLICIES["all"], [COVERAGE, CONSISTENCY], GOALS, BEFORE, BEFORE, lost, 0.02).accepted
 
 
 @given(
@@ -251,7 +305,7 @@ def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than
     name: Any, before: Draft, start: Draft, after: Draft, tolerance: float, aimed: str
 ) -> None:
     policy = POLICIES[name]
-    ruling = rule(policy, [aimed], GOALS, before, start, after, tolerance)
+    ruling = ruled(policy, [aimed], GOALS, before, start, after, tolerance)
 
     assert ruling.reason
     if policy.follows:

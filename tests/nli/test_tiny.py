@@ -134,6 +134,25 @@ def test_other_metrics_and_other_roles_are_refused_in_a_sentence(tiny: Path, tmp
         assert (done.code, message in done.err) == (2, True), (words, done.err)
 
 
+def test_it_is_checked_by_a_sentence_to_judge(tiny: Path, tmp_path: Path) -> None:
+    command = Inside(tmp_path)
+    shown = command.run("models", "--check", f"nli:{tiny}")
+    assert (shown.code, shown.out.splitlines()[-1]) == (0, "it works")
+    assert "as a judge: works" in shown.out
+    assert "in words" not in shown.out, "it is asked for a verdict, and writes nothing"
+    checked = command.run("models", "--check", f"nli:{tiny}", "--json")
+    assert (checked.code, checked.json["works"], checked.json["form"]) == (0, True, None)
+    assert '"category"' in checked.json["words"]["said"]
+    broken = tmp_path / "broken"
+    shutil.copytree(tiny, broken)
+    config = json.loads((broken / "config.json").read_text())
+    (broken / "config.json").write_text(json.dumps(config | {"id2label": {"0": "A", "1": "B", "2": "C"}}))
+    refused = command.run("models", "--check", f"nli:{broken}")
+    assert refused.code == 1
+    assert "id2label" in " ".join(refused.out.split())
+    assert refused.out.splitlines()[-1] == "it does not answer"
+
+
 def test_the_doctor_examines_it_by_the_metrics_that_it_serves(tiny: Path, tmp_path: Path) -> None:
     done = Inside(tmp_path).run("doctor", "--judge", f"nli:{tiny}", "--json", "-q")
     assert done.code == 3, "it knows nothing of the bridge"

@@ -17,7 +17,9 @@ from redraft.models.nli.entailment import Entailment, Odds
 from redraft.models.nli.model import EntailmentModel, opened
 from redraft.models.nli.verdicts import SURE, Held, hold
 from redraft.prompts.coherence import PREFER_SUMMARY
-from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven, Asked
+from redraft.prompts.contract import UNSURE as UNSURE_SAID
+from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
+from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, UNDECIDED, AnswerFromDocumentGiven, Asked, Statement
 from redraft.runs.opening import price_of, resolve
 from redraft.settings import Settings
 
@@ -105,13 +107,36 @@ def test_what_is_put_to_the_model_fits_and_is_put_once() -> None:
     assert hold(model, ["word " * 40], [FERRY]) == [None]
 
 
-async def test_questions_of_another_kind_are_left_open_and_other_prompts_refused() -> None:
+async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
+    model = EntailmentModel(Entailment("made-up", Words(lambda *_: UNSURE)), "nli:made-up")
+    claims = ["The ferry sank.", "word " * 60]
+    asked = [Asked(id=n, question=f"Is this so: “{claim}”?") for n, claim in enumerate(claims, 1)]
+    answered = await model.ask(
+        Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=asked))
+    )
+    assert [(one.id, one.answer, one.quote) for one in answered.value.answers] == [
+        (1, UNDECIDED, ""),
+        (2, UNDECIDED, ""),
+    ]
+    statements = [Statement(id=n, sentence=claim) for n, claim in enumerate(claims, 1)]
+    verified = await model.ask(Request(VERIFY_SENTENCES, VerifyGiven(passages=[FERRY], sentences=statements)))
+    assert [(one.id, one.category) for one in verified.value.sentences] == [(1, UNSURE_SAID), (2, UNSURE_SAID)]
+    facts = [Fact(id=n, fact=claim) for n, claim in enumerate(claims, 1)]
+    aligned = await model.ask(Request(ALIGN_FACTS, AlignGiven(sentences=statements[:1], facts=facts)))
+    assert [(one.id, one.stated, one.sentences) for one in aligned.value.facts] == [
+        (1, UNSURE_SAID, []),
+        (2, UNSURE_SAID, []),
+    ]
+
+
+async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_refused() -> None:
     model = EntailmentModel(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
     questions = [Asked(id=1, question="Who sank?"), Asked(id=2, question="Is this so: “The ferry sank.”?")]
     reply = await model.ask(
         Request(ANSWER_FROM_DOCUMENT, AnswerFromDocumentGiven(passages=[FERRY], questions=questions))
     )
-    assert [(one.id, one.answer, one.quote) for one in reply.value.answers] == [(2, "The ferry sank.", FERRY)]
+    answers = [(one.id, one.answer, one.quote) for one in reply.value.answers]
+    assert answers == [(1, UNDECIDED, ""), (2, "The ferry sank.", FERRY)]
     with pytest.raises(ProviderError, match="cannot do what the prompt prefer_summary asks"):
         await model.ask(Request(PREFER_SUMMARY, None))  # type: ignore[arg-type]
 
@@ -120,8 +145,8 @@ def test_it_is_told_by_its_name_and_costs_nothing(tmp_path: Path) -> None:
     settings = resolve(Settings(model="nli:cross-encoder/nli-deberta-v3-base", base_url="http://localhost:1/v1"))
     assert settings.base_url is None
     assert price_of(settings, None) is not None  # type: ignore[arg-type]
-    assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:1"
-    assert opened(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:1:")
+    assert opened("cross-encoder/nli-deberta-v3-base").identity == "nli:cross-encoder/nli-deberta-v3-base:2"
+    assert opened(str(tmp_path)).identity.startswith(f"nli:{os.path.abspath(tmp_path)}:2:")
     with pytest.raises(UsageError, match="no such folder"):
         opened("./nowhere")
     with pytest.raises(UsageError, match="there is no model"):

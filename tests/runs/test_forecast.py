@@ -81,6 +81,27 @@ async def test_no_stage_takes_more_than_was_foreseen(court: Court) -> None:
         assert sum(sheet.wanted for sheet in asked) <= stages[name].completion_tokens + 60 * len(asked), name
 
 
+async def test_aligning_the_facts_for_faithfulness_alone_is_foreseen_too(court: Court) -> None:
+    settings = narrow(court)
+    await court.evaluate(SUMMARY, settings=settings.model_dump(), metrics=("keyfact_recall",))
+    facts = court.store.keyfacts.latest(court.document.id)
+    assert facts is not None
+    key = facts.id
+    other = told(*range(1, 30))
+    most = forecast(
+        prepare(court.document, settings, court.model, other),
+        Order(Evaluate(judging=Judging(metrics=("faithfulness",), keyfacts=key)), given=other),
+    )
+    court.forget()
+    await court.evaluate(other, settings=settings.model_dump(), metrics=("faithfulness",), keyfacts=key)
+
+    assert [stage.name for stage in most.stages] == ["faithfulness", "aligning key facts"]
+    for stage, prompt in zip(most.stages, ("verify_sentences", "align_facts"), strict=True):
+        asked = court.asked(prompt)
+        assert 0 < len(asked) <= stage.calls, stage.name
+        assert sum(sheet.wanted for sheet in asked) <= stage.completion_tokens + 60 * len(asked), stage.name
+
+
 def test_a_query_is_held_against_one_tree_and_its_chunk(court: Court) -> None:
     whole = forecast_of(court, narrow(court), metrics=METRICS[2:])
     answer = forecast_of(court, narrow(court, query="Who?"), metrics=METRICS[2:])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from redraft.domain import Evaluation
+from redraft.domain import Evaluation, Finding
 from redraft.evaluators.goals import founded, standing
 from redraft.events import Event, RoundSettled
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, told
@@ -54,6 +55,9 @@ def test_a_score_on_less_than_half_of_its_items_is_none() -> None:
     few = founded(evaluation(2, 7, trouble="the judge passed over 7 of the items, twice"))
     assert (few.outcome, few.score, few.judged, few.unjudged) == ("failed", None, 2, 7)
     assert few.reason == "only 2 of 9 items have a verdict: the judge passed over 7 of the items, twice"
+    found = (Finding("coverage", "unanswered", "add", "Say who keeps it."),)
+    said = founded(replace(evaluation(2, 7), findings=found, held=("It is kept.",)))
+    assert (said.score, said.findings, said.held) == (None, found, ("It is kept.",)), "what is sure may be mended"
     silent = Evaluation("coverage", 1, "not_applicable")
     assert founded(silent) == silent
 
@@ -77,13 +81,16 @@ async def test_goals_are_not_met_on_almost_nothing(tmp_path: Path) -> None:
     court.store.close()
 
 
-async def test_a_first_draft_with_too_few_verdicts_ends_no_run(tmp_path: Path) -> None:
+async def test_of_a_first_draft_with_too_few_verdicts_what_is_sure_is_mended(tmp_path: Path) -> None:
     court = Court(tmp_path, Silent(3, 4, 5, 6))
     result = await court.refine(told(1), goals={"coverage": 0.8, "consistency": 0.9})
 
     coverage = result.evaluations["coverage"]
     assert (coverage.outcome, coverage.score, coverage.judged, coverage.unjudged) == ("failed", None, 2, 4)
-    assert coverage.findings == ()
+    assert [(made.accepted, made.reason, len(made.findings)) for made in result.rounds[1:]] == [
+        (True, "coverage, which had no score, is surely better", 1)
+    ]
+    assert (told(2) in result.draft.text, coverage.findings) == (True, ())
     assert (result.run.status, result.run.stop_reason) == ("done", "unsure")
     assert {metric: goal["met"] for metric, goal in result.goals.items()} == {"coverage": None, "consistency": True}
     court.store.close()

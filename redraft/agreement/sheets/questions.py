@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from redraft.agents.factfinder import SUPPORTED
-from redraft.domain import Document, Evaluation, KeyFacts, Tree, content_id
+from redraft.domain import Document, Evaluation, KeyFacts, Span, Tree, content_id
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.alignment import STATED
 from redraft.evaluators.base import statements_of
@@ -17,12 +17,16 @@ from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.history.results import Result, read_result
 from redraft.store.store import Store
+from redraft.text.passages import Passages, joined
+from redraft.text.tokens import tokenizer_named
 
 What = Literal["facts", "queries", "alignment", "verification", "claims"]
 KINDS: tuple[What, ...] = get_args(What)
 _LETTERS = 8
 # A spreadsheet cuts a cell that holds more.
 _LONGEST = 32_000
+_NEAREST = 2
+_BETWEEN = "\n[...]\n"
 
 ASKED: Mapping[What, str] = {
     "facts": "Does the passage say this, without opinion, and does it matter for what the passage is about?",
@@ -63,9 +67,29 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[Question]:
     return list(found.values())
 
 
-def _question(result: Result, what: What, said: bool | None, group: str, shown: Mapping[str, str]) -> Question:
+class Around:
+    """The passages of a document that people need to see beside what is said about it."""
+
+    def __init__(self, document: Document, tokenizer: str) -> None:
+        self._text = document.text
+        self._passages = Passages(document, tokenizer_named(tokenizer))
+
+    def passages(self, words: str, place: Sequence[int] | None) -> str:
+        """Those that hold the place that a verdict rests on, where it names one, and those nearest to some words.
+
+        The latter are there in any case, so that nobody can see from a sheet what was said.
+        """
+        found = {one.span for one in self._passages.nearest(words, _NEAREST)}
+        if place:
+            found |= {one.span for one in self._passages.holding(Span(place[0], place[1]))}
+        return _BETWEEN.join(self._text[span.start : span.end] for span in joined(found))
+
+
+def _question(
+    result: Result, what: What, said: bool | None, group: str, shown: Mapping[str, str], passages: str = ""
+) -> Question:
     words = content_id("\n".join(shown.values()))[:_LETTERS]
-    cut = {name: text[:_LONGEST] for name, text in shown.items()}
+    cut = {name: text[:_LONGEST] for name, text in {**shown, **({"passages": passages} if passages else {})}.items()}
     return Question(f"{result.run.id}/{what}/{words}", cut, said, group)
 
 
@@ -96,22 +120,26 @@ def _alignment(_: Store, result: Result, document: Document) -> Iterator[Questio
 def _verification(_: Store, result: Result, document: Document) -> Iterator[Question]:
     """Sentences of a summary that were held against the document."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
+    around = Around(document, result.run.tokenizer)
     for sentence in _judged(result, Faithfulness.name, "sentences"):
         one = statements[sentence["id"]]
         shown = {"document": document.title, "sentence before": one.before, "sentence": one.sentence}
         right = sentence["verdict"] == SUPPORTED
-        yield _question(result, "verification", right, "" if right else sentence["verdict"], shown)
+        passages = around.passages(f"{one.before} {one.sentence}", sentence.get("place"))
+        yield _question(result, "verification", right, "" if right else sentence["verdict"], shown, passages)
 
 
 def _claims(_: Store, result: Result, document: Document) -> Iterator[Question]:
     """What a summary claims, as questions with its own answers."""
     statements = {one.id: one for one in statements_of(result.summary or "")}
+    around = Around(document, result.run.tokenizer)
     for claim in _judged(result, Consistency.name, "claims"):
         sentence = statements[claim["sentence"]].sentence
         shown = {"document": document.title, "sentence": sentence}
         shown |= {"question": claim["question"], "answer": claim["found"]}
         right = claim["verdict"] == CONSISTENT
-        yield _question(result, "claims", right, "" if right else claim["verdict"], shown)
+        passages = around.passages(f"{claim['question']} {claim['found']} {sentence}", claim.get("place"))
+        yield _question(result, "claims", right, "" if right else claim["verdict"], shown, passages)
 
 
 def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, Any]]:

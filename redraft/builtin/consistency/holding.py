@@ -15,6 +15,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from redraft.builtin.details import TITLES, Detail, amounts, details
+from redraft.builtin.pointing import Cast, gender_of
 from redraft.builtin.source import Match, Source, match
 from redraft.builtin.wording import Word, carries, is_negation, is_number, listed, words
 
@@ -37,6 +38,8 @@ _DOTS = "…"
 # How far before a pronoun those are named for whom it may stand.
 _BACK = 3
 _STAND_FOR_NAMES = listed("he she they his her their it its")
+_OF_ONE = listed("he she his her")
+_POSSESSIVE = re.compile(r"[’']s?$")
 _CAPITAL = re.compile(r"\b[^\W\d_][\w’'-]*")
 _FIGURES = re.compile(r"\d+")
 # What a negation brings with it, as in "he saw" and "he did not see".
@@ -90,7 +93,7 @@ class Ground:
         if (line := self.source.find(keys)) is not None:
             return Held("borne out", line, 1.0, sentence)
         known = [detail for detail in details(sentence, found) if detail.sure]
-        if (line := self._by_pronoun(keys, known)) is not None:
+        if (line := self._by_pronoun(sentence, keys, known)) is not None:
             return Held("borne out", line, 1.0, sentence)
         places = self.source.places(keys)
         laid, tiling = match(self.source, keys, places), self.source.tile(keys, places)
@@ -105,16 +108,41 @@ class Ground:
         verdict: Verdict = "borne out" if share >= _WHOLE else "in part"
         return Held(verdict, tiling.line, share, _dotted(sentence, found, tiling.borne_out))
 
-    def _by_pronoun(self, keys: Sequence[str], known: Sequence[Detail]) -> int | None:
-        """The line that has the sentence with a pronoun for the name at its beginning, who is named just before."""
+    def _by_pronoun(self, sentence: str, keys: Sequence[str], known: Sequence[Detail]) -> int | None:
+        """The line that has the sentence with a pronoun for the name at its beginning, if that is who is meant."""
         if not known or known[0].first or known[0].kind != "name" or known[0].last + 1 == len(keys):
             return None
         rest = known[0].last + 1
         line = self.source.find(keys[rest:])
         if line is None or self.source.lines[line].keys[0] not in _STAND_FOR_NAMES:
             return None
-        before = {word.key for near in self.source.lines[max(0, line - _BACK) : line] for word in near.words}
-        return line if before.intersection(keys[:rest]) - TITLES else None
+        name = _POSSESSIVE.sub("", sentence[known[0].start : known[0].end])
+        return line if self._is_meant(name, set(keys[:rest]) - TITLES, line) else None
+
+    def _is_meant(self, name: str, own: set[str], line: int) -> bool:
+        """Whether the pronoun that a line begins with stands for a name: the nearest before it for which it can."""
+        pronoun, gender = self.source.lines[line].keys[0], None
+        if pronoun in _OF_ONE:
+            gender = gender_of(pronoun)
+            if self._cast.gender(name) not in (None, gender):
+                return False
+        left = _BACK
+        for at in range(line - 1, -1, -1):
+            near = self.source.lines[at]
+            if near.text != self.source.lines[line].text or not left:
+                return False
+            if own.intersection(near.keys):
+                return True
+            if gender and any(one.gender == gender for one in self._cast.mentions(self.source.text_of(at))):
+                return False
+            # A sentence that goes on with the same "he" is no step further from whom it means.
+            goes_on = gender and near.keys[0] in _OF_ONE and gender_of(near.keys[0]) == gender
+            left -= not goes_on
+        return False
+
+    @cached_property
+    def _cast(self) -> Cast:
+        return Cast([self.source.text_of(at) for at in range(len(self.source.lines))])
 
     def _contradicted(self, sentence: str, found: Sequence[Word], known: Sequence[Detail], laid: Match) -> Held | None:
         """What a line that says the same has otherwise."""

@@ -29,6 +29,7 @@ def comparison_lines(comparison: Comparison) -> Iterator[str]:
         aligned([_row(aspect, comparison.aspects[aspect]) for aspect in ASPECTS]),
         aligned(_figures(comparison)),
         list(_notes(comparison)),
+        [] if comparison.same else list(wrapped(comparison.certificate.line(), "judged by: ", "  ")),
         list(_judgings(comparison.judgings)),
     )
     for number, lines in enumerate(part for part in parts if part):

@@ -119,6 +119,8 @@ def _missing(result: Result, scores: bool) -> Iterator[str]:
     if result.run.status == "done" and result.lost:
         rounds = ", ".join(map(str, result.lost))
         yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
+    for metric, reason in result.unscored.items() if scores else ():
+        yield f"no score of {metric}: {one_line(reason, 300)}"
     if result.run.status == "done" and result.unsure:
         again = f"`{hints.about('resume', result.run.id)}` asks again for what has no verdict"
         yield f"not sure of {' and '.join(result.unsure)}: {again}; another --judge may say more"

@@ -9,7 +9,7 @@ from redraft.models.addresses import DEFAULT_BASE_URL
 from redraft.models.nearby import Nearby
 from redraft.runs.checking import Answered, Checked
 from redraft.runs.roster import Seat
-from redraft.settings import EXTRACTIVE, reads_prompts
+from redraft.settings import EXTRACTIVE, is_entailment, reads_prompts
 from redraft.text.cleaning import one_line
 
 _SHOWN_MODELS, _SAID = 12, 120
@@ -97,7 +97,7 @@ def check_lines(checked: Checked) -> Iterator[str]:
     if checked.built_in:
         yield "it always works"
         return
-    yield f"  in words: {_answered(checked.words)}"
+    yield f"  {'as a judge' if is_entailment(seat.settings.model) else 'in words'}: {_answered(checked.words)}"
     for form, answer in checked.forms.items():
         yield f"  in a form, by {form}: {_answered(answer)}"
     if checked.thinks:

@@ -15,7 +15,7 @@ from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.models.late import LateModel
 from redraft.models.nli.entailment import WHAT, Entailment, load_entailment
 from redraft.models.nli.verdicts import Held, hold, nearest_sentence
-from redraft.prompts.contract import Given_, ReplyModel, Value_
+from redraft.prompts.contract import UNSURE, Given_, ReplyModel, Value_
 from redraft.prompts.factual import (
     ALIGN_FACTS,
     VERIFY_SENTENCES,
@@ -32,6 +32,7 @@ from redraft.prompts.judging import (
     ASK_SUMMARY,
     COMPARE_ANSWERS,
     UNANSWERABLE,
+    UNDECIDED,
     AnswerFromDocumentGiven,
     AskSummaryGiven,
     CompareGiven,
@@ -47,13 +48,14 @@ from redraft.prompts.judging import (
 from redraft.text.cleaning import one_line
 from redraft.text.pretrained import check_name, folder_of
 
-VERSION = 1
+VERSION = 2
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 SERVES = ("consistency", "faithfulness", "keyfact_recall")
 """The metrics that it serves; the last only by key facts that somebody else has found."""
 
 _BEFORE, _AFTER = "Is this so: “", "”?"
 _NOT_SO = "Not so"
+_NOT_SURE = "The entailment model is not sure of any of its classes."
 _USUAL_IMPORTANCE = 3
 _CATEGORIES: Mapping[str, Category] = {"entailed": "none", "contradicted": "sentence", "neither": "out_of_article"}
 
@@ -77,7 +79,7 @@ def _identity(name_or_path: str) -> str:
 
 
 class EntailmentModel:
-    """Holds claims against passages. What it is not sure of it leaves out of its replies."""
+    """Holds claims against passages. Of what it is not sure of it says so, and nobody asks again."""
 
     def __init__(self, model: Entailment, identity: str) -> None:
         self.identity = identity
@@ -108,7 +110,7 @@ class EntailmentModel:
         return Reply(cast(Value_, value), value.model_dump_json(), Usage(reported=False))
 
     def _answered(self, given: AnswerFromDocumentGiven) -> DocumentAnswers:
-        """Whether claims are so; a question of any other kind has no answer."""
+        """Whether claims are so; it can tell nothing of a question of any other kind."""
         claims = {one.id: claim for one in given.questions if (claim := _claim(one.question))}
         held = self._held(claims, given.passages)
         answers = {"contradicted": _NOT_SO, "neither": UNANSWERABLE}
@@ -117,7 +119,9 @@ class EntailmentModel:
                 DocumentAnswer(
                     id=n, answer=answers.get(one.verdict, claims[n]), quote=nearest_sentence(claims[n], one.premise)
                 )
-                for n, one in held.items()
+                if (one := held.get(n))
+                else DocumentAnswer(id=n, answer=UNDECIDED, quote="")
+                for n in (asked.id for asked in given.questions)
             ]
         )
 
@@ -131,6 +135,8 @@ class EntailmentModel:
                     quote=nearest_sentence(claims[n], one.premise),
                     category=_CATEGORIES[one.verdict],
                 )
+                if one
+                else Verification(id=n, reason=_NOT_SURE, quote="", category=UNSURE)
                 for n, one in self._held(claims, given.passages).items()
             ]
         )
@@ -146,14 +152,15 @@ class EntailmentModel:
                     stated="yes" if one.verdict == "entailed" else "no",
                     sentences=[given.sentences[at].id for at in sorted(one.passages) if one.verdict == "entailed"],
                 )
+                if one
+                else Alignment(id=n, stated=UNSURE, sentences=[])
                 for n, one in held.items()
             ]
         )
 
-    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, Held]:
-        """What is said of the claims; those of which nothing is sure are left out."""
-        found = hold(self._model, list(claims.values()), passages)
-        return {n: one for n, one in zip(claims, found, strict=True) if one is not None}
+    def _held(self, claims: Mapping[int, str], passages: list[str]) -> dict[int, Held | None]:
+        """What is said of each claim; None where nothing is sure."""
+        return dict(zip(claims, hold(self._model, list(claims.values()), passages), strict=True))
 
 
 def _asked(given: AskSummaryGiven) -> SummaryQuestions:
