@@ -150,6 +150,35 @@ def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, Chat
     assert len(server.answered) == asked
 
 
+def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServer]) -> None:
+    """V: questions, by coverage; VI: questions by likeness; VII: thresholds by likeness, for which nobody is asked."""
+    command, server = inside
+    ranges = "questions=3-6,6-12,9-15"
+    fifth = command.run(*JUDGED, "--metric", "coverage", "--sweep", ranges, "--json")
+    assert fifth.code == 0, fifth.err
+    assert [row["questions"] for row in tables(json.loads(fifth.out))["sweep-summaries"]] == ["3-6", "6-12", "9-15"]
+    sixth = command.run(*JUDGED, "--sweep", "claims=5,7,12", "--sweep", "similarity=exact,rouge1", "--json")
+    assert sixth.code == 0, sixth.err
+    rows = tables(json.loads(sixth.out))["sweep-summaries"]
+    assert [row["claims"] for row in rows] == ["5", "7", "12"]
+    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
+    seventh = (
+        "--sweep",
+        "claims=7",
+        "--sweep",
+        "similarity=exact,rouge1",
+        "--sweep",
+        "threshold=0.2:0.7:0.1",
+        "--json",
+    )
+    asked = len(server.answered)
+    done = command.run(*JUDGED, *seventh)
+    assert len(server.answered) == asked, "the answers are those of the sixth"
+    rows = tables(json.loads(done.out))["sweep-summaries"]
+    assert [(row["claims"], row["threshold"]) for row in rows] == [("7", f"0.{n}") for n in range(2, 8)]
+    assert all({"exact", "rouge1"} <= row.keys() for row in rows)
+
+
 def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--repeat", "2", "--json")
