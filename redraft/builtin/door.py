@@ -9,7 +9,7 @@ from redraft.models.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import MergeGiven
 
-VERSION = 6
+VERSION = 7
 """Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
 
 IDENTITY = f"extractive:{VERSION}"
