@@ -70,7 +70,7 @@ class Booookscore(Evaluator):
 
     batch: int = 10
     name = "booookscore"
-    version = 2
+    version = 3
     prompts = (FIND_CONFUSION,)
     aim = "form"
 
@@ -122,7 +122,7 @@ class Booookscore(Evaluator):
                 "sentences": [_shown(n, one, polls, said) for n, one in enumerate(statements)],
             },
         )
-        return concluded(evaluation, sittings, polls)
+        return _scored(concluded(evaluation, sittings, polls), sittings)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
         reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
@@ -130,6 +130,17 @@ class Booookscore(Evaluator):
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
         return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
+
+
+def _scored(evaluation: Evaluation, sittings: Sequence[Sitting]) -> Evaluation:
+    """The evaluation, with a score only if it is not one of faults alone: a judge that calls nothing clear, and leaves
+    sentences open, may find the others clear or not. What it has found stands.
+    """
+    told = evaluation.outcome == "scored" and any(CLEAR in one.ballot.values() or one.trouble for one in sittings)
+    if told or not evaluation.judged or not evaluation.unjudged:
+        return evaluation
+    reason = f"{evaluation.judged:,} sentences confuse, and of {evaluation.unjudged:,} nobody can tell"
+    return replace(evaluation, outcome="failed", score=None, reason=reason)
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:

@@ -83,9 +83,16 @@ class Reading:
 
     @property
     def score(self) -> float | None:
-        """Equation 1, over the sentences that were judged; None where fewer than half of them were."""
-        whole = len(self.said) + self.unjudged
-        return 1 - self.confused / len(self.said) if self.said and len(self.said) >= LEAST_SHARE * whole else None
+        """Equation 1, over the sentences that were judged; None where none was.
+
+        Nor is there one where a judge fell short on most, or found faults alone: what it left open may be clear.
+        """
+        if not self.said:
+            return None
+        few = len(self.said) < LEAST_SHARE * (len(self.said) + self.unjudged)
+        if self.failure is not None and (few or self.confused == len(self.said)):
+            return None
+        return 1 - self.confused / len(self.said)
 
 
 @dataclass(frozen=True, slots=True)
