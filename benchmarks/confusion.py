@@ -40,6 +40,7 @@ _SHORTEST_CUT = 8
 _FEWEST = 4
 # The words are those of this benchmark, not the judge's, so that what it does not know counts against it.
 _PRONOUN = re.compile(r"(?:He|She|They|It|His|Her|Their|Its)\b")
+_NAMED = re.compile(r"[a-z,] [A-Z]|\b[Hh](?:e|im|is|er)\b|\b[Ss]he\b")
 _JOINING = re.compile(r"(?:But|And|So|Yet|However|Instead|Therefore|Moreover|Furthermore|Additionally|Nevertheless)\b")
 
 
@@ -95,7 +96,11 @@ def planted(said: Sequence[str], strange: str, chance: Random) -> Iterator[Plant
     for fault, pattern in (("begins with a pronoun", _PRONOUN), ("begins with a joining word", _JOINING)):
         if starts := [n for n in range(2, len(said)) if pattern.match(said[n])]:
             yield Planted(fault, tuple(said[chance.choice(starts) :]), 0)
-    yield Planted("a pronoun of another summary", (said[0], strange, *said[1:]), 1)
+    for fault, at_all in (("a pronoun of another summary", True), ("the same, behind sentences without a name", False)):
+        places = [n for n in range(1, len(said)) if at_all or not any(map(_NAMED.search, said[max(0, n - 2) : n]))]
+        if places:
+            n = chance.choice(places)
+            yield Planted(fault, (*said[:n], strange, *said[n:]), n)
     written = said[at].split()
     if len(written) > _SHORTEST_CUT:
         n = chance.randrange(1, len(written) - 1)

@@ -49,6 +49,8 @@ _UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain
 # A name, but for the first word of a question, which is written like one.
 _WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
 _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
+# A question about a pronoun is answered where the document has the sentence, and by no word of its own.
+_PRONOUN = re.compile(r"[\"'“‘](?:he|him|his|she|hers?|they|them|theirs?|its?)[\"'”’]", re.IGNORECASE)
 # What has to be looked up in the document.
 _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
@@ -203,7 +205,7 @@ def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evide
     where it tells of the same as the sentence.
     """
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
-    about = "entity omission" in one.types
+    about = "entity omission" in one.types and not _PRONOUN.search(question)
     if about and (first := _first_named(question, desk)):
         return desk.place(first)
     for text in (*([question] if about else []), f"{question} {around}"):

@@ -142,6 +142,15 @@ async def test_who_somebody_is_stands_elsewhere_than_what_happened(tmp_path: Pat
     assert ("station 49" in finding.evidence.text) == (place == "station 49")
 
 
+async def test_whom_a_pronoun_means_stands_where_the_document_has_the_sentence(tmp_path: Path) -> None:
+    summary = "He is called Tom7 and lives at station 49 by the cold sea."
+    for question, place in (('Who is meant by "he"?', "station 49"), ("Who is meant at station 21?", "station 21")):
+        said = {"He": {"questions": [question], "types": ["entity omission"]}}
+        (finding,) = (await judged(tmp_path / place, summary, Reader(said))).findings
+        assert finding.evidence is not None
+        assert place in finding.evidence.text
+
+
 async def test_who_somebody_is_stands_where_the_document_first_has_the_name(tmp_path: Path) -> None:
     first = "Old Tobias Wren was the carrier of the island, and had the only cart that could cross the sands."
     later = ("Tobias Wren came. " * 9 + "Nobody else did so on that day, or on the next. " * 4).strip()
