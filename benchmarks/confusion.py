@@ -93,14 +93,8 @@ def planted(said: Sequence[str], strange: str, chance: Random) -> Iterator[Plant
     for _, kind, falsified in swaps([said[at]], chance):
         if kind != "name":  # another may well have done the same
             yield after(f"said otherwise: {kind}", falsified)
-    for fault, pattern in (("begins with a pronoun", _PRONOUN), ("begins with a joining word", _JOINING)):
-        if starts := [n for n in range(2, len(said)) if pattern.match(said[n])]:
-            yield Planted(fault, tuple(said[chance.choice(starts) :]), 0)
-    for fault, at_all in (("a pronoun of another summary", True), ("the same, behind sentences without a name", False)):
-        places = [n for n in range(1, len(said)) if at_all or not any(map(_NAMED.search, said[max(0, n - 2) : n]))]
-        if places:
-            n = chance.choice(places)
-            yield Planted(fault, (*said[:n], strange, *said[n:]), n)
+    yield from _cut(said, chance)
+    yield from _put_in(said, strange, chance)
     written = said[at].split()
     if len(written) > _SHORTEST_CUT:
         n = chance.randrange(1, len(written) - 1)
@@ -109,6 +103,24 @@ def planted(said: Sequence[str], strange: str, chance: Random) -> Iterator[Plant
     if len(written := said[-1].split()) > _SHORTEST_CUT:
         cut = " ".join(written[: chance.randrange(_SHORTEST_CUT, len(written))])
         yield Planted("cut short", (*said[:-1], cut), len(said) - 1)
+
+
+def _cut(said: Sequence[str], chance: Random) -> Iterator[Planted]:
+    for fault, pattern in (("begins with a pronoun", _PRONOUN), ("begins with a joining word", _JOINING)):
+        if starts := [n for n in range(2, len(said)) if pattern.match(said[n])]:
+            yield Planted(fault, tuple(said[chance.choice(starts) :]), 0)
+
+
+def _put_in(said: Sequence[str], strange: str, chance: Random) -> Iterator[Planted]:
+    anywhere = range(1, len(said))
+    nameless = [n for n in anywhere if not any(map(_NAMED.search, said[max(0, n - 2) : n]))]
+    for fault, places in (
+        ("a pronoun of another summary", anywhere),
+        ("the same, behind sentences without a name", nameless),
+    ):
+        if places:
+            n = chance.choice(places)
+            yield Planted(fault, (*said[:n], strange, *said[n:]), n)
 
 
 def _dropped(sentence: str, chance: Random) -> str:
