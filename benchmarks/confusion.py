@@ -1,79 +1,182 @@
-"""How far the built-in judge sees the same sentences of a summary as confusing as people do.
+"""Whether what the built-in judge finds confusing in a summary is confusing, and what it leaves open.
 
-    python -m benchmarks.confusion [--fit]
+    python -m benchmarks.confusion
 
-Reads booookscore/human and booookscore/annotations under $REDRAFT_DATA (by default ../shared/data). A sentence is
-confusing to people where what one of them marked overlaps it. The judge's weights are fitted to what people marked, so
-every book is judged here with weights that were fitted on other books: the books are divided into ten folds by a hash
-of their names. With --fit, the weights that the judge has are made again, on all books, and printed as
-redraft/builtin/coherence/weighing.py has them.
+By construction: into summaries by people (SQuALITY) and by GPT-4 (BooookScore) one fault each is planted, of which it
+is known where it stands. A finding there is right, one anywhere else that the summary did not have before is wrong.
+By people: what one of BooookScore's annotators marked overlaps the sentence. The halves are by a hash of the document;
+the rules were chosen on the first. Reads squality and booookscore under $REDRAFT_DATA (by default ../shared/data).
 """
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
-import sys
-from collections import defaultdict
+import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from random import Random
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-from scipy.optimize import minimize
-from sklearn.metrics import precision_recall_curve, roc_auc_score
-
 from benchmarks.common import DATA
-from redraft.builtin.coherence.analysis import Analysed, analyse
-from redraft.builtin.coherence.reading import read
-from redraft.builtin.coherence.signs import Sign
-from redraft.builtin.coherence.weighing import DIRECTIONS, Part, Weighing, Weights, chances
-from redraft.prompts.coherence import ERROR_TYPES
+from benchmarks.trust_sets import references
+from benchmarks.trust_swaps import swaps
+from redraft.builtin.coherence.confusion import Doubt, doubts
+from redraft.builtin.wording import carries, is_negation, is_number, words
+from redraft.prompts.coherence import ErrorType
+from redraft.text.sentences import worded
 
 FOLDER = Path("booookscore")
 PEOPLE = FOLDER / "human" / "summary-gpt4-4096-hier.json"
 GPT4 = FOLDER / "annotations" / "gpt4-4096-hier.json"
+HALVES = ("chosen on", "held out")
 
 # A mark of one word that stands in several places says not which sentence is meant.
 _SHORTEST_AMBIGUOUS = 2
-_RECALLS = tuple(tenth / 10 for tenth in range(1, 10))
-_RESAMPLES = 1000
-_FOLDS = 10
-# What each part of the judge learns to see.
-_LEARNT: Mapping[Part, frozenset[str]] = {
-    "omission": frozenset({"entity omission", "event omission", "causal omission", "salience", "language"}),
-    "break": frozenset({"discontinuity", "inconsistency"}),
-    "repetition": frozenset({"duplication"}),
-}
-# How much the weights are held back from growing.
-_PENALTY = 30.0
-
-Numbers = npt.NDArray[np.float64]
+_SHORTEST_CUT = 8
+_FEWEST = 4
+# The words are those of this benchmark, not the judge's, so that what it does not know counts against it.
+_PRONOUN = re.compile(r"(?:He|She|They|It|His|Her|Their|Its)\b")
+_NAMED = re.compile(r"[a-z,] [A-Z]|\b[Hh](?:e|im|is|er)\b|\b[Ss]he\b")
+_JOINING = re.compile(r"(?:But|And|So|Yet|However|Instead|Therefore|Moreover|Furthermore|Additionally|Nevertheless)\b")
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence of a summary: what people found in it, what the judge reads off it, and whether GPT-4 marked it."""
+    """A sentence of a summary that people annotated: what they and the judge found in it, and whether GPT-4 did."""
 
     book: str
+    text: str
     labels: frozenset[str]
-    read: Analysed
+    doubts: tuple[Doubt, ...]
     marked: bool
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A sentence as it is judged with weights that were fitted on other books."""
+class Planted:
+    """A summary with one fault, and the sentence that has it."""
 
-    book: str
-    labels: frozenset[str]
-    score: float
-    flagged: bool
-    marked: bool
+    fault: str
+    sentences: tuple[str, ...]
+    at: int
+
+
+def is_held_out(document: str) -> bool:
+    """In which half a document is."""
+    return hashlib.sha256(document.encode()).digest()[0] % 2 == 1
+
+
+def intact(data: Path) -> Iterator[tuple[str, bool, tuple[str, ...]]]:
+    """Summaries as they were written: of which set, in which half, and their sentences."""
+    for document, text in references():
+        yield "by people", is_held_out(document), tuple(worded(text))
+    for name in ("gpt4-2048-hier", "gpt4-2048-inc", "gpt4-4096-hier"):
+        texts = json.loads((data / FOLDER / "summaries" / f"{name}-cleaned.json").read_text("utf-8"))
+        for book, text in texts.items():
+            yield "by GPT-4", is_held_out(book), tuple(worded(text or ""))
+
+
+def planted(said: Sequence[str], strange: str, chance: Random) -> Iterator[Planted]:
+    """A summary with one fault of each kind; `strange` begins with a pronoun that is about another summary's people."""
+    at = chance.randrange(len(said) - 2)
+    to = chance.randrange(at + 2, len(said) + 1)
+
+    def after(fault: str, sentence: str) -> Planted:
+        return Planted(fault, (*said[:to], sentence, *said[to:]), to)
+
+    yield after("said again", said[at])
+    if dropped := _dropped(said[at], chance):
+        yield after("said again, a word less", dropped)
+    for _, kind, falsified in swaps([said[at]], chance):
+        if kind != "name":  # another may well have done the same
+            yield after(f"said otherwise: {kind}", falsified)
+    yield from _cut(said, chance)
+    yield from _put_in(said, strange, chance)
+    written = said[at].split()
+    if len(written) > _SHORTEST_CUT:
+        n = chance.randrange(1, len(written) - 1)
+        doubled = " ".join([*written[: n + 1], *written[n:]])
+        yield Planted("a word doubled", (*said[:at], doubled, *said[at + 1 :]), at)
+    if len(written := said[-1].split()) > _SHORTEST_CUT:
+        cut = " ".join(written[: chance.randrange(_SHORTEST_CUT, len(written))])
+        yield Planted("cut short", (*said[:-1], cut), len(said) - 1)
+
+
+def _cut(said: Sequence[str], chance: Random) -> Iterator[Planted]:
+    for fault, pattern in (("begins with a pronoun", _PRONOUN), ("begins with a joining word", _JOINING)):
+        if starts := [n for n in range(2, len(said)) if pattern.match(said[n])]:
+            yield Planted(fault, tuple(said[chance.choice(starts) :]), 0)
+
+
+def _put_in(said: Sequence[str], strange: str, chance: Random) -> Iterator[Planted]:
+    anywhere = range(1, len(said))
+    nameless = [n for n in anywhere if not any(map(_NAMED.search, said[max(0, n - 2) : n]))]
+    for fault, places in (
+        ("a pronoun of another summary", anywhere),
+        ("the same, behind sentences without a name", nameless),
+    ):
+        if places:
+            n = chance.choice(places)
+            yield Planted(fault, (*said[:n], strange, *said[n:]), n)
+
+
+def _dropped(sentence: str, chance: Random) -> str:
+    """A sentence without one of its words that is no name, number or negation."""
+    found = [
+        word
+        for word in words(sentence)
+        if word.start and sentence[word.start].islower() and carries(word.key) and not is_number(word.key)
+    ]
+    found = [word for word in found if not is_negation(word.key)]
+    if len(found) <= _SHORTEST_CUT // 2:
+        return ""
+    word = chance.choice(found)
+    return sentence[: word.start].rstrip() + sentence[word.end :]
+
+
+def by_construction(data: Path) -> Iterator[str]:
+    """Faults that are found, and by type of finding how many are right."""
+    seen: Counter[tuple[str, bool, bool]] = Counter()
+    right: Counter[tuple[str, bool, bool]] = Counter()
+    texts = [one for one in intact(data) if len(one[2]) > _FEWEST]
+    strangers = [found for _, _, said in texts if (found := next(filter(_PRONOUN.match, said[2:]), ""))]
+    for n, (of, half, said) in enumerate(texts):
+        known = {text for text, own in _found(said) if own}
+        for one in planted(said, strangers[(n + len(strangers) // 2) % len(strangers)], Random(n)):
+            verdicts = _found(one.sentences)
+            if len(verdicts) != len(one.sentences):
+                continue  # the fault has moved the end of a sentence
+            seen[f"{of}, {one.fault}", half, bool(verdicts[one.at][1])] += 1
+            for at, (text, own) in enumerate(verdicts):
+                for doubt in own if at == one.at or text not in known else ():
+                    right[f"{of}, {doubt.type}", half, at == one.at] += 1
+    for title, counted in (("fault planted: found", seen), ("finding: right", right)):
+        yield _row(title, *HALVES)
+        for name in sorted({name for name, _, _ in counted}):
+            halves = [(counted[name, half, True], counted[name, half, False]) for half in (False, True)]
+            yield _row(name, *(_share(yes, yes + no) for yes, no in halves))
+
+
+def _found(said: Sequence[str]) -> list[tuple[str, tuple[Doubt, ...]]]:
+    """The sentences of a summary, as they are taken apart again, with what confuses in each."""
+    summary = "\n\n".join(said)
+    return list(zip(worded(summary), doubts(summary), strict=True))
+
+
+def on_intact(data: Path) -> Iterator[str]:
+    """What is found in summaries as they were written, most of it there to be found."""
+    count: Counter[tuple[str, ErrorType]] = Counter()
+    whole: Counter[str] = Counter()
+    for of, _, said in intact(data):
+        for own in doubts("\n\n".join(said)):
+            whole[of] += 1
+            count.update((of, doubt.type) for doubt in own)
+    for of in whole:
+        kinds = ", ".join(f"{number} {kind}" for (its, kind), number in sorted(count.items()) if its == of)
+        yield f"  nothing planted, {of}: {whole[of]:,} sentences, found: {kinds or 'nothing'}"
 
 
 @cache
@@ -83,9 +186,9 @@ def annotated(data: Path) -> tuple[Sentence, ...]:
     gpt4 = json.loads((data / GPT4).read_text("utf-8"))
     found: list[Sentence] = []
     for book, entry in sorted(people.items()):
-        marks = gpt4.get(book) or {}
-        for one, labels in zip(analyse(entry["summary"]), labels_of(entry["summary"], entry), strict=True):
-            found.append(Sentence(book, labels, one, _is_marked(one.line.text, marks)))
+        summary, marks = entry["summary"], gpt4.get(book) or {}
+        for text, labels, own in zip(worded(summary), labels_of(summary, entry), doubts(summary), strict=True):
+            found.append(Sentence(book, text, labels, own, _is_marked(text, marks)))
     return tuple(found)
 
 
@@ -94,9 +197,9 @@ def labels_of(summary: str, entry: Mapping[str, Any]) -> list[frozenset[str]]:
     flat = " ".join(summary.split())
     spans: list[tuple[int, int]] = []
     at = 0
-    for line in read(summary):
-        start = flat.index(line.text, at)
-        at = start + len(line.text)
+    for text in worded(summary):
+        start = flat.index(text, at)
+        at = start + len(text)
         spans.append((start, at))
     found: list[set[str]] = [set() for _ in spans]
     for text, labels in _marks(entry):
@@ -125,147 +228,44 @@ def _is_marked(text: str, marks: Mapping[str, Any]) -> bool:
     return False
 
 
-def folds(of: Sequence[Sentence]) -> list[frozenset[str]]:
-    """The books, divided into ten parts by a hash of their names."""
-    books = sorted({one.book for one in of}, key=lambda book: hashlib.sha256(book.encode()).digest())
-    return [frozenset(books[fold::_FOLDS]) for fold in range(_FOLDS)]
-
-
-@cache
-def judged(data: Path) -> tuple[Judged, ...]:
-    """All sentences, each judged with weights that were fitted on the books of the other folds."""
-    found: list[Judged] = []
-    for fold in folds(annotated(data)):
-        weighing = fitted([one for one in annotated(data) if one.book not in fold])
-        for one in annotated(data):
-            if one.book in fold:
-                verdict = one.read._replace(chances=chances(one.read.signed.signs, weighing))
-                found.append(Judged(one.book, one.labels, verdict.score, verdict.confuses, one.marked))
-    return tuple(found)
-
-
-def fitted(of: Sequence[Sentence]) -> Weighing:
-    """The weights of all parts, as what people marked in some sentences gives them."""
-    return {part: _part(part, of) for part in DIRECTIONS}
-
-
-def _part(part: Part, of: Sequence[Sentence]) -> Weights:
-    """A logistic model whose signs may only speak in the direction that is known of them."""
-    names: list[Sign] = list(DIRECTIONS[part])
-    signs = np.array([[one.read.signed.signs[name] for name in names] for one in of], dtype=float)
-    right = np.array([not _LEARNT[part].isdisjoint(one.labels) for one in of], dtype=float)
-    mean, spread = signs.mean(0), signs.std(0) + 1e-9
-    scaled = (signs - mean) / spread
-
-    def loss(at: Numbers) -> tuple[float, Numbers]:
-        sums = scaled @ at[1:] + at[0]
-        error = 1 / (1 + np.exp(-sums)) - right
-        value = float((np.logaddexp(0, sums) - right * sums).sum() + _PENALTY / 2 * (at[1:] ** 2).sum())
-        return value, np.concatenate([[error.sum()], scaled.T @ error + _PENALTY * at[1:]])
-
-    bounds = [(None, None), *((0, None) if DIRECTIONS[part][name] > 0 else (None, 0) for name in names)]
-    best = minimize(loss, np.zeros(len(names) + 1), jac=True, bounds=bounds, method="L-BFGS-B").x
-    slopes = best[1:] / spread
-    return Weights(
-        float(best[0] - (slopes * mean).sum()),
-        {name: float(slope) for name, slope in zip(names, slopes, strict=True)},
-    )
-
-
-def auc(of: Sequence[Judged]) -> float:
-    """How often a sentence that people marked scores higher than one that they did not."""
-    return float(roc_auc_score([bool(one.labels) for one in of], [one.score for one in of]))
-
-
-def auc_within(of: Sequence[Judged]) -> float:
-    """How often it does beside a sentence of the same summary; a summary counts by how much is marked in it."""
-    areas: list[float] = []
-    counts: list[int] = []
-    for own in _by_book(of).values():
-        marked = sum(bool(one.labels) for one in own)
-        if 0 < marked < len(own):
-            areas.append(auc(own))
-            counts.append(marked)
-    return float(np.average(areas, weights=counts))
-
-
-def _by_book(of: Sequence[Judged]) -> dict[str, list[Judged]]:
-    books: defaultdict[str, list[Judged]] = defaultdict(list)
-    for one in of:
-        books[one.book].append(one)
-    return dict(sorted(books.items()))
-
-
-def interval(of: Sequence[Judged]) -> tuple[float, float]:
-    """Between what the area lies in nineteen of twenty samples of the books, drawn with replacement."""
-    books = list(_by_book(of).values())
-    draw = np.random.default_rng(0)
-    areas = [
-        auc([one for at in draw.integers(len(books), size=len(books)) for one in books[at]]) for _ in range(_RESAMPLES)
-    ]
-    low, high = np.quantile(areas, [0.025, 0.975])
-    return float(low), float(high)
-
-
-def precision_at(of: Sequence[Judged]) -> list[tuple[float, float]]:
-    """The best precision at each tenth of recall."""
-    precision, recall, _ = precision_recall_curve([bool(one.labels) for one in of], [one.score for one in of])
-    return [(least, float(precision[recall >= least].max())) for least in _RECALLS]
+def by_people(data: Path) -> Iterator[str]:
+    """What people marked of what is found, and of what is left open."""
+    of = annotated(data)
+    marked = sum(bool(one.labels) for one in of)
+    yield f"{len({one.book for one in of})} books, {len(of):,} sentences, {_share(marked, len(of))} marked by people"
+    yield _row("marked by people, of", *HALVES)
+    kinds = sorted({doubt.type for one in of for doubt in one.doubts})
+    groups: dict[str, list[Sentence]] = {
+        kind: [one for one in of if kind in (doubt.type for doubt in one.doubts)] for kind in kinds
+    }
+    groups["what is left open"] = [one for one in of if not one.doubts]
+    groups["what GPT-4 finds"] = [one for one in of if one.marked]
+    for name, group in groups.items():
+        halves = [[one for one in group if is_held_out(one.book) == half] for half in (False, True)]
+        yield _row(name, *(_share(sum(bool(one.labels) for one in half), len(half)) for half in halves))
 
 
 def report(data: Path) -> Iterator[str]:
     """The figures, as lines to print."""
-    of = judged(data)
-    books, marked = _by_book(of), sum(bool(one.labels) for one in of)
-    yield f"{len(books)} books, {len(of):,} sentences, {marked} of them marked by people ({marked / len(of):.1%})"
-    yield f"Each book is judged with weights fitted on other books ({_FOLDS} folds), not with those that the judge has,"
-    yield "which are fitted on all of them. The signs were chosen while these books were looked at, though: in books"
-    yield "that nobody has seen, expect somewhat less."
-    low, high = interval(of)
-    yield f"  ROC AUC, all sentences together: {auc(of):.3f} (by books, 95 %: {low:.3f} to {high:.3f})"
-    yield f"  ROC AUC within summaries:        {auc_within(of):.3f}"
-    yield "  recall:    " + "  ".join(f"{recall:5.1f}" for recall, _ in precision_at(of))
-    yield "  precision: " + "  ".join(f"{precision:5.3f}" for _, precision in precision_at(of))
-    yield f"  the judge's verdicts: {_point(of, [one.flagged for one in of])}"
-    yield f"  GPT-4's verdicts:     {_point(of, [one.marked for one in of])}"
-    for label in ERROR_TYPES:
-        its = [one for one in of if label in one.labels]
-        area = auc([one for one in of if label in one.labels or not one.labels])
-        seen, others = sum(one.flagged for one in its), sum(one.marked for one in its)
-        yield f"  {label:>16}: {len(its):3} sentences, ROC AUC {area:.3f}, {seen:2} of them seen, {others:2} by GPT-4"
+    yield from by_construction(data)
+    yield from on_intact(data)
+    yield ""
+    yield from by_people(data)
 
 
-def _point(of: Sequence[Judged], said: Sequence[bool]) -> str:
-    hits = sum(bool(one.labels) and yes for one, yes in zip(of, said, strict=True))
-    people = sum(bool(one.labels) for one in of)
-    false = (sum(said) - hits) / (len(of) - people)
-    return (
-        f"precision {hits / max(1, sum(said)):.3f}, recall {hits / people:.3f}, false alarms {false:.3f},"
-        f" flagged {sum(said) / len(of):.3f}"
-    )
+def _row(name: str, *cells: str) -> str:
+    return f"  {name:<45}" + "".join(f"{cell:>22}" for cell in cells)
 
 
-def fit(data: Path) -> Iterator[str]:
-    """The weights of the judge, fitted on all books, as they stand in the code."""
-    for part, weights in fitted(annotated(data)).items():
-        yield f'    "{part}": Weights('
-        yield f"        {weights.base:.3f},"
-        yield "        {"
-        for name, slope in weights.slopes.items():
-            yield f'            "{name}": {slope:.3f},'
-        yield "        },"
-        yield "    ),"
+def _share(part: int, whole: int) -> str:
+    return f"{part} of {whole:,} ({part / whole:.3f})" if whole else "-"
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    arguments.add_argument("--fit", action="store_true", help="make the weights again")
-    options = arguments.parse_args()
     if not (DATA / PEOPLE).is_file():
         print(f"skipped: {DATA} holds no {PEOPLE}; set REDRAFT_DATA to the folder that does")
-        sys.exit(0)
-    for line in fit(DATA) if options.fit else report(DATA):
-        print(line)
+        return
+    print(*report(DATA), sep="\n")
 
 
 if __name__ == "__main__":

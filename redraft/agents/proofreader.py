@@ -30,9 +30,9 @@ _LONGEST_QUESTION = 300
 
 
 class Confused(BaseModel):
-    """The verdict on a sentence, as it is remembered."""
+    """The verdict on a sentence, as it is remembered; none where the judge cannot tell."""
 
-    confusing: bool
+    confusing: bool | None
     questions: tuple[str, ...] = ()
     types: tuple[ErrorType, ...] = ()
 
@@ -76,7 +76,8 @@ class Proofreader:
         # Where a sentence is read beside less than the whole, it matters how much that is.
         beside_it = [content_id(summary)] if whole else [content_id(summary), room, size]
         items = [[*beside_it, one.id, one.sentence] for one in statements]
-        return await self.judge.remembered(FIND_CONFUSION, Confused, items, judged)
+        found = await self.judge.remembered(FIND_CONFUSION, Confused, items, judged)
+        return found.decided(lambda one: one.confusing is not None)
 
     def room(self, size: int, statements: Sequence[Statement]) -> int:
         """The tokens of a summary that a prompt has room for beside so many of its longest sentences."""
@@ -114,8 +115,8 @@ def _frame(book: PromptBook, tokenizer: Tokenizer) -> int:
 
 
 def _confused(one: Confusion) -> Confused | None:
-    """The verdict of an entry; none where it gives none, or contradicts itself."""
-    if one.is_confusing is None:
+    """The verdict of an entry, also that it cannot tell; none where it gives none, or contradicts itself."""
+    if one.is_confusing is None and not one.is_left_open:
         return None
     questions = tuple(one_line(question, _LONGEST_QUESTION) for question in one.asked)
     return Confused(confusing=one.is_confusing, questions=questions, types=tuple(one.errors))

@@ -63,11 +63,6 @@ def ask_whether(sentence: str) -> str:
     return _WHOLE.format(sentence)
 
 
-def ask_for_relation(one: str, other: str) -> str:
-    """The question what somebody has to do with somebody else, or with something."""
-    return f"What did {one} have to do with {other}?"
-
-
 def ask_for_gap(sentence: str, detail: Detail) -> str:
     """The question which name or number has been left out of `sentence`."""
     return _CLOZE[detail.kind].format(sentence[: detail.start] + GAP + sentence[detail.end :])

@@ -1,4 +1,4 @@
-"""A little English grammar: whether there is a verb, where a sentence might have ended, and who does what people do."""
+"""A little English grammar: whether there is a verb, and where a sentence might have ended."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ _VERBS = _AUXILIARIES | listed(
     " understood went wept woke won wore wound wrote says takes makes gives goes comes finds tells leads leaves"
     " becomes begins lives works wants meets sees dies helps tries decides learns discovers"
 )
-_DOES = listed(
-    "said asked told thought knew felt saw heard went came walked ran turned looked took gave smiled laughed nodded"
-    " sat stood wanted decided wondered spoke replied answered shook wrote read met says asks tells thinks knows"
-)
-_SAYS = listed("said asked cried replied answered whispered shouted muttered murmured called says asks")
-_BEFORE_PLACE = listed("the of in at to from and")
 _PAST = re.compile(r"[a-z]{2,}ed")
 _CLAUSE_END = re.compile(
     r",? (?:—|–|-) ?|[;:—] ?"
@@ -43,10 +37,3 @@ def has_verb(sentence: str) -> bool:
     """Whether a sentence has one of the commonest verbs, or a past tense in -ed, behind its first word."""
     following = [word.strip('.,;:!?"”’') for word in sentence.split()[1:]]
     return any(word in _VERBS or _PAST.fullmatch(word) for word in following)
-
-
-def acts(before: str, behind: str) -> bool:
-    """Whether a name between these two words is somebody's: it does or says what people do and say."""
-    verb = behind.strip('.,;:!?"”’')
-    does = verb in _DOES or bool(_PAST.fullmatch(verb))
-    return before in _SAYS or (does and before.lower() not in _BEFORE_PLACE)

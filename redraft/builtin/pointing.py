@@ -95,6 +95,11 @@ _BACK = re.compile(
     r"|\bsuch\b|\bhere\b|^there,",
     re.IGNORECASE,
 )
+_GOES_ON = re.compile(
+    r"(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise"
+    r"|besides|nevertheless|consequently)\b",
+    re.IGNORECASE,
+)
 _NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
 _THING = re.compile(r"\b(?:an?|the|his|her|their|its|my|our|no|any|some|every|each|[A-Z]\w+[’']s) [\w-]{3,}")
 _PLURAL = re.compile(
@@ -102,9 +107,15 @@ _PLURAL = re.compile(
 )
 _BEFORE_PLACE = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout) $")
 _BEFORE_THING = re.compile(r"\b(?:the|in|at|into|through|across|throughout) $", re.IGNORECASE)
-OPENER = re.compile(r"(?:he|she|his|hers?|they|theirs?|its)\b", re.IGNORECASE)
-"""A pronoun that begins a sentence."""
-_ROLE = re.compile(r"\b(?:an?|his|her|their) (?:[a-z-]+ )?[a-z]{2,}(?:er|or|ist|ian)s?\b", re.IGNORECASE)
+# A pronoun that begins a sentence.
+_OPENER = re.compile(r"(?:he|she|his|hers?|they|theirs?|its)\b", re.IGNORECASE)
+# Who somebody is or does, by the ending; what ends so and is no person's word is left out.
+_ROLE = re.compile(
+    r"\b(?:an?|the|his|her|their) (?:[a-z-]+ )?(?!(?:(?:wat|riv|lett|pap|pow|tow|numb|corn|ord|matt|wint|summ|weath"
+    r"|dang|answ|dinn|ladd|lev|murd|flow|cov|chapt|comput|oth|latt|form|und|ov|aft|nev|ev)er|door|floor|mirror)s?\b)"
+    r"[a-z]{2,}(?:er|or|ist|ian|m[ae]n)s?\b",
+    re.IGNORECASE,
+)
 _SPEECH = re.compile(r"[\"“”«»]")
 _SMALL = re.compile(r"\b[a-z]{3,}\b")
 _OPENS_WITH = re.compile(r"(?P<pronoun>He|She|His|Her)(?= [a-z])")
@@ -332,13 +343,18 @@ def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[s
 
     This is what can be said of a summary without its document: who is meant may be another than the one who may be.
     """
-    opening = OPENER.match(text)
+    opening = _OPENER.match(text)
     if opening is None or text.isupper():
         return None
     word = opening.group().lower()
     if before and word.startswith(("th", "it")):  # stands for whatever there was
         return None
     return None if any(_may_speak_of(gender_of(word), one, cast) for one in before) else opening
+
+
+def goes_on(text: str) -> bool:
+    """Whether a sentence begins with a word that only joins it to the one before it."""
+    return bool(_GOES_ON.match(text))
 
 
 def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:

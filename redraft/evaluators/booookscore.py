@@ -49,6 +49,8 @@ _UNNAMED: tuple[Task, str] = ("change", "This confuses a reader. Say it in plain
 # A name, but for the first word of a question, which is written like one.
 _WORD = r"(?:[A-Z]['’])?[A-Z]\w+(?:-\w+)*"
 _NAME = re.compile(rf"(?<=[\w,;] )(?:(?:Dr|Mrs?|Ms|St)\. )?{_WORD}(?: (?:of |the |de |van |von )?{_WORD})*")
+# A question about a pronoun is answered where the document has the sentence, and by no word of its own.
+_PRONOUN = re.compile(r"[\"'“‘](?:he|him|his|she|hers?|they|them|theirs?|its?)[\"'”’]", re.IGNORECASE)
 # What has to be looked up in the document.
 _LOOKED_UP: frozenset[Task] = frozenset({"clarify", "correct", "connect"})
 
@@ -70,7 +72,7 @@ class Booookscore(Evaluator):
 
     batch: int = 10
     name = "booookscore"
-    version = 2
+    version = 3
     prompts = (FIND_CONFUSION,)
     aim = "form"
 
@@ -122,7 +124,7 @@ class Booookscore(Evaluator):
                 "sentences": [_shown(n, one, polls, said) for n, one in enumerate(statements)],
             },
         )
-        return concluded(evaluation, sittings, polls)
+        return _scored(concluded(evaluation, sittings, polls), sittings)
 
     async def _sit(self, judge: Judge, case: Case, statements: Sequence[Statement]) -> _Seat:
         reader = Proofreader(judge, case.desk.tokenizer, case.desk.window, self.batch)
@@ -130,6 +132,17 @@ class Booookscore(Evaluator):
         ballot = {n: CONFUSING if one.confusing else CLEAR for n, one in sorted(found.verdicts.items())}
         points = {n: float(verdict == CLEAR) for n, verdict in ballot.items()}
         return _Seat(found.verdicts, Sitting(judge.name, ballot, points, found.trouble))
+
+
+def _scored(evaluation: Evaluation, sittings: Sequence[Sitting]) -> Evaluation:
+    """The evaluation, with a score only if it is not one of faults alone: a judge that calls nothing clear, and leaves
+    sentences open, may find the others clear or not. What it has found stands.
+    """
+    told = evaluation.outcome == "scored" and any(CLEAR in one.ballot.values() or one.trouble for one in sittings)
+    if told or not evaluation.judged or not evaluation.unjudged:
+        return evaluation
+    reason = f"{evaluation.judged:,} sentences confuse, and of {evaluation.unjudged:,} nobody can tell"
+    return replace(evaluation, outcome="failed", score=None, reason=reason)
 
 
 def sentences_of(statements: Sequence[Statement]) -> tuple[Statement, ...]:
@@ -192,7 +205,7 @@ def _looked_up(one: Confused, statement: Statement, desk: EvidenceDesk) -> Evide
     where it tells of the same as the sentence.
     """
     question, around = " ".join(one.questions), f"{statement.before} {statement.sentence}"
-    about = "entity omission" in one.types
+    about = "entity omission" in one.types and not _PRONOUN.search(question)
     if about and (first := _first_named(question, desk)):
         return desk.place(first)
     for text in (*([question] if about else []), f"{question} {around}"):

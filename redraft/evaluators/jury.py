@@ -29,6 +29,10 @@ _BEYOND_COUNTING = (
     "the built-in judge sees only near-quotations, and this summary is in words of its own: it takes a language model"
     " or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
 )
+_BEYOND_WORDING = (
+    "the built-in judge sees what is said twice, or points at nothing, and cannot tell that a sentence is clear: how a"
+    " summary reads takes a language model as judge (--judge openai:MODEL)"
+)
 
 Part_ = TypeVar("Part_", Pack, KeyFacts)
 
@@ -132,7 +136,7 @@ class Jury:
             statements = statements_of(text)
             yardstick = await self._yardstick(evaluator, build=bool(statements))
             case = Case(statements, self.panel, self.desk, yardstick, self.query, text)
-            evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))))
+            evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
             evaluation = _resting_on(yardstick, evaluator, evaluation)
         except _ENDS_THE_RUN:
             raise
@@ -144,12 +148,13 @@ class Jury:
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
 
-    def _advised(self, evaluation: Evaluation) -> Evaluation:
+    def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
         """The evaluation, and who could give a score where the built-in judge cannot tell enough to give one."""
         built_in = all(judge.model.identity == IDENTITY for judge in self.panel)
         if evaluation.outcome != "failed" or not evaluation.unjudged or not built_in:
             return evaluation
-        return replace(evaluation, reason=f"{evaluation.reason}; {_BEYOND_COUNTING}")
+        takes = _BEYOND_WORDING if aim == "form" else _BEYOND_COUNTING
+        return replace(evaluation, reason=f"{evaluation.reason}; {takes}")
 
     async def _yardstick(self, evaluator: Evaluator, *, build: bool) -> Yardstick:
         """What a metric needs is built, for those that only use it too; otherwise that is taken where it is there.

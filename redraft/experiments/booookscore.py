@@ -16,6 +16,7 @@ from redraft.domain import Document, Evaluation, Totals, content_id
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import Booookscore, sentences_of
+from redraft.evaluators.goals import LEAST_SHARE
 from redraft.events import PartDone, RunStarted, StageStarted
 from redraft.experiments.records import JUDGING
 from redraft.history.certificates import Certificate, certificate
@@ -43,6 +44,7 @@ BOOOOKSCORE = "booookscore"
 _TRIGRAM = 3
 _WINDOW, _WIDEST = 8192, 131_072
 _SHOWN = 60
+_CANNOT_TELL = "the judge says that it cannot tell of some sentences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +83,16 @@ class Reading:
 
     @property
     def score(self) -> float | None:
-        """Equation 1, over the sentences that were judged; None where none was."""
-        return 1 - self.confused / len(self.said) if self.said else None
+        """Equation 1, over the sentences that were judged; None where none was.
+
+        Nor is there one where a judge fell short on most, or found faults alone: what it left open may be clear.
+        """
+        if not self.said:
+            return None
+        few = len(self.said) < LEAST_SHARE * (len(self.said) + self.unjudged)
+        if self.failure is not None and (few or self.confused == len(self.said)):
+            return None
+        return 1 - self.confused / len(self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,9 +339,9 @@ async def _reading(summary: Summary, proofreader: Proofreader, bench: Bench) -> 
         return Reading(unjudged=whole, failure=failure(JUDGING, error))
     verdicts = {summary.sentences[n].id: _verdict(one) for n, one in sorted(found.verdicts.items())}
     short = whole - len(verdicts)
-    trouble = Failure(JUDGING, "unjudged", one_line(found.trouble)) if short else None
+    trouble = Failure(JUDGING, "unjudged", one_line(found.trouble or _CANNOT_TELL)) if short else None
     return Reading(tuple(verdicts.values()), short, verdicts, trouble)
 
 
 def _verdict(one: Confused) -> Verdict:
-    return Verdict(one.confusing, one.types, questions=one.questions)
+    return Verdict(bool(one.confusing), one.types, questions=one.questions)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BeforeValidator
 
 from redraft.prompts.contract import (
+    UNSURE,
     Also,
     Fence,
     GivenModel,
@@ -38,6 +39,7 @@ ERROR_TYPES: tuple[ErrorType, ...] = get_args(ErrorType)
 NO_CONFUSION: Literal["no confusion"] = "no confusion"
 Mark = Literal[ErrorType, "no confusion"]
 """What a reply says of a sentence: that nothing confuses, or what does. To say nothing is no verdict."""
+_Said = Annotated[Mark | Unsure, as_asked(Mark)]
 
 Choice = Literal["first", "second", "tie"]
 Aspect = Literal["overall", "detail", "structure", "logic"]
@@ -61,6 +63,8 @@ def mark_of(word: str) -> Mark | None:
 def _marks(value: object) -> object:
     """The types that are known, each once; names in one text are taken apart."""
     words = value if isinstance(value, list) else [value]
+    if words == [UNSURE]:
+        return words
     if any(isinstance(one, dict | bool) for one in words):
         return value
     parts = [part for word in words if isinstance(word, str) for part in _BETWEEN_TYPES.split(word)]
@@ -86,7 +90,7 @@ class Confusion(ReplyModel):
 
     id: Annotated[int, Names("sentences"), IDS]
     questions: Annotated[Texts, Also("question")]
-    types: Annotated[list[Mark], BeforeValidator(_marks), Silent(), Also("type", "error types", "categories")]
+    types: Annotated[list[_Said], BeforeValidator(_marks), Silent(), Also("type", "error types", "categories")]
 
     @property
     def asked(self) -> list[str]:
@@ -97,7 +101,12 @@ class Confusion(ReplyModel):
     @property
     def errors(self) -> list[ErrorType]:
         """What is confusing; nothing where that is not said, or not in words that are known."""
-        return [mark for mark in self.types if mark != NO_CONFUSION]
+        return [mark for mark in self.types if mark not in (NO_CONFUSION, UNSURE)]
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether the judge says that it cannot tell, and nothing else."""
+        return self.types == [UNSURE] and not self.asked
 
     @property
     def is_confusing(self) -> bool | None:

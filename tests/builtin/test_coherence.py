@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from redraft.builtin.coherence.confusion import find_confusion
 from redraft.builtin.coherence.preferring import prefer_summary
-from redraft.builtin.coherence.reading import read
 from redraft.evaluators.base import statements_of
 from redraft.prompts.coherence import (
     ASPECTS,
@@ -38,30 +37,25 @@ AFTER = (
 STORY = BEFORE + AFTER
 
 PLANTED: Sequence[tuple[ErrorType, str]] = (
-    ("entity omission", "Tamsin warns Nora that the tower is sinking."),
-    ("entity omission", "Nora meets Corvin and asks him for tools."),
-    ("entity omission", "A man named Corvin brings the tools."),
-    ("event omission", "Brandt cannot forget the murder, and he tells Oskar what was stolen after the attack."),
-    ("event omission", "The accident has killed two of the men, and the attack forces Brandt into a war with Oskar."),
-    ("causal omission", "Nora agrees to steal the map and plans to escape with Brandt in exchange for a ship."),
-    ("causal omission", "Brandt decides to betray Nora, and Oskar plans to save her and hunts for him."),
-    (
-        "salience",
-        "Brandt, who likes pears, has a coat which a tailor made, where Oskar had found a boat whose owner slept.",
-    ),
-    ("discontinuity", "Volcanic ash covers distant vineyards every decade."),
-    ("discontinuity", "Teaspoons cost less in Denmark than in Portugal."),
-    (
-        "duplication",
-        "The keeper of the lighthouse, an old sailor called Brandt, shows her all the rooms and the logbooks.",
-    ),
+    ("duplication", "The keeper of the lighthouse, an old sailor called Brandt, shows her all the rooms and logbooks."),
     ("duplication", "She has never seen it, and her brother Oskar urges her to sell it."),
-    ("inconsistency", "Her grandfather had warned nine ships of a storm in 1962."),
+    ("inconsistency", "In the logbooks Nora reads that her grandfather had warned nine ships of a storm in 1962."),
     ("inconsistency", "One captain believed him, and the ship was lost with eleven men."),
-    ("inconsistency", "Nora decides not to visit the lighthouse."),
+    ("inconsistency", "Nora decides not to visit the lighthouse before she answers him."),
     ("language", "Nora and the the keeper look at the logbooks in the house."),
-    ("language", "A dark road of stone in the middle of the forest."),
     ("language", "In the evening Nora looks at the sea and the"),
+)
+OPEN: Sequence[str] = (
+    "Her grandfather had warned nine ships of a storm in 1962.",
+    "Tamsin warns Nora that the tower is sinking.",
+    "A man named Corvin brings the tools.",
+    "Brandt cannot forget the murder, and he tells Oskar what was stolen after the attack.",
+    "Volcanic ash covers distant vineyards every decade.",
+    "Her grandfather had warned three ships of a gale in the spring.",
+    "Brandt had warned three ships of a storm in 1962.",
+    "Oskar shows her the rooms and the logbooks.",
+    "They tried pong pong fruit, and so so many knew it.",
+    "Nora and Oskar are of one mind about the lamp in 1962 and in 1963.",
 )
 
 
@@ -80,41 +74,66 @@ def confusing(summary: str) -> dict[int, list[ErrorType]]:
     return {one.id: one.errors for one in judged(summary) if one.is_confusing}
 
 
-def test_a_coherent_summary_confuses_nobody() -> None:
-    assert confusing(STORY) == {}
+def test_of_a_coherent_summary_nothing_is_said_not_even_that_it_is_clear() -> None:
+    assert len(judged(STORY)) == 11
+    assert all(one.is_left_open and one.is_confusing is None for one in judged(STORY))
 
 
 @pytest.mark.parametrize(("error", "sentence"), PLANTED)
 def test_a_planted_error_is_seen(error: ErrorType, sentence: str) -> None:
-    found = confusing(f"{BEFORE}{sentence}\n\n{AFTER}")
-    assert error in found.pop(8)
-    assert len(found) <= 1  # and hardly anything else is taken for one
+    assert confusing(f"{BEFORE}{sentence}\n\n{AFTER}") == {8: [error]}
+
+
+@pytest.mark.parametrize("sentence", OPEN)
+def test_what_only_may_confuse_is_left_open(sentence: str) -> None:
+    assert confusing(f"{BEFORE}{sentence} {AFTER}") == {}
 
 
 @pytest.mark.parametrize(
     ("sentence", "question"),
     [
-        ("Tamsin warns Nora that the tower is sinking.", "Who is Tamsin?"),
-        ("Volcanic ash covers distant vineyards every decade.", "How does this follow from what stands before it?"),
         ("She has never seen it, and her brother Oskar urges her to sell it.", "Why is this said twice?"),
+        (
+            "Nora decides not to visit the lighthouse before she answers him.",
+            'Which is true, this or what was said before: "Nora decides to visit the lighthouse before she answers'
+            ' him"?',
+        ),
+        ("Nora and the the keeper look at the logbooks.", "What is this sentence meant to say?"),
+        ("In the evening Nora looks at the sea and the\n\n", "How does this sentence go on?"),
     ],
 )
 def test_the_question_names_what_is_unclear(sentence: str, question: str) -> None:
     verdict = judged(f"{BEFORE}{sentence} {AFTER}")[7]
-    assert question in verdict.asked
+    assert verdict.asked == [question]
 
 
-def test_somebody_who_is_introduced_is_not_asked_about() -> None:
-    for told in (
-        "Corvin, a carpenter from Elm, brings the tools.",
-        "Her cousin Corvin brings the tools.",
-        "Nora meets Corvin, a carpenter.",
-    ):
-        assert confusing(f"{BEFORE}{told} {AFTER}") == {}
+def test_who_does_what_to_whom_is_no_repetition() -> None:
+    said = "On the old harbour wall that evening {} gave the letter of the keeper to {}."
+    told = f"{STORY} {said.format('Nora', 'Brandt')}"
+    assert confusing(f"{told} {said.format('Brandt', 'Nora')}") == {}
+    assert confusing(f"{told} {said.format('Nora', 'Brandt')}") == {13: ["duplication"]}
+
+
+def test_a_number_more_is_no_contradiction() -> None:
+    told = "The captain of the ship paid the keeper for the lamp"
+    assert confusing(f"{told} and left. {told} 300 crowns and left.") == {}
+    assert confusing(f"{told} 200 crowns and left. {told} 300 crowns and left.") == {2: ["inconsistency"]}
+    assert confusing(f"{told} 200 crowns in 1960. {told} 300 crowns in 1970.") == {}
+
+
+def test_what_people_say_twice_in_a_word_is_no_repetition() -> None:
+    assert confusing('"Why not?" Nora asked. "No." Brandt laughed. "Why not?" she said. "No."') == {}
+
+
+def test_a_summary_that_begins_with_however_goes_on_from_nothing() -> None:
+    assert confusing(f"However, {STORY}") == {1: ["discontinuity"]}
+    assert confusing(f"{STORY} However, Nora is tired.") == {}
+    verdict = judged(f"However, {STORY}")[0]
+    assert verdict.asked == ["What does this go on from?"]
 
 
 def test_a_pronoun_needs_somebody_to_stand_for() -> None:
-    assert confusing("She sells the house. It rains in the valley.")[1] == ["entity omission"]
+    assert confusing("She sells the house. It rains in the valley.") == {1: ["entity omission"]}
     assert confusing("A widow lives in a valley. She sells the house.") == {}
 
 
@@ -156,11 +175,9 @@ def test_what_a_part_begins_with_may_stand_for_somebody_before_the_part() -> Non
     asked = [SummarySentence(id=61, sentence="She sells the house."), SummarySentence(id=62, sentence="It rains.")]
     verdicts = find_confusion(ConfusionGiven(summary="She sells the house. It rains.", sentences=asked)).sentences
     assert [one.errors for one in verdicts] == [[], []]
-
-
-def test_brother_and_sister_are_not_one() -> None:
-    found = confusing(f"{STORY} Her sister Oskar thanks the keeper.")
-    assert found == {12: ["inconsistency"]}
+    alone = [SummarySentence(id=number, sentence=one.sentence) for number, one in enumerate(asked, 1)]
+    verdicts = find_confusion(ConfusionGiven(summary="She sells the house. It rains.", sentences=alone)).sentences
+    assert [one.errors for one in verdicts] == [["entity omission"], []]
 
 
 def test_the_later_of_two_equal_sentences_is_the_one_that_is_told_of() -> None:
@@ -183,10 +200,10 @@ def test_a_part_of_a_long_summary_is_numbered_as_the_whole() -> None:
     assert [one.errors for one in verdicts] == [[], [], ["duplication"]]
 
 
-def test_what_does_not_stand_in_the_summary_is_judged_all_the_same() -> None:
-    asked = [SummarySentence(id=1, sentence="Tamsin warns her."), SummarySentence(id=2, sentence="…")]
+def test_of_what_does_not_stand_in_the_summary_nothing_can_be_told() -> None:
+    asked = [SummarySentence(id=1, sentence="She sees the the sea."), SummarySentence(id=2, sentence="…")]
     verdicts = find_confusion(ConfusionGiven(summary=STORY, sentences=asked)).sentences
-    assert [(one.id, one.is_confusing) for one in verdicts] == [(1, True), (2, False)]
+    assert [(one.id, one.is_left_open) for one in verdicts] == [(1, True), (2, True)]
 
 
 def test_all_the_same_sentence() -> None:
@@ -222,11 +239,6 @@ def test_a_summary_of_another_kind_is_no_reason_for_questions(summary: str) -> N
     assert confusing(summary) == {}
 
 
-def test_capitals_make_no_names() -> None:
-    assert not any(line.names for line in read("NORA WEEPS. OSKAR LAUGHS AT HER. SHE SELLS THE OLD LIGHTHOUSE."))
-    assert read("Nora weeps. Oskar laughs at Nora.")[1].names == {"oskar", "nora"}
-
-
 def test_nothing_is_asked_of_an_empty_summary() -> None:
     assert judged("") == []
     assert find_confusion(ConfusionGiven(summary="", sentences=[])).sentences == []
@@ -235,7 +247,7 @@ def test_nothing_is_asked_of_an_empty_summary() -> None:
 TEXTS = st.one_of(
     st.text(max_size=120),
     st.lists(
-        st.sampled_from([*STORY.replace("\n\n", " ").split(". "), *(text for _, text in PLANTED)]), max_size=8
+        st.sampled_from([*STORY.replace("\n\n", " ").split(". "), *(text for _, text in PLANTED), *OPEN]), max_size=8
     ).map(" ".join),
 )
 
@@ -244,13 +256,8 @@ TEXTS = st.one_of(
 def test_every_sentence_gets_one_verdict(summary: str) -> None:
     verdicts = judged(summary)
     assert [one.id for one in verdicts] == [one.id for one in statements_of(summary)]
-    assert all(one.is_confusing is not None for one in verdicts)
-    assert all(bool(one.questions) == bool(one.errors) for one in verdicts)
-
-
-@given(TEXTS)
-def test_sentences_are_numbered_as_the_evaluators_number_them(summary: str) -> None:
-    assert [line.text for line in read(summary)] == [one.sentence for one in statements_of(summary)]
+    assert all(one.is_confusing or one.is_left_open for one in verdicts)
+    assert all(len(one.questions) == len(one.errors) for one in verdicts)
 
 
 EXCHANGED = {"first": "second", "second": "first", "tie": "tie", UNSURE: UNSURE}

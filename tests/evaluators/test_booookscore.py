@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from redraft import Workshop
 from redraft.domain import Evaluation, Task
 from redraft.errors import UsageError
 from redraft.history.results import Result
 from redraft.prompts.coherence import ERROR_TYPES
+from redraft.prompts.contract import UNSURE
 from redraft.runs.forecast import forecast
 from redraft.runs.preparing import Order, prepare
 from redraft.settings import Evaluate, Judging
@@ -140,6 +142,15 @@ async def test_who_somebody_is_stands_elsewhere_than_what_happened(tmp_path: Pat
     assert ("station 49" in finding.evidence.text) == (place == "station 49")
 
 
+async def test_whom_a_pronoun_means_stands_where_the_document_has_the_sentence(tmp_path: Path) -> None:
+    summary = "He is called Tom7 and lives at station 49 by the cold sea."
+    for question, place in (('Who is meant by "he"?', "station 49"), ("Who is meant at station 21?", "station 21")):
+        said = {"He": {"questions": [question], "types": ["entity omission"]}}
+        (finding,) = (await judged(tmp_path / place, summary, Reader(said))).findings
+        assert finding.evidence is not None
+        assert place in finding.evidence.text
+
+
 async def test_who_somebody_is_stands_where_the_document_first_has_the_name(tmp_path: Path) -> None:
     first = "Old Tobias Wren was the carrier of the island, and had the only cart that could cross the sands."
     later = ("Tobias Wren came. " * 9 + "Nobody else did so on that day, or on the next. " * 4).strip()
@@ -245,6 +256,49 @@ async def test_a_judge_without_any_verdict_fails(tmp_path: Path) -> None:
     one = result.evaluations["booookscore"]
     assert (one.outcome, one.score, one.findings) == ("failed", None, ())
     assert not result.complete
+
+
+class Unsure(Reader):
+    """Finds what it is told to find, and of all else cannot tell."""
+
+    def verdict(self, sentence: str) -> Json:
+        return next(
+            (said for word, said in self.said.items() if word in sentence), {"questions": [], "types": [UNSURE]}
+        )
+
+
+@pytest.mark.parametrize("words", [["stranger"], ["stranger", "Tom2", "Tom3"]])
+async def test_a_judge_that_calls_nothing_clear_gives_findings_and_no_score(tmp_path: Path, words: list[str]) -> None:
+    asked = {"questions": ["Who is that?"], "types": ["entity omission"]}
+    result, court = await result_of(tmp_path, SUMMARY, Unsure(dict.fromkeys(words, asked)), wired=True)
+    one = result.evaluations["booookscore"]
+    confusing = 1 + len(words)
+    assert (one.outcome, one.score, one.judged, one.unjudged) == ("failed", None, confusing, 5 - confusing)
+    assert one.reason == f"{confusing} sentences confuse, and of {5 - confusing} nobody can tell"
+    assert [finding.sentence for finding in one.findings if "stranger" in finding.sentence] == [
+        SENTENCES[2],
+        SENTENCES[4],
+    ]
+    assert len(one.findings) == confusing
+    assert len(court.asked("find_confusion")) == 1, "what nobody can tell is not asked for again"
+
+    whole = await judged(tmp_path / "whole", SUMMARY, Unsure(dict.fromkeys(["e"], asked)))
+    assert (whole.outcome, whole.score) == ("scored", 0.0)
+    beside = await judged(tmp_path / "beside", SUMMARY, Unsure({"stranger": asked}), Reader({}))
+    assert (beside.outcome, beside.judged) == ("scored", 5)
+
+
+async def test_the_built_in_judge_says_that_it_takes_a_language_model(tmp_path: Path) -> None:
+    async with Workshop(str(tmp_path / "redraft.db")) as shop:
+        result = await shop.evaluate(island(3), f"{told(1, 2)} {told(1)}", metrics=METRICS)
+        silent = await shop.evaluate(island(3), told(1, 2), metrics=METRICS)
+    one, none = result.evaluations["booookscore"], silent.evaluations["booookscore"]
+    assert (one.outcome, one.score, one.judged, one.unjudged) == ("failed", None, 1, 2)
+    assert [finding.kind for finding in one.findings] == ["duplication"]
+    assert (none.outcome, none.findings, none.unjudged) == ("failed", (), 2)
+    for each in (one, none):
+        assert each.reason.endswith("takes a language model as judge (--judge openai:MODEL)")
+        assert "entailment" not in each.reason
 
 
 async def test_several_judges_decide_by_majority_and_their_questions_are_joined(tmp_path: Path) -> None:

@@ -27,11 +27,12 @@ from redraft.agreement.annotations import (
 )
 from redraft.agreement.resampling import spread_of_mean
 from redraft.errors import RunError, UsageError
-from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, judged, measured
+from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
 from redraft.experiments.booookscore_tables import coherence_report
 from redraft.reports.report import Report
 from redraft.reports.tables import Table
 from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure
 from redraft.text import tokens
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows
@@ -96,6 +97,19 @@ def test_where_every_sentence_has_an_entry_one_without_is_not_judged() -> None:
     assert "3 sentences were not judged" in table(report, "scores").basis
     assert [item["status"] for item in report.items] == ["scored", "unjudged", "unjudged"]
     assert rows(table(report, "aside"), "number") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("confusing", "clear", "unjudged", "score"),
+    [(1, 1, 2, 0.5), (1, 1, 3, None), (2, 0, 1, None), (2, 0, 0, 0.0), (0, 2, 2, 1.0), (0, 0, 3, None)],
+)
+def test_a_score_rests_on_half_of_the_sentences_and_not_on_faults_alone(
+    confusing: int, clear: int, unjudged: int, score: float | None
+) -> None:
+    said = (*[Verdict(True, ("language",))] * confusing, *[Verdict(False)] * clear)
+    short = Failure("judging", "unjudged", "the judge says that it cannot tell") if unjudged else None
+    assert Reading(said, unjudged, failure=short).score == score
+    assert Reading(said, unjudged).score == (1 - confusing / len(said) if said else None), "people chose what to mark"
 
 
 def test_annotations_of_other_summaries_are_refused() -> None:

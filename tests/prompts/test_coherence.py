@@ -31,6 +31,7 @@ from redraft.prompts.coherence import (
     SummarySentence,
     mark_of,
 )
+from redraft.prompts.contract import UNSURE
 from redraft.text.tokens import EstimatingTokenizer
 from tests.prompts.samples import BOTH, blocks, names, outside, rendered
 
@@ -305,6 +306,15 @@ def test_no_reply_is_a_verdict_of_both(questions: object, types: object) -> None
         assert NO_CONFUSION not in one.types
         assert one.errors or one.asked
     assert Confusion.model_validate_json(one.model_dump_json()).is_confusing == one.is_confusing
+
+
+def test_that_a_judge_cannot_tell_is_no_verdict_and_no_silence() -> None:
+    assert (entry([], [UNSURE]).is_left_open, entry([], [UNSURE]).is_confusing) == (True, None)
+    assert (entry(["Who is Oren?"], [UNSURE]).is_left_open, entry(["Who is Oren?"], [UNSURE]).is_confusing) == (
+        False,
+        True,
+    )
+    assert not any(entry([], types).is_left_open for types in ([], ["vibes"], ["salience", UNSURE], [NO_CONFUSION]))
 
 
 def test_the_schema_asks_for_both_lists() -> None:
