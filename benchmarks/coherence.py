@@ -2,9 +2,9 @@
 
     python -m benchmarks.coherence
 
-Three things: the scores that BooookScore published, from the released annotations alone; how far the built-in judge
-sees the same sentences as confusing as people do (benchmarks/confusion.py); and what judging sentence by sentence costs
-beside judging in batches (benchmarks/batching.py). The first two need the datasets under $REDRAFT_DATA.
+Three things: BooookScore's published scores, from the released annotations alone; whether what the built-in judge
+finds confusing is so, by planted faults and by people's marks (benchmarks/confusion.py); and what judging sentence by
+sentence costs beside judging in batches (benchmarks/batching.py). The first two need the datasets under $REDRAFT_DATA.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
     use_vocabulary()
     if FOLDER.is_dir():
         print_published()
-        print("\nthe built-in judge beside people:", *report(DATA), sep="\n")
+        print("\nthe built-in judge, by planted faults and beside people:", *report(DATA), sep="\n")
     else:
         print("the datasets are not there: only the costs")
     print("\none by one and in batches:", end=" ")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Literal, NamedTuple
 
-from redraft.builtin.concepts import weight
 from redraft.builtin.details import Detail, DetailKind, details
+from redraft.builtin.weights import weight
 from redraft.builtin.wording import keys, words
 from redraft.prompts.judging import Kind
 

@@ -114,28 +114,6 @@ def _is_short(stem: str) -> bool:
     return bool(re.fullmatch(r"[^aeiou]*(?:qu)?[aeiouy][^aeiouwxyh]", stem))
 
 
-EVENTS = listed(
-    "abandon accept accuse admit agree announce arrest attack become believe betray borrow break bribe build burn"
-    " bury buy capture cause change choose confess convince crash create cure deceive decide declare defeat defend"
-    " demand deny design destroy die disappear discover dismiss drown earn escape establish examine exchange exile"
-    " expect explain explode explore fail fear fight find flee force found free hate hide hire hope imprison"
-    " inherit injure insist invent investigate invite join kidnap kill learn leave lend lie lose love marry meet"
-    " murder need obey offer order owe own pay persuade plan poison prevent promise propose protect prove publish"
-    " punish realize rebuild receive recognize refuse reject release remember repair replace report rescue resign"
-    " return reveal rob ruin save sell send sentence serve shoot sign solve stab start steal study succeed suggest"
-    " surrender suspect swear teach test threaten trade transform trap travel treat trick trust try understand use"
-    " vanish visit volunteer want warn win withdraw work"
-)
-"""Plain forms of what people do that changes something, or of what moves them."""
-
-GESTURES = listed(
-    "ask blink chuckle clear cough cry feel frown gaze glance grin grunt growl hear lean laugh lift look mutter"
-    " murmur nod pause pull push raise reply rub say scowl seem set shake shout shrug sigh sit smile snap stand"
-    " stare step stir straighten swallow turn wait walk watch wave whisper wince wipe appear sound remain lay lie"
-    " wear stretch shift"
-)
-"""Plain forms of how people move and speak from moment to moment."""
-
 DYING = listed("die disappear vanish drown explode collapse perish burn sink crash faint break")
 """Plain forms of what becomes of people and things without anybody's doing."""
 
@@ -145,11 +123,6 @@ HAPPENS = DYING | listed(
     " attack free release"
 )
 """Plain forms of what becomes of people and things."""
-
-GOING = listed(
-    "go come travel arrive return live land flee stay wait head drive sail fly enter retreat move settle meet keep work"
-)
-"""Plain forms of what is done at, or leads to, places."""
 
 HAVE_INFINITIVE = listed(
     "want try decide agree plan refuse offer promise attempt intend hope threaten manage fail wish propose swear"
@@ -170,5 +143,5 @@ INTRANSITIVE = listed(
 )
 """Plain forms of verbs that nobody does to anything."""
 
-KNOWN = frozenset(forms[0] for forms in _FORMS) | EVENTS | GESTURES | HAPPENS | GOING | HAVE_INFINITIVE | MAKE_OTHERS
+KNOWN = frozenset(forms[0] for forms in _FORMS) | HAPPENS | HAVE_INFINITIVE | MAKE_OTHERS
 """Plain forms of well-known verbs."""

@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from redraft.builtin.composing import centrality, standing_alone
-from redraft.builtin.concepts import concept, weight
+from redraft.builtin.consistency.families import family
 from redraft.builtin.coverage.finding import look_up
 from redraft.builtin.coverage.phrasing import Asking, questions_about
 from redraft.builtin.details import details
@@ -21,6 +21,7 @@ from redraft.builtin.pointing import Cast
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
+from redraft.builtin.weights import weight
 from redraft.builtin.wording import carries, keys, words
 from redraft.prompts.judging import (
     ASK_DOCUMENT,
@@ -111,12 +112,12 @@ class _Echo:
     """How often a text comes back to what it speaks of: what a story is about is all through it."""
 
     def __init__(self, excerpt: str) -> None:
-        found = [concept(word.key) for word in words(excerpt)]
+        found = [family(word.key) for word in words(excerpt)]
         self._blocks = Counter(one for at in range(0, len(found), _BLOCK) for one in set(found[at : at + _BLOCK]))
 
     def of(self, text: str) -> float:
         """The mean logarithm of in how many stretches the telling words of a text stand."""
-        told = {concept(key) for key in keys(text) if weight(key) == 1.0}
+        told = {family(key) for key in keys(text) if weight(key) == 1.0}
         return fmean(math.log1p(self._blocks[one]) for one in told) if told else 0.0
 
 

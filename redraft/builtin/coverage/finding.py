@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator, Set
 from typing import NamedTuple
 
-from redraft.builtin.concepts import concept, weight
+from redraft.builtin.consistency.families import family
 from redraft.builtin.details import Detail, DetailKind
 from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
 from redraft.builtin.verbs import HAPPENS, plain_form
+from redraft.builtin.weights import weight
 from redraft.builtin.wording import Word, is_negation, is_number, keys, words
 from redraft.prompts.judging import Kind
 
@@ -116,13 +117,13 @@ def _place(source: Source, number: int) -> _Place:
 
 def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[int]]:
     """The share of what is asked that a line says, the one before it helping; and the lines that it takes."""
-    wanted = {concept(key): weight(key) for key in sought.keys if key not in sought.names and weight(key)}
-    own = {concept(key) for key in source.lines[number].keys}
-    before = {concept(key) for key in source.lines[number - 1].keys} if number else set()
+    wanted = {family(key): weight(key) for key in sought.keys if key not in sought.names and weight(key)}
+    own = {family(key) for key in source.lines[number].keys}
+    before = {family(key) for key in source.lines[number - 1].keys} if number else set()
     lines = [number]
     pointing = PERSONAL.search(source.text_of(number))
     for name in sought.people:
-        meant = {concept(key) for key in name if len(key) > 1} or set(map(concept, name))
+        meant = {family(key) for key in name if len(key) > 1} or set(map(family, name))
         if meant & own:
             continue
         if not (pointing and meant & before):
@@ -137,7 +138,7 @@ def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[i
 
 def _reply(place: _Place, sought: Sought) -> str:
     """What the line answers; nothing where it has nothing of the kind asked for."""
-    known = {concept(key) for key in sought.keys}
+    known = {family(key) for key in sought.keys}
     if sought.gap is not None:
         return _filler(place, sought)
     if sought.form == "identity":
@@ -163,9 +164,9 @@ def _reply(place: _Place, sought: Sought) -> str:
 
 def _is_denied(place: _Place, known: Set[str]) -> bool:
     """Whether a negation that the question has not stands before one of its words."""
-    denials = [at for at, word in enumerate(place.of) if is_negation(word.key) and concept(word.key) not in known]
+    denials = [at for at, word in enumerate(place.of) if is_negation(word.key) and family(word.key) not in known]
     return any(
-        concept(word.key) in known and weight(word.key)
+        family(word.key) in known and weight(word.key)
         for at in denials
         for word in place.of[at + 1 : at + 1 + _JUST_BEFORE]
     )
@@ -173,7 +174,7 @@ def _is_denied(place: _Place, known: Set[str]) -> bool:
 
 def _is_new(text: str, known: Set[str]) -> bool:
     """Whether a phrase says something that the question does not say, and little of what it says."""
-    said = [concept(key) in known for key in keys(text) if weight(key)]
+    said = [family(key) in known for key in keys(text) if weight(key)]
     return bool(said) and not said[0] * (len(said) == 1) and 2 * sum(said) <= len(said)
 
 
@@ -181,7 +182,7 @@ def _first(found: Iterator[re.Match[str]], known: Set[str]) -> str:
     """The first of some phrases that says something new, up to what the question says itself."""
     for one in found:
         text = one.group()
-        told = [word.start for word in words(text)[1:] if weight(word.key) and concept(word.key) in known]
+        told = [word.start for word in words(text)[1:] if weight(word.key) and family(word.key) in known]
         text = text[: min(told, default=len(text))].strip(" ,.")
         if any(weight(key) for key in keys(text)) and len(text.split()) > 1:
             return text.removesuffix(" the").removesuffix(" a").removesuffix(" an")
@@ -219,9 +220,9 @@ def _filler(place: _Place, sought: Sought) -> str:
 
 def _number(place: _Place, sought: Sought) -> str:
     """The number just before what is counted, or the first that the question has not."""
-    counted = next((concept(key) for key in sought.keys if weight(key)), "") if sought.form == "count" else ""
+    counted = next((family(key) for key in sought.keys if weight(key)), "") if sought.form == "count" else ""
     for one in place.fresh(set(sought.keys), "number"):
-        behind = [concept(word.key) for word in place.of[one.last + 1 : one.last + _COUNTED_WITHIN]]
+        behind = [family(word.key) for word in place.of[one.last + 1 : one.last + _COUNTED_WITHIN]]
         if not counted or counted in behind:
             return place.cut(one)
     return ""
@@ -229,7 +230,7 @@ def _number(place: _Place, sought: Sought) -> str:
 
 def _doer(place: _Place, sought: Sought, known: Set[str]) -> str:
     """Who or what does what the question says: what stands before that."""
-    at = next((n for n, word in enumerate(place.of) if weight(word.key) and concept(word.key) in known), None)
+    at = next((n for n, word in enumerate(place.of) if weight(word.key) and family(word.key) in known), None)
     if at is None:
         return ""
     if (agent := _AGENT.search(place.text, place.of[at].end)) and _is_new(agent.group("who"), known):
@@ -248,7 +249,7 @@ def _rest(place: _Place, known: Set[str]) -> str:
     """The longest stretch of a line that the question has not."""
     of, stretches, first = place.of, [(0, 0)], 0
     for at in range(len(of) + 1):
-        if at == len(of) or (concept(of[at].key) in known and weight(of[at].key)):
+        if at == len(of) or (family(of[at].key) in known and weight(of[at].key)):
             stretches.append((first, at))
             first = at + 1
     best = max(stretches, key=lambda one: sum(weight(word.key) for word in of[slice(*one)]))
