@@ -62,6 +62,8 @@ def test_the_plain_form_of_a_verb(past: str, plain: str) -> None:
          "the oars"),
         ("Strike takes the ship to Mars.", "What does Strike take to Mars?", "what", "the ship"),
         ("Isaac Thorne, the old keeper, kept a log.", "Who is Isaac Thorne?", "who", "the old keeper"),
+        ("Ruth left five or six lines at the end of a page.", "How many lines did Ruth leave at the end of a page?",
+         "how", "five or six lines"),
     ],
 )  # fmt: skip
 def test_questions_in_good_english(sentence: str, question: str, kind: str, answer: str) -> None:

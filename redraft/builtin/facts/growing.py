@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
+from math import fsum
 
 from redraft.builtin.facts.telling import Told, any_sentence, distinct, tell
 from redraft.builtin.registry import answers
@@ -99,5 +100,6 @@ def _kinship(told: Sequence[Told], seam: int, rarity: Counter[str]) -> float:
     """How much the facts before and behind a seam have in common, what is everywhere counted little."""
     before = {term for one in told[max(0, seam - _BLOCK) : seam] for term in one.terms}
     behind = {term for one in told[seam : seam + _BLOCK] for term in one.terms}
-    whole = sum(1 / rarity[term] for term in before | behind)
-    return sum(1 / rarity[term] for term in before & behind) / whole if whole else 0.0
+    # Sets have no order, and the sum of fractions depends on it, but for `fsum`.
+    whole = fsum(1 / rarity[term] for term in before | behind)
+    return fsum(1 / rarity[term] for term in before & behind) / whole if whole else 0.0

@@ -1,0 +1,40 @@
+"""The built-in model says the same whichever order Python keeps its sets in, which differs from process to process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.support import SAMPLE
+
+# What it does with a document: key facts, questions, a draft, claims about that, judgments, revisions.
+_WORK = f"""
+import asyncio, redraft
+from redraft import Judging, Store, Workshop
+
+async def main():
+    with Store(":memory:") as store:
+        async with Workshop(store) as shop:
+            facts = await shop.build({str(SAMPLE)!r}, "keyfacts")
+            draft = await shop.summarize({str(SAMPLE)!r}, words=150, goals={{"coverage": 0.5, "consistency": 0.9}})
+        print(store.keyfacts.get(facts.run.judging.keyfacts))
+        print(draft.summary, draft.scores, [one.findings for one in draft.evaluations.values()])
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.slow
+def test_it_says_the_same_under_any_hash_seed() -> None:
+    said = set()
+    for seed in ("1", "9", "11", "77"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", _WORK], env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        said.add(done.stdout)
+    assert len(said) == 1
