@@ -74,7 +74,8 @@ _SOMEBODY = re.compile(
     r"|pair|couple|trio|group|crowd|voice|Martian|Venusian|Terran|Earthman|Englishman|Frenchman|German|American"
     r"|Russian|Chinese|Indian)\b(?![’'-]| [A-Z])"
     r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
-    r"|\b(?:[Tt]he|[Tt]his|[Tt]hat) (?:other|latter|former|same|rest|second|third)\b|\b[Aa]nother\b"
+    r"|\b(?:[Tt]he|[Tt]his|[Tt]hat) (?:other|latter|former|same|rest|second|third|younger|older|elder|taller|bigger"
+    r"|smaller)\b|\b[Aa]nother\b"
     r"|^(?:Both|Neither|Each|One|Some|All|Most|None|Others|Everybody|Everyone|Nobody)\b"
     r"(?! (?:of (?!the[ms]\b)|day|morning|night|evening))|\bof them\b"
 )
@@ -105,6 +106,8 @@ _THING = re.compile(r"\b(?:an?|the|his|her|their|its|my|our|no|any|some|every|ea
 _PLURAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
+# "Rice and he" are two.
+_BESIDE = (" and ", " or ", " nor ", " than ", ", not ")
 _BEFORE_PLACE = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout) $")
 _BEFORE_THING = re.compile(r"\b(?:the|in|at|into|through|across|throughout) $", re.IGNORECASE)
 # A pronoun that begins a sentence.
@@ -316,7 +319,11 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
 
 def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
     """Whether the one for whom a pronoun stands is in its sentence, before it."""
-    before = [one for one in mentions if one.end <= pronoun.start() and _may_be(one, gender, text)]
+    before = [
+        one
+        for one in mentions
+        if one.end <= pronoun.start() and _may_be(one, gender, text) and text[one.end : pronoun.start()] not in _BESIDE
+    ]
     nouns = _NOUNS[gender].search(text, 0, pronoun.start())
     if not before and not nouns:
         return False

@@ -10,6 +10,7 @@ import pytest
 
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation
+from redraft.evaluators.catalog import BUILT_IN
 from redraft.history import certificates as module
 from redraft.history.certificates import certificate, in_words, packaged, packaged_words, standing_of
 from redraft.settings import Evaluate, Judging, ModelSettings, Settings
@@ -115,3 +116,10 @@ def test_a_packaged_figure_of_an_earlier_judge_stands_behind_nothing(
     monkeypatch.setattr(module, "IDENTITY", "extractive:0")
     assert certificate(store, one, evaluation).line().endswith(NOTHING)
     assert set(packaged_words()) >= {one.standing.metric for one in packaged()}
+
+
+def test_the_figures_that_come_along_are_those_of_the_judge_that_comes_along() -> None:
+    known = {(one.standing.judge, one.standing.metric, one.standing.version) for one in packaged()}
+    metrics = {metric for _, metric, _ in known}
+    assert known == {(IDENTITY, metric, BUILT_IN[metric].version) for metric in metrics}
+    assert {"consistency", "coverage"} <= metrics

@@ -73,9 +73,7 @@ _OBJECT = re.compile(
     r"(?P<object>(?:(?:the|an?|his|her|two|three|four|five|six|seven|eight|nine|ten)\b|[A-Z£$€\d])[^,;:]*?)"
     r"(?P<rest> (?:from|to|in|into|at|on|for|with|about|of the|upon|against) .*)?$"
 )
-_COUNTED = re.compile(
-    r"(?P<number>[\w,-]+(?: (?:or|to) [\w,-]+)?) (?P<noun>[a-z][\w -]*s|people|men|women|children)$"
-)
+_COUNTED = re.compile(r"(?P<number>[\w,-]+(?: (?:or|to) [\w,-]+)?) (?P<noun>[a-z][\w -]*s|people|men|women|children)$")
 _POINTS = re.compile(
     r"\b(?:he|him|it|its|they|them|their|this|that|these|those|there|here|I|me|my|we|us|our|you|your|such|same|others?"
     r"|another|one|so|nobody|nothing|each|none|someone|something|somebody|himself|herself|not|never)\b",
