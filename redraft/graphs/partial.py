@@ -16,6 +16,8 @@ class Partial:
 
     text: str
     covered: int
+    pieces: tuple[Piece, ...]
+    """What it was made of."""
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
@@ -25,15 +27,16 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
     """
     cover: list[Piece] = []
     taken: set[int] = set()
-    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk)):
+    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
         chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
         if not chunks & taken:
             cover.append(piece)
             taken |= chunks
     if not cover:
         return None
-    texts = [piece.text for piece in sorted(cover, key=lambda one: one.first_chunk)]
+    cover.sort(key=lambda one: one.first_chunk)
+    texts = [piece.text for piece in cover]
     text = "\n\n".join(texts)
     if count_words(text) > words:
         text = shortened(texts, words)
-    return Partial(text, len(taken))
+    return Partial(text, len(taken), tuple(cover))
