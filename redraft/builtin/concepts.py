@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from redraft.builtin.verbs import IRREGULAR
-from redraft.builtin.wording import is_number, keys, listed, words
+from redraft.text.wording import is_number, keys, listed, words
 
 # Words that only hold others together.
 _EMPTY = listed(

@@ -8,7 +8,7 @@ from functools import cache
 
 from redraft.builtin.coherence.reading import Line
 from redraft.builtin.consistency.families import family
-from redraft.builtin.wording import is_negation, is_number, keys, listed
+from redraft.text.wording import is_negation, is_number, keys, listed
 
 _OPPOSITES = (
     "alive dead,alive die,survive die,win lose,rich poor,accept refuse,accept reject,agree refuse,guilty innocent,"

@@ -12,8 +12,8 @@ from redraft.builtin.coherence.reading import Line
 from redraft.builtin.coherence.tables import PEOPLE, PERSON
 from redraft.builtin.pointing import Cast, points_at_nobody
 from redraft.builtin.verbs import AUXILIARIES, KNOWN, is_past, is_present
-from redraft.builtin.wording import listed
 from redraft.text.sentences import ends_sentence
+from redraft.text.wording import listed
 
 Fault = Literal["doubled word", "cut short", "open mark", "no verb", "no antecedent", "no tie"]
 

@@ -9,7 +9,7 @@ from typing import Literal
 from redraft.builtin.coherence.reading import Line
 from redraft.builtin.details import TITLES, Detail
 from redraft.builtin.verbs import AUXILIARIES, is_past, is_present
-from redraft.builtin.wording import carries, keys, listed
+from redraft.text.wording import carries, keys, listed
 
 Introduction = Literal["told", "a thing", "hardly", "bare"]
 """What is said of somebody beside the name: who it is; no more than "a man named", or a title; nothing. Of what is

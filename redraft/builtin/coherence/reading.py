@@ -11,9 +11,9 @@ from redraft.builtin.consistency.aliases import own_words
 from redraft.builtin.consistency.families import family
 from redraft.builtin.details import Detail, details
 from redraft.builtin.verbs import AUXILIARIES, is_past, is_present
-from redraft.builtin.wording import Word, carries, is_number, keys, listed, words
 from redraft.text.cleaning import one_line
 from redraft.text.sentences import paragraphs, sentences
+from redraft.text.wording import Word, carries, is_number, keys, listed, words
 from redraft.text.words import count_words
 
 # Of a text with more of its letters in capitals, capitals say nothing.

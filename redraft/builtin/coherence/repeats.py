@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from redraft.builtin.coherence.reading import Line
-from redraft.builtin.wording import carries
+from redraft.text.wording import carries
 from redraft.text.words import words_key
 
 # In a longer summary a word weighs no more than the rarest of so many sentences.

@@ -24,7 +24,7 @@ from redraft.builtin.coherence.tables import (
 )
 from redraft.builtin.consistency.families import family
 from redraft.builtin.verbs import KNOWN, is_past, is_present, plain_form
-from redraft.builtin.wording import keys
+from redraft.text.wording import keys
 
 Sign = Literal[
     "stakes",

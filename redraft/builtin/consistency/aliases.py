@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from redraft.builtin.details import TITLES
-from redraft.builtin.wording import carries
+from redraft.text.wording import carries
 
 
 def own_words(name: Sequence[str]) -> Sequence[str]:

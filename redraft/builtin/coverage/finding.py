@@ -16,8 +16,8 @@ from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
 from redraft.builtin.verbs import HAPPENS, plain_form
-from redraft.builtin.wording import Word, is_negation, keys, words
 from redraft.prompts.judging import Kind
+from redraft.text.wording import Word, is_negation, keys, words
 
 # A sentence answers a question when it has this share of what the question says beside the names.
 _SUPPORT = 0.65
