@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from redraft.cli.options import grouped, option
+from redraft.cli.options import embeddings, grouped, option
 from redraft.cli.sections import LISTED
 from redraft.cli.sizes import Count
 
@@ -133,12 +133,7 @@ verdict_options = grouped(
         metavar="X",
         help="Answers no more alike than this differ.  [default: 0.6]",
     ),
-    option(
-        "--embeddings",
-        section="judging",
-        metavar="MODEL",
-        help="A sentence-transformers model, by name or path, to find passages by too.",
-    ),
+    embeddings,
     option(
         "--pack",
         section="judging",

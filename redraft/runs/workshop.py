@@ -20,6 +20,7 @@ from redraft.graphs.job import Job
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
 from redraft.graphs.strategies import check_there
+from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
@@ -42,6 +43,7 @@ from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Li
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.embeddings import load_encoder
 
 Source = str | Path | Document
 """A document by its path, by the id under which it is in the store, or as an object."""
@@ -287,6 +289,15 @@ class Workshop:
     async def result(self, key: str) -> Result:
         """What the store knows of a run: its summary, scores, rounds, and what it took."""
         return await off_loop(read_result, self.store, key)
+
+    async def lineage(self, key: str, *, embeddings: str | Path | None = None) -> Lineage:
+        """Where the sentences of a run's summary come from; `redraft.cited` makes citations of it.
+
+        What is found is kept in the store. With `embeddings`, a model of sentence-transformers, meanings are compared,
+        too.
+        """
+        encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
+        return await off_loop(read_lineage, self.store, key, encoder=encoder)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """What a run that waits wants to know; None where it does not wait."""

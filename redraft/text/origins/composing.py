@@ -52,7 +52,16 @@ class Composed:
 
 def compose(text: Text) -> tuple[Composed, ...]:
     """The sentences of a text with their places in the document. A text that many were written from is read once."""
-    return _composed(text, {})
+    known: dict[int, tuple[Composed, ...]] = {}
+    waiting = [text]
+    # A running summary goes back over hundreds of texts, which are too many to go down one within the other.
+    while waiting:
+        below = [one for one in waiting[-1].parents if isinstance(one, Text) and id(one) not in known]
+        if below:
+            waiting += below
+        else:
+            _composed(waiting.pop(), known)
+    return known[id(text)]
 
 
 Drift = Literal["", "elsewhere", "nowhere", "unheld"]

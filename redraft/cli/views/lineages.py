@@ -1,0 +1,58 @@
+"""How the lineage of a summary looks: its sentences, and the places that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redraft.cli.terminal import wrapped
+from redraft.cli.views.render import count
+from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop
+from redraft.text.cleaning import one_line
+from redraft.text.headings import is_heading
+
+_QUOTE = 200
+_MARGIN = " " * 6
+_LATER = " " * 8
+INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
+"""What is said of a run that an older redraft, or a strategy that does not record it, has written."""
+
+
+def lineage_lines(lineage: Lineage) -> Iterator[str]:
+    """A draft sentence by sentence."""
+    title = one_line(lineage.document.title, 60)
+    drifting = sum(1 for one in lineage.sentences if one.drift)
+    yield (
+        f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
+        f" {drifting or 'none'} with drift, {len(lineage.invented) or 'none'} that nothing bears out"
+    )
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    for sentence in lineage.sentences:
+        yield ""
+        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
+        yield from _origins(sentence)
+
+
+def _origins(sentence: Sentence) -> Iterator[str]:
+    for origin in sentence.origins:
+        yield from _place(origin)
+        if stops := [_stop(stop) for stop in origin.way if stop.said]:
+            yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
+    if sentence.invented and not is_heading(sentence.text):
+        yield from wrapped(f"it came up in {sentence.invented}: nothing that was made from says so", _MARGIN, _LATER)
+    if sentence.drift:
+        yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
+        if sentence.drift != "nowhere":
+            for origin in sentence.direct:
+                yield from _place(origin, "directly, ")
+
+
+def _place(origin: Origin, how: str = "") -> Iterator[str]:
+    chapter = f"{one_line(origin.chapter, 80)}, " if origin.chapter else ""
+    said = f"{how}{chapter}at {origin.percent} % of the document: “{one_line(origin.text, _QUOTE)}”"
+    yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
+
+
+def _stop(stop: Stop) -> str:
+    told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
+    return f"the {stop.said.removeprefix('the ')}{told}"

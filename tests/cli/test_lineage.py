@@ -1,0 +1,55 @@
+"""`redraft lineage` and `redraft show --cite`, as they are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+
+
+@pytest.fixture(scope="module")
+def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
+    """A database with a run that refined, and its id."""
+    with keepers_court(tmp_path_factory.mktemp("lineage")) as command:
+        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+        assert done.code == 0, done.err
+        return command, done.json["run"]
+
+
+def test_every_sentence_is_shown_with_its_place(court: tuple[Inside, str]) -> None:
+    command, run = court
+    done = command.run("lineage", run)
+    summary = command.run("show", run, "--quiet").out.strip()
+
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    for sentence in summary.split(". "):
+        assert sentence.strip(".") in shown
+    assert "% of the document: “The keeper number 1 is called Tom1" in shown
+    read = command.run("lineage", run, "--json").json
+    assert read["run"] == run
+    assert [one["text"] for one in read["sentences"]] == [f"{one.strip('.')}." for one in summary.split(". ")]
+
+
+def test_a_summary_is_shown_with_its_citations(court: tuple[Inside, str]) -> None:
+    command, run = court
+    plain = command.run("show", run, "--cite")
+    assert plain.code == 0, plain.err
+    assert " [1] " in plain.out
+    assert "\n[1] " in plain.out
+    assert command.run("show", run, "--cite", "footnotes").out == plain.out
+    html = command.run("show", run, "--cite", "html", "--link", "book.html#c{start}").out
+    assert html.startswith("<article>")
+    assert '<a href="book.html#c' in html
+    assert "[^1]: " in command.run("show", run, "--cite", "markdown").out
+    assert command.run("show", run, "--cite", "json").json == command.run("show", run, "--cite", "--json").json
+
+
+def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
+    command, run = court
+    for words in (["--link", "x{start}"], ["--cite", "pdf"], ["--cite", "html", "--link", "{nothing}"]):
+        done = command.run("show", run, *words)
+        assert done.code == 2, words
+        assert done.err
