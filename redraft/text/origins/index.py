@@ -1,4 +1,4 @@
-"""A text to look sentences up in: which of its sentences hold which words."""
+"""A text to look sentences up in: which of its sentences hold a word, and where words stand one behind the other."""
 
 from __future__ import annotations
 
@@ -12,72 +12,80 @@ from redraft.domain import Span
 from redraft.text.sentences import sentences
 from redraft.text.wording import carries, words
 
-Numbers = npt.NDArray[np.int32]
+Numbers = npt.NDArray[np.int64]
 
 # A draft is traced to its pieces and to the document, and each piece to what was under it.
 _KEPT = 32
+# Fewer words one behind the other are no quotation, unless they are a whole sentence there.
+_QUOTED = 4
 
 
 class Index:
     """The sentences of one text that have words, by the keys of these. It takes time linear in the text to make."""
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self._text = text
         found = words(text)
         numbers: dict[str, int] = {}
-        self.flat: Numbers = np.fromiter(
-            (numbers.setdefault(word.key, len(numbers)) for word in found), dtype=np.int32, count=len(found)
-        )
-        """The words of the text, by number."""
-        self.places: Numbers = np.array([(word.start, word.end) for word in found], dtype=np.int32).reshape(-1, 2)
-        self.numbers = numbers
+        flat = np.array([numbers.setdefault(word.key, len(numbers)) for word in found], dtype=np.int64)
+        self._numbers = numbers
+        self._words = np.array([(word.start, word.end) for word in found], dtype=np.int64).reshape(-1, 2)
+        self._joined = f" {' '.join(word.key for word in found)} "
+        lengths = np.array([len(word.key) + 1 for word in found], dtype=np.int64)
+        self._begin = np.cumsum(lengths) - lengths
+        """Where each word begins among the joined ones, counted from the space before it."""
         spans = np.array(sentences(text), dtype=np.int64).reshape(-1, 2)
-        firsts = np.searchsorted(self.places[:, 0], spans[:, 0])
-        ends = np.searchsorted(self.places[:, 0], spans[:, 1])
+        firsts, ends = np.searchsorted(self._words[:, 0], spans).T
         worded = ends > firsts
         self.spans: list[Span] = [Span(int(start), int(end)) for start, end in spans[worded]]
         """The sentences that have words."""
-        self.firsts: Numbers = np.append(firsts[worded], len(found)).astype(np.int32)
-        """The first word of each, and where the last ends."""
-        self._ordered, self._starts = self._postings(len(numbers))
+        self._firsts = np.append(firsts[worded], ends.max(initial=0))
+        self._ordered, self._starts = self._postings(flat)
 
     def __len__(self) -> int:
         return len(self.spans)
 
-    def _postings(self, count: int) -> tuple[Numbers, npt.NDArray[np.int64]]:
-        lines = np.repeat(np.arange(len(self.spans)), np.diff(self.firsts))
-        pairs = np.unique(self.flat[: len(lines)].astype(np.int64) * max(1, len(self.spans)) + lines)
-        numbers, ordered = np.divmod(pairs, max(1, len(self.spans)))
-        return ordered.astype(np.int32), np.searchsorted(numbers, np.arange(count + 1))
+    def _postings(self, flat: Numbers) -> tuple[Numbers, Numbers]:
+        """For one word after the other the sentences that have it; and where those of each begin."""
+        count = max(1, len(self.spans))
+        lines = np.repeat(np.arange(len(self.spans)), np.diff(self._firsts))
+        numbers, ordered = np.divmod(np.unique(flat[self._firsts[0] : self._firsts[-1]] * count + lines), count)
+        return ordered, np.searchsorted(numbers, np.arange(len(self._numbers) + 1))
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences to the letter."""
+        return [self._text[span.start : span.end] for span in self.spans]
 
     def holding(self, key: str) -> Numbers:
         """The sentences that have a word, in order."""
-        number = self.numbers.get(key)
-        if number is None:
-            return self._ordered[:0]
-        return self._ordered[self._starts[number] : self._starts[number + 1]]
+        number = self._numbers.get(key)
+        return self._ordered[:0] if number is None else self._ordered[self._starts[number] : self._starts[number + 1]]
 
-    def line_of(self, word: int) -> int:
-        """The sentence that a word is in."""
-        return int(np.searchsorted(self.firsts, word, side="right")) - 1
+    def quotations(self, sought: Sequence[str], most: int) -> list[Span]:
+        """Up to so many places where these words stand one behind the other: all of a sentence, or enough words."""
+        found: list[Span] = []
+        wanted = f" {' '.join(sought)} "
+        at = self._joined.find(wanted) if sought else -1
+        while at >= 0 and len(found) < most:
+            first = int(np.searchsorted(self._begin, at))
+            end = first + len(sought)
+            if len(sought) >= _QUOTED or self._is_sentence(first, end):
+                found.append(Span(int(self._words[first, 0]), int(self._words[end - 1, 1])))
+            at = self._joined.find(wanted, at + 1)
+        return found
 
-    def said(self, line: int) -> str:
-        """A sentence to the letter."""
-        span = self.spans[line]
-        return self.text[span.start : span.end]
+    def _is_sentence(self, first: int, end: int) -> bool:
+        line = int(np.searchsorted(self._firsts, first))
+        return line < len(self) and self._firsts[line] == first and self._firsts[line + 1] == end
 
 
-def telling(text: str) -> list[str]:
-    """The different words of a sentence that say something by themselves, by their keys."""
-    return list(dict.fromkeys(word.key for word in words(text) if carries(word.key)))
+def telling(keys: Sequence[str]) -> list[str]:
+    """Those of a sentence's words, each once, that say something by themselves."""
+    return [key for key in dict.fromkeys(keys) if carries(key)]
 
 
 @lru_cache(maxsize=_KEPT)
 def indexed(text: str) -> Index:
-    """The index of a text, which is kept for a while."""
+    """The index of a text. Those used last are kept."""
     return Index(text)
-
-
-def indexes(texts: Sequence[str]) -> list[Index]:
-    """The indexes of some texts."""
-    return [indexed(text) for text in texts]
