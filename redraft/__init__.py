@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from redraft.history.citing import Citations, cited
     from redraft.history.comparison import Comparison, compared
     from redraft.history.lineage import Lineage, read_lineage
+    from redraft.history.lost import Losses, read_losses
     from redraft.history.results import Result, read_result
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
@@ -105,6 +106,7 @@ _HOMES = {
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
     "Lineage": "redraft.history.lineage",
+    "Losses": "redraft.history.lost",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
     "ModelSettings": "redraft.settings",
@@ -162,6 +164,7 @@ _HOMES = {
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_lineage": "redraft.history.lineage",
+    "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
     "tools": "redraft.runs.tools",
@@ -198,6 +201,7 @@ __all__ = [
     "KeyFacts",
     "Limits",
     "Lineage",
+    "Losses",
     "Model",
     "ModelError",
     "ModelSettings",
@@ -255,6 +259,7 @@ __all__ = [
     "preset",
     "price_table",
     "read_lineage",
+    "read_losses",
     "read_result",
     "read_trace",
     "tools",

@@ -19,14 +19,14 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
-from redraft.text.origins.composing import Composed, Drift, Excerpt, Place, Text, compose, drift
+from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
 
 _VERSION = 1
 """Raised with every change of what is found: what was kept before is worked out anew."""
-# What stands so many characters beside a place, a sentence or two, is not elsewhere.
-_NEAR = 250
+NEAR = 250
+"""What stands so many characters beside a place, a sentence or two, is not elsewhere."""
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says so at another place than the texts in between have it from",
     "nowhere": "the texts in between have it from a place of the document that does not say so",
@@ -142,43 +142,50 @@ class Tracer:
 
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
-        self._document = document
+        self.document = document
         self._encoder = encoder
         self.family = Family(store)
+        self._texts: dict[str, Text] = {}
+        self._known: Known = {}
 
     def lineage(self, draft: str) -> Lineage:
         """A draft sentence by sentence."""
         last = self.family.draft(draft)
         members = tuple(self.family.in_order(last))
-        texts: dict[str, Text] = {}
-        for member in members:
-            texts[member.key] = Text(self.traced(member), tuple(self._below(member, texts)))
+        composed = self.composed(last)
         direct = self.linked(last.text, [self.whole()])
-        found = zip(compose(texts[last.key]), texts[last.key].traced, direct, strict=True)
+        found = zip(composed, self._texts[last.key].traced, direct, strict=True)
         sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
-        return Lineage(last.run, draft, self._document, sentences, members)
+        return Lineage(last.run, draft, self.document, sentences, members)
+
+    def composed(self, member: Member) -> tuple[Composed, ...]:
+        """The sentences of a text with their places in the document."""
+        for one in self.family.in_order(member):
+            if one.key not in self._texts:
+                self._texts[one.key] = Text(self.linked(one.text, one.parents), tuple(self._below(one)))
+        return compose(self._texts[member.key], self._known)
 
     def whole(self) -> Parent:
         """The document as a whole."""
-        return Parent("excerpt", self._document.id, Span(0, len(self._document.text)))
-
-    def traced(self, member: Member) -> tuple[Traced, ...]:
-        """Where the sentences of a text come from, in what it was made from."""
-        return self.linked(member.text, member.parents)
+        return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
 
     def linked(self, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
-        """The same for any text and any parents; worked out once."""
+        """Where the sentences of a text come from, in what it was made from; worked out once."""
         key = self._key(child, parents)
         known = self._store.ancestry.links(key)
         if known is not None:
             return _read(known)
-        found = Origins([self.shown(one) for one in parents], self._encoder).trace(child)
+        found = self.origins([self.shown(one) for one in parents]).trace(child)
         self._store.ancestry.keep_links(key, child, _written(found))
         return found
 
+    def origins(self, parents: Sequence[str]) -> Origins:
+        """Where the sentences of texts that were made from these come from."""
+        return Origins(parents, self._encoder)
+
     def shown(self, parent: Parent) -> str:
         """So much of a text as was shown."""
-        text = self._document.text if parent.text == self._document.id else self._store.documents.text(parent.text)
+        text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
     def _key(self, child: str, parents: Sequence[Parent]) -> str:
@@ -187,12 +194,12 @@ class Tracer:
         material = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
-    def _below(self, member: Member, texts: dict[str, Text]) -> list[Text | Excerpt]:
+    def _below(self, member: Member) -> list[Text | Excerpt]:
         below: list[Text | Excerpt] = []
         for parent, other in zip(member.parents, self.family.parents(member), strict=True):
             if other is not None:
-                below.append(texts[other.key])
-            elif parent.text == self._document.id:
+                below.append(self._texts[other.key])
+            elif parent.text == self.document.id:
                 below.append(Excerpt(parent.span.start))
             else:
                 # It was written anew since, and what it was made from is not known any more.
@@ -208,7 +215,7 @@ class Tracer:
             text=one_line(last.text[composed.span.start : composed.span.end]),
             origins=origins,
             direct=tuple(self._directly(link) for link in direct.links),
-            drift=drift(composed, direct, _NEAR),
+            drift=drift(composed, direct, NEAR),
             margin=traced.margin,
             invented=(where[-1].said if where else last.said) if where is not None else "",
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
@@ -221,7 +228,7 @@ class Tracer:
         return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
 
     def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
-        document = self._document
+        document = self.document
         said = one_line(document.text[span.start : span.end])
         return Origin(span, chapter_of(document, span), percent_of(document, span.start), weight, said, way)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from tests.cli.inside import Inside, keepers_court
@@ -53,3 +51,16 @@ def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
         done = command.run("show", run, *words)
         assert done.code == 2, words
         assert done.err
+
+
+def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None:
+    command, run = court
+    shown = command.run("lineage", run, "--lost")
+    read = command.run("lineage", run, "--lost", "--json").json
+
+    assert shown.code == 0, shown.err
+    assert f"{len(read['kept'])} of {read['facts']} in the summary" in " ".join(shown.out.split())
+    assert read["by"].startswith("questions ")
+    assert read["facts"] == len(read["kept"]) + len(read["lost"])
+    for loss in read["lost"]:
+        assert loss["step"] in shown.out or loss["said"] in " ".join(shown.out.split())

@@ -147,7 +147,7 @@ async def test_a_text_that_says_what_only_the_document_says_drifts(tmp_path: Pat
     def forgetful(request: Request[Any, Any]) -> Line:
         text = str(faithful(request))
         if request.prompt.name == "summarize_chunk":
-            return text.replace(KEEPERS[2], "There was nothing to tell of him, nor of anybody else, in all of that long time.")
+            return text.replace(KEEPERS[2], "There was nothing to tell of him, nor of anybody else, in all that time.")
         merges = request.prompt.name.startswith("merge") and KEEPERS[2] not in text
         return f"{text} {KEEPERS[2]}" if merges else text
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count
 from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop
+from redraft.history.lost import Losses, step_said
 from redraft.text.cleaning import one_line
 from redraft.text.headings import is_heading
 
@@ -17,7 +18,12 @@ INFERRED = "what some texts were made from is not on record, and is inferred fro
 """What is said of a run that an older redraft, or a strategy that does not record it, has written."""
 
 
-def lineage_lines(lineage: Lineage) -> Iterator[str]:
+def lines(found: Lineage | Losses) -> Iterator[str]:
+    """Where sentences come from, or what was lost."""
+    return _lost(found) if isinstance(found, Losses) else _traced(found)
+
+
+def _traced(lineage: Lineage) -> Iterator[str]:
     """A draft sentence by sentence."""
     title = one_line(lineage.document.title, 60)
     drifting = sum(1 for one in lineage.sentences if one.drift)
@@ -56,3 +62,39 @@ def _place(origin: Origin, how: str = "") -> Iterator[str]:
 def _stop(stop: Stop) -> str:
     told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
     return f"the {stop.said.removeprefix('the ')}{told}"
+
+
+def _lost(losses: Losses) -> Iterator[str]:
+    """What a summary lacks, by the step at which it was lost, and what was invented on the way."""
+    lineage, lost = losses.lineage, losses.lost
+    known = len(losses.kept) + len(lost)
+    yield (
+        f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
+        f" in the summary, {len(lost):,} lost, {count(len(lineage.invented), 'sentence')} invented"
+    )
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    if lost:
+        yield ""
+        yield from _table(losses)
+    for number, loss in enumerate(lost, 1):
+        yield ""
+        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
+        yield from wrapped(f"{step_said(loss)}: {loss.said}", _MARGIN, _LATER)
+        chapter = f"{one_line(loss.chapter, 80)}, " if loss.chapter else ""
+        evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
+        yield from wrapped(f"{chapter}at {loss.percent} % of the document{evidence}", _MARGIN, _LATER)
+    for sentence in lineage.invented:
+        yield ""
+        yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
+        yield from wrapped(f"invented: it came up in {sentence.invented}", _MARGIN, _LATER)
+
+
+def _table(losses: Losses) -> Iterator[str]:
+    """How many facts got lost at which step, by thirds of the document."""
+    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in losses.by_step.items()]
+    head = ("", "first third", "second", "last", "all")
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    for row in (head, *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield "  ".join(cells).rstrip()

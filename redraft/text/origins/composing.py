@@ -50,9 +50,16 @@ class Composed:
     """Where no place is found although the sentence has parents: the way to the place where it came up."""
 
 
-def compose(text: Text) -> tuple[Composed, ...]:
-    """The sentences of a text with their places in the document. A text that many were written from is read once."""
-    known: dict[int, tuple[Composed, ...]] = {}
+Known = dict[int, tuple[Composed, ...]]
+"""What has been composed, by the identity of the text: whoever keeps it keeps the texts as well."""
+
+
+def compose(text: Text, known: Known | None = None) -> tuple[Composed, ...]:
+    """The sentences of a text with their places in the document. A text that many were written from is read once.
+
+    What is `known` is not composed again, and what is composed is known from then on.
+    """
+    known = {} if known is None else known
     waiting = [text]
     # A running summary goes back over hundreds of texts, which are too many to go down one within the other.
     while waiting:
