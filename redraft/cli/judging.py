@@ -143,6 +143,13 @@ verdict_options = grouped(
     option("--keyfacts", section="judging", metavar="ID", help="Judge by these key facts, not by the document's own."),
 )
 
+reference = option(
+    "--reference",
+    section="judging",
+    metavar="FILE",
+    help="Another summary of SOURCE; --metric position shows its figures too.",
+)
+
 judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
 
 metric_option = option(
@@ -151,8 +158,9 @@ metric_option = option(
     multiple=True,
     metavar="NAME",
     listing=_metrics,
-    help=f"{LISTED}; may be repeated. booookscore is about coherence, and statistics are always there. The key facts"
-    " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
+    help=f"{LISTED}; may be repeated. booookscore is about coherence, spread and position about where in the document"
+    " the summary comes from, and statistics are always there. The key facts for keyfact_recall cost about ten"
+    " readings of the document, once.  [default: coverage and consistency]",
 )
 
 decider = option(

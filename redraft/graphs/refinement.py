@@ -34,7 +34,7 @@ from redraft.graphs.policy import (
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
-from redraft.settings import Refinement
+from redraft.settings import FIGURES, Refinement
 from redraft.store.threads import off_loop
 
 NO_DOCUMENT = (
@@ -307,4 +307,4 @@ def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[F
 
 def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """The scores without those that are none: figures and a person's requests."""
-    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, "statistics"}}
+    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}
