@@ -329,6 +329,14 @@ class BuildKeyfacts(_Purpose):
     refinement: None = None
 
 
+class Trace(_Purpose):
+    """The sentences of a summary that is there are traced with a model's help; nothing is drafted, and none judged."""
+
+    kind: Literal["lineage"] = "lineage"
+    judging: Judging
+    refinement: None = None
+
+
 class Part(_Purpose):
     """A part of an experiment, which gives it its own name as its kind. Only the experiment can go on with it."""
 
@@ -344,7 +352,7 @@ class Part(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Part
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Trace | Part
 _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.domain import Document, Parent, Span
@@ -27,6 +27,9 @@ _VERSION = 1
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
 """What stands so many characters beside a place, a sentence or two, is not elsewhere."""
+Said = Mapping[tuple[str, int], Traced]
+"""What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
+NOTHING_SAID: Said = {}
 DRIFTS: dict[Drift, str] = {
     "elsewhere": "the document says so at another place than the texts in between have it from",
     "nowhere": "the texts in between have it from a place of the document that does not say so",
@@ -148,33 +151,37 @@ class Tracer:
         self._texts: dict[str, Text] = {}
         self._known: Known = {}
 
-    def lineage(self, draft: str) -> Lineage:
-        """A draft sentence by sentence."""
+    def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
+        """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
         last = self.family.draft(draft)
         members = tuple(self.family.in_order(last))
-        composed = self.composed(last)
-        direct = self.linked(last.text, [self.whole()])
+        if said:
+            self._texts, self._known = {}, {}
+        composed = self.composed(last, said)
+        direct = self.linked(last.text, [self.whole()], said)
         found = zip(composed, self._texts[last.key].traced, direct, strict=True)
         sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
         return Lineage(last.run, draft, self.document, sentences, members)
 
-    def composed(self, member: Member) -> tuple[Composed, ...]:
+    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
         """The sentences of a text with their places in the document."""
         for one in self.family.in_order(member):
             if one.key not in self._texts:
-                self._texts[one.key] = Text(self.linked(one.text, one.parents), tuple(self._below(one)))
+                self._texts[one.key] = Text(self.linked(one.text, one.parents, said), tuple(self._below(one)))
         return compose(self._texts[member.key], self._known)
 
     def whole(self) -> Parent:
         """The document as a whole."""
         return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
 
-    def linked(self, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
+    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[Traced, ...]:
         """Where the sentences of a text come from, in what it was made from; worked out once."""
-        key = self._key(child, parents)
+        key = self.key(child, parents)
         known = self._store.ancestry.links(key)
-        if known is not None:
-            return _read(known)
+        found = self._worked_out(key, child, parents) if known is None else _read(known)
+        return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
+
+    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
         found = self.origins([self.shown(one) for one in parents]).trace(child)
         self._store.ancestry.keep_links(key, child, _written(found))
         return found
@@ -188,7 +195,7 @@ class Tracer:
         text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
         return text[parent.span.start : parent.span.end]
 
-    def _key(self, child: str, parents: Sequence[Parent]) -> str:
+    def key(self, child: str, parents: Sequence[Parent]) -> str:
         """Who was made from whom, whatever run they are of: cached merges share what is found."""
         by = self._encoder.name if self._encoder else ""
         material = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
@@ -215,7 +222,7 @@ class Tracer:
             text=one_line(last.text[composed.span.start : composed.span.end]),
             origins=origins,
             direct=tuple(self._directly(link) for link in direct.links),
-            drift=drift(composed, direct, NEAR),
+            drift=_drift(composed, direct),
             margin=traced.margin,
             invented=(where[-1].said if where else last.said) if where is not None else "",
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
@@ -245,6 +252,13 @@ class Tracer:
         text = self.shown(parent)[link.span.start : link.span.end]
         said = member.said if member else ""
         return Stop(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
+
+
+def _drift(composed: Composed, direct: Traced) -> Drift:
+    """Who reads finds more in a document than its words show: that these show nothing is no drift then."""
+    found = drift(composed, direct, NEAR)
+    read = any(link.method == "model" for place in composed.places for link in place.way)
+    return "" if found == "nowhere" and read else found
 
 
 def _written(found: Sequence[Traced]) -> str:

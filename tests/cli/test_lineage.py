@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from unittest.mock import patch
+
 import pytest
 
 from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet
 
 
 @pytest.fixture(scope="module")
@@ -64,3 +68,40 @@ def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None
     assert read["facts"] == len(read["kept"]) + len(read["lost"])
     for loss in read["lost"]:
         assert loss["step"] in shown.out or loss["said"] in " ".join(shown.out.split())
+
+
+def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
+    """Of a summary in other words nothing is traced without it."""
+
+    class Reader(Keepers):
+        def trace_sentences(self, sheet: Sheet) -> Said:
+            places = list(sheet.items("places"))
+            return {"sentences": [{"id": tag, "places": places[:1]} for tag in sheet.items("sentences")]}
+
+    with keepers_court(tmp_path, Reader()) as command:
+        (tmp_path / "other.md").write_text("Somebody named Tom1 dwelt near an ocean of ice.", "utf-8")
+        run = command.run("evaluate", "book.md", "other.md", "--metric", "statistics", "--json").json["run"]
+        assert "it came up in the summary that was given" in " ".join(command.run("lineage", run).out.split())
+
+        plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
+        assert "12 % of what drafting took" in plan.out
+        read = command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]
+        assert (read["sentences"], read["calls"]) == (0, 0), "the document is too short for its share to hold a prompt"
+
+        with patch("redraft.runs.lineages.SHARE", 10.0):
+            assert command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]["calls"] == 1
+            done = command.run("lineage", run, "--trace", "openai:m", "--json")
+        assert done.code == 0, done.err
+        (sentence,) = done.json["sentences"]
+        assert sentence["origins"][0]["way"][-1]["method"] == "model"
+        shown = command.run("runs", "--kind", "lineage", "--json").json["runs"]
+        assert [one["status"] for one in shown] == ["done"]
+        assert command.run("show", shown[0]["run"]).code == 0
+        assert command.run("trace", shown[0]["run"]).code == 0
+
+
+def test_options_that_do_not_go_together_are_refused(court: tuple[Inside, str]) -> None:
+    command, run = court
+    for words in (["--dry-run"], ["--lost", "--trace", "openai:m"], ["--trace", "extractive"]):
+        done = command.run("lineage", run, *words)
+        assert done.code == 2, (words, done.out, done.err)

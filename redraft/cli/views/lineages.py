@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
 
 from redraft.cli.terminal import wrapped
-from redraft.cli.views.render import count
+from redraft.cli.views.render import count, echo_json
 from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop
 from redraft.history.lost import Losses, step_said
 from redraft.text.cleaning import one_line
 from redraft.text.headings import is_heading
+
+if TYPE_CHECKING:
+    from redraft.runs.lineages import TracingPlan
 
 _QUOTE = 200
 _MARGIN = " " * 6
@@ -98,3 +104,12 @@ def _table(losses: Losses) -> Iterator[str]:
     for row in (head, *rows):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         yield "  ".join(cells).rstrip()
+
+
+def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
+    """Print to stdout what tracing with a model would ask."""
+    if as_json:
+        echo_json(plan.to_json())
+        return
+    click.echo(f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens")
+    click.echo(f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took")

@@ -105,6 +105,23 @@ class Origins:
         )
         return Traced(span, links, self._margin(whole, best))
 
+    def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
+        """The places that are likeliest to say what a sentence says, also below the floor, for whoever can read."""
+        told = telling(keys(sentence))
+        if not told or not self._count:
+            return ()
+        sought = self._sought(told)
+        said = sought.borne_out(np.ones(len(sought.worth)))
+        if self._embedded is not None and self._encoder is not None:
+            alike = np.maximum(self._encoder.encode([sentence])[0] @ self._embedded.T, 0.0).astype(np.float64)
+            said = (said + _MEANING * alike) / (1 + _MEANING)
+        # Between two texts there is a gap, in which nothing stands.
+        there = np.concatenate(
+            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self._indexes, strict=False)]
+        )
+        best = there[np.argsort(-said[there], kind="stable")[:most]]
+        return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
+
     def _quoted(self, words: Sequence[str]) -> tuple[Link, ...]:
         """Where the sentence stands as it is; more than one place where it may come from either."""
         return tuple(
