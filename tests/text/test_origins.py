@@ -13,7 +13,7 @@ from redraft.text.origins.composing import Composed, Excerpt, Text, compose, dri
 from redraft.text.origins.index import Index
 from redraft.text.origins.links import MOST, Link, Traced
 from redraft.text.origins.tracing import Origins
-from redraft.text.wording import keys
+from redraft.text.wording import keys, words
 from tests.text.hostile import raw_texts
 
 relaxed = settings(max_examples=100, deadline=None)
@@ -67,6 +67,8 @@ def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> No
     known = [sentence for parent in parents for sentence in Index(parent).texts]
     assume(known)
     copied = chance.choice(known)
+    first = words(copied)[0].start
+    assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
     # What is one sentence beside others may be several by itself.
     for one in Origins(parents).trace(copied) if len(Index(copied)) == 1 else ():
         (found,) = one.links
