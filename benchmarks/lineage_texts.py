@@ -26,7 +26,7 @@ _SYNONYMS = Path(__file__).parent / "texts" / "synonyms.txt"
 _QUOTES = re.compile('["“”]')
 _MARK = "[{}] "
 _MARKED = re.compile(r"\[(\d+)\] ")
-_HALF = re.compile(r"(?<!\w)['’]|['’](?!\w)")
+_HALF = re.compile(r"(?<!\w)['’]|['’](?!\w)|[()\[\]]")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}\b")
 _CLAUSE = re.compile(r"[,;] (?:and |but )?| (?:and|but|while|when|because|as) ")
@@ -35,8 +35,10 @@ _PHRASE = re.compile(r" (?=(?:in|on|at|with|for|from|under|over|into|after|befor
 _FEWEST = 6
 # This share of the telling words without a synonym is left out when a sentence is reworded.
 _LEFT_OUT = 0.15
-# The parts that a document is in, the sentences of each that are told of, and those of each kind in the summary.
-_STRETCHES, _OF_A_PIECE, _OF_A_KIND = 4, 20, 8
+# The sentences of each part of a document that are told of, and those of each kind in the summary.
+_OF_A_PIECE, _OF_A_KIND = 20, 8
+# Sentences that are reworded are fused as well.
+_HANDLING: tuple[Kind, ...] = ("copied", "reworded", "reworded")
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,12 @@ def sayings(stretch: Stretch) -> list[Told]:
 
 
 def reworded(text: str, chance: random.Random) -> str:
-    """A sentence with synonyms, some words left out, and its parts in another order."""
+    """A sentence with synonyms, some words left out, and its parts in another order; and still one sentence."""
+    made = (_turned(_exchanged(text, left_out, chance)) for left_out in (_LEFT_OUT, _LEFT_OUT, 0.0))
+    return next((one for one in made if _is_one(one)), text)
+
+
+def _exchanged(text: str, left_out: float, chance: random.Random) -> str:
     known = synonyms()
 
     def other(match: re.Match[str]) -> str:
@@ -124,9 +131,9 @@ def reworded(text: str, chance: random.Random) -> str:
         if (synonym := known.get(word.lower())) is not None:
             return synonym.capitalize() if word[0].isupper() else synonym
         telling = word[0].islower() and all(carries(one.key) for one in words(word))
-        return "" if telling and chance.random() < _LEFT_OUT else word
+        return "" if telling and chance.random() < left_out else word
 
-    return _turned(re.sub(r" +(?=[ ,.;!?])", "", _WORD.sub(other, text)))
+    return re.sub(r" +(?=[ ,.;!?])", "", _WORD.sub(other, text))
 
 
 def fused(one: str, other: str, chance: random.Random) -> str:
@@ -141,20 +148,26 @@ def invented(strangers: Sequence[str], own: str, chance: random.Random) -> str:
     return _NAME.sub(lambda _: chance.choice(names), chance.choice(strangers)) if names else chance.choice(strangers)
 
 
-def summarized(document: str, levels: int, chance: random.Random, strangers: Sequence[str]) -> Made:
-    """A summary of a marked document by so many steps, some of its sentences copied, reworded, fused and invented."""
-    parents: list[Stretch] | list[Made] = stretches(document, _STRETCHES)
-    pools = [sayings(one) for one in parents]
-    drawn = [chance.sample(pool, min(len(pool), _OF_A_PIECE)) for pool in pools]
-    kept = [[replace(one, kind=chance.choice(("copied", "reworded", "reworded"))) for one in some] for some in drawn]
-    made: list[Made | Stretch] = list(parents)
-    for _ in range(levels - 1):
-        at_once = 1 if isinstance(made[0], Stretch) else 2
+def summarized(document: str, levels: int, chance: random.Random, strangers: Sequence[str], parts: int = 4) -> Made:
+    """A summary of a marked document by so many steps, some of its sentences copied, reworded, fused and invented.
+
+    With one step it is made from the `parts` of the document themselves, with two from a piece about each of them, with
+    three from pieces that were each made from two of these.
+    """
+    made: list[Made | Stretch] = list(stretches(document, parts))
+    kept = [_drawn(sayings(one), chance) for one in made if isinstance(one, Stretch)]
+    for level in range(levels - 1):
+        at_once = 2 if level else 1
         groups = [range(at, min(at + at_once, len(made))) for at in range(0, len(made), at_once)]
         kept = [[_passed_on(one, chance) for at in group for one in kept[at]] for group in groups]
         made = [Made(tuple(told), tuple(made[at] for at in group)) for told, group in zip(kept, groups, strict=True)]
-    found = [one for told in kept for one in told]
-    return Made(_last(found, document, chance, strangers), tuple(made))
+    return Made(_last([one for told in kept for one in told], document, chance, strangers), tuple(made))
+
+
+def _drawn(pool: Sequence[Told], chance: random.Random) -> list[Told]:
+    """Some of the sentences, each to be copied from now on, or reworded at each step."""
+    some = chance.sample(pool, min(len(pool), _OF_A_PIECE))
+    return [replace(one, kind=chance.choice(_HANDLING)) for one in some]
 
 
 def _last(found: Sequence[Told], document: str, chance: random.Random, strangers: Sequence[str]) -> tuple[Told, ...]:
@@ -208,10 +221,15 @@ def _openers() -> frozenset[str]:
 
 
 def _is_plain(text: str) -> bool:
-    """Whether it says enough, and is one sentence wherever it stands: half a pair of marks may make one of several."""
+    """Whether it says enough, and is one sentence wherever it stands: half a pair of marks makes one of many."""
     return (
         len({word.key for word in words(text) if carries(word.key)}) >= _FEWEST
         and text.endswith((".", "!", "?"))
         and not _HALF.search(text)
-        and len(sentences(text)) == 1
+        and _is_one(text)
     )
+
+
+def _is_one(text: str) -> bool:
+    """Whether the splitter takes it for one sentence, also with another behind it."""
+    return len(sentences(f"{text} They came.")) == 2

@@ -122,3 +122,19 @@ async def test_it_can_be_a_goal(tmp_path: Path) -> None:
 
     assert found["initial_scores"]["spread"] < 0.8 <= found["scores"]["spread"]
     assert found["goals"]["spread"]["met"]
+
+
+def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):
+        (tmp_path / name).write_text(text, "utf-8")
+    done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md")
+
+    assert done.code == 0
+    assert "position: 2 sentences traced to the document\n" in done.out
+    assert "reference     1 sentence traced to the document\n" in done.out
+    rows = {" ".join(line.split()) for line in done.out.splitlines()}
+    assert {"first third 100.0% 0.0% 33.3%", "last third 0.0% 100.0% 33.3%", "tenths 50% 50% 0%"} <= {
+        row.removesuffix(" 0% 0% 0% 0% 0% 0% 0%") for row in rows
+    }
+    assert "spread 0.00, by chance 0.50, of the reference -" in rows

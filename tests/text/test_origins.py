@@ -1,12 +1,19 @@
 from __future__ import annotations
 
-from hypothesis import given, settings
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from redraft.domain import Span
+from redraft.text.embeddings import Embeddings
 from redraft.text.origins.composing import Composed, Excerpt, Text, compose, drift
+from redraft.text.origins.index import Index
 from redraft.text.origins.links import MOST, Link, Traced
 from redraft.text.origins.tracing import Origins
+from redraft.text.wording import keys, words
 from tests.text.hostile import raw_texts
 
 relaxed = settings(max_examples=100, deadline=None)
@@ -52,6 +59,88 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
         for link in one.links:
             assert 0 <= link.span.start < link.span.end <= len(parents[link.text])
             assert 0 < link.weight <= 1
+
+
+@relaxed
+@given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
+def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
+    known = [sentence for parent in parents for sentence in Index(parent).texts]
+    assume(known)
+    copied = chance.choice(known)
+    first = words(copied)[0].start
+    assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
+    # What is one sentence beside others may be several by itself.
+    for one in Origins(parents).trace(copied) if len(Index(copied)) == 1 else ():
+        (found,) = one.links
+        assert (found.method, found.weight) == ("quotation", 1.0)
+        assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
+
+
+def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place() -> None:
+    parent = "He said: “The *old* harbour—alas!—was sold to a brewer,” and left."
+    (found,) = Origins([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
+    (only,) = found.links
+    assert (only.text, only.method, found.margin) == (1, "quotation", 1.0)
+    assert parent[only.span.start : only.span.end] == "The *old* harbour—alas!—was sold to a brewer"
+
+
+def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
+    (found,) = Origins([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
+    assert [one.text for one in found.links] == [0]
+    assert found.margin == 0
+
+
+def test_a_few_common_words_are_no_quotation() -> None:
+    (found,) = Origins(["She told him that it was so, and he went."]).trace("It was so.")
+    assert found.links == ()
+    (found,) = Origins(["It was so. She told him, and he went."]).trace("It was so!")
+    assert [one.method for one in found.links] == ["quotation"]
+
+
+def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_stands() -> None:
+    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    ladder = "The ladder was rotten."
+    parent = f"Wren unlocked the refuge. {ladder} {between} {between} Doyle unlocked the chapel. {ladder}"
+    for place, where in (("refuge", parent.index(ladder)), ("chapel", parent.rindex(ladder))):
+        (found,) = Origins([parent]).trace(f"In the {place} it was the ladder that was rotten.")
+        assert found.links[0].span == (where, where + len(ladder))
+        assert found.margin > 0
+
+
+class Meanings:
+    """An encoder that knows which words mean the same, and notes what it is asked for."""
+
+    name = "meanings"
+    same = ("lighthouse lamp beacon", "sold auctioned", "gulls birds", "harbour port")
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        self.asked.append(list(texts))
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        rows = np.array(
+            [[any(word in text.lower() for word in group.split()) for group in self.same] for text in texts]
+        )
+        lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+        return (rows / lengths).astype(np.float32)
+
+
+def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_once() -> None:
+    meanings = Meanings()
+    child = "Its port was auctioned. Nobody slept."
+    first, last = Origins([LAMP, "", GULLS], meanings).trace(child)
+    assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
+    assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
+    assert last.links == ()
+    assert meanings.asked == [Index(LAMP).texts, [], Index(GULLS).texts, ["Its port was auctioned.", "Nobody slept."]]
+    assert Origins([LAMP, GULLS]).trace(child)[0].links == ()
+
+
+def test_without_parents_nothing_comes_from_anywhere() -> None:
+    for parents in ([], ["", "…"]):
+        assert [one.links for one in Origins(parents, Meanings()).trace(GULLS)] == [(), ()]
 
 
 def link(text: int, start: int, end: int, weight: float) -> Link:

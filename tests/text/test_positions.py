@@ -42,6 +42,7 @@ def test_shares_of_thirds_and_of_any_span() -> None:
 
 def test_spread_is_one_where_all_parts_have_as_much_and_nothing_where_one_has_all() -> None:
     assert spread([Mass(at / 10, 1.0) for at in range(10)], 10) == pytest.approx(1)
+    assert spread([Mass(0.1, 1.0), Mass(0.9, 1.0)], 2) == pytest.approx(1)
     assert spread([Mass(0.5, 1.0), Mass(0.51, 1.0)], 2) == 0
     assert spread([Mass(0.05, 3.0), Mass(0.95, 1.0)], 10) == pytest.approx(
         -(0.75 * log(0.75) + 0.25 * log(0.25)) / log(10)

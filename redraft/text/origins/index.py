@@ -25,21 +25,27 @@ class Index:
 
     def __init__(self, text: str) -> None:
         self._text = text
-        found = words(text)
+        # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
+        spans = sentences(text)
+        read = [words(text[span.start : span.end]) for span in spans]
+        found = [word for one in read for word in one]
         numbers: dict[str, int] = {}
         flat = np.array([numbers.setdefault(word.key, len(numbers)) for word in found], dtype=np.int64)
         self._numbers = numbers
-        self._words = np.array([(word.start, word.end) for word in found], dtype=np.int64).reshape(-1, 2)
+        places = [
+            (span.start + word.start, span.start + word.end)
+            for span, one in zip(spans, read, strict=True)
+            for word in one
+        ]
+        self._words = np.array(places, dtype=np.int64).reshape(-1, 2)
         self._joined = f" {' '.join(word.key for word in found)} "
         lengths = np.array([len(word.key) + 1 for word in found], dtype=np.int64)
         self._begin = np.cumsum(lengths) - lengths
         """Where each word begins among the joined ones, counted from the space before it."""
-        spans = np.array(sentences(text), dtype=np.int64).reshape(-1, 2)
-        firsts, ends = np.searchsorted(self._words[:, 0], spans).T
-        worded = ends > firsts
-        self.spans: list[Span] = [Span(int(start), int(end)) for start, end in spans[worded]]
+        self.spans: list[Span] = [span for span, one in zip(spans, read, strict=True) if one]
         """The sentences that have words."""
-        self._firsts = np.append(firsts[worded], ends.max(initial=0))
+        self._firsts = np.cumsum([0, *(len(one) for one in read if one)])
+        """The first word of each, and where the last ends."""
         self._ordered, self._starts = self._postings(flat)
 
     def __len__(self) -> int:
@@ -49,7 +55,7 @@ class Index:
         """For one word after the other the sentences that have it; and where those of each begin."""
         count = max(1, len(self.spans))
         lines = np.repeat(np.arange(len(self.spans)), np.diff(self._firsts))
-        numbers, ordered = np.divmod(np.unique(flat[self._firsts[0] : self._firsts[-1]] * count + lines), count)
+        numbers, ordered = np.divmod(np.unique(flat * count + lines), count)
         return ordered, np.searchsorted(numbers, np.arange(len(self._numbers) + 1))
 
     @property

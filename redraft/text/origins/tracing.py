@@ -18,9 +18,11 @@ from redraft.text.wording import keys
 
 Scores = npt.NDArray[np.float64]
 
-FLOOR = 0.22
-"""A sentence of which less than this is borne out anywhere was invented."""
-FLOOR_EMBEDDED = 0.3
+# Both were set on that half of the texts of benchmarks/lineage.py on which its figures are not taken: there 94 of 100
+# planted inventions stay below, and one of 200 sentences that are copied, reworded or fused.
+FLOOR = 0.23
+"""A sentence of which less than this is borne out anywhere comes from nowhere."""
+FLOOR_EMBEDDED = 0.28
 """The same where meanings are compared as well."""
 # A further place is named where it adds so much.
 _ADDS = 0.1
@@ -32,7 +34,7 @@ _ITSELF = 0.2
 # Some sentence among many has as much in common with anything as the logarithm of their number; so many times over.
 _CHANCE = 2.0
 # How much a like meaning counts beside the same words.
-_MEANING = 0.4
+_MEANING = 0.5
 _QUOTATIONS = 2
 
 
