@@ -107,6 +107,15 @@ def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_
         assert found.margin > 0
 
 
+def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not_beside_it() -> None:
+    sold, child = "The council sold the harbour.", "The harbour, said the council, was sold."
+    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    for parent, margin in ((f"{sold} {between} {between}", 1), (f"{sold} {between} {between} {sold}", 0)):
+        (found,) = Origins([parent]).trace(child)
+        assert found.links[0].span == (0, len(sold))
+        assert found.margin == margin
+
+
 class Meanings:
     """An encoder that knows which words mean the same, and notes what it is asked for."""
 
@@ -157,6 +166,14 @@ def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
     (place,) = found.places
     assert (place.span, place.weight) == (Span(1020, 1030), 0.5)
     assert [one.span for one in place.way] == [Span(12, 15), Span(20, 30)]
+
+
+def test_of_several_ways_to_a_place_the_best_counts() -> None:
+    low = Text((Traced(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
+    for weights in ((0.5, 0.8), (0.8, 0.5)):
+        links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
+        (found,) = compose(Text((Traced(Span(0, 50), links),), (low, low)))
+        assert [(place.span, place.weight) for place in found.places] == [(Span(5, 9), 0.8)]
 
 
 def test_what_leads_nowhere_says_where_it_came_up() -> None:
