@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
+from redraft.history.embedded import KeptEncoder
 from redraft.history.family import Family, Member
 from redraft.history.tracing import chapter_of, percent_of
 from redraft.store.store import Store
@@ -146,7 +147,7 @@ class Tracer:
     def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
         self._store = store
         self.document = document
-        self._encoder = encoder
+        self._encoder = KeptEncoder(encoder, store.ancestry, document.id) if encoder else None
         self.family = Family(store)
         self._texts: dict[str, Text] = {}
         self._known: Known = {}
@@ -197,7 +198,7 @@ class Tracer:
 
     def key(self, child: str, parents: Sequence[Parent]) -> str:
         """Who was made from whom, whatever run they are of: cached merges share what is found."""
-        by = self._encoder.name if self._encoder else ""
+        by = self._encoder.weights if self._encoder else ""
         material = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 

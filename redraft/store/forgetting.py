@@ -50,6 +50,7 @@ _OF_DOCUMENT = (
     "DELETE FROM keyfacts WHERE document = :document",
     "DELETE FROM chunks WHERE document = :document",
     "DELETE FROM verdicts WHERE document = :document",
+    "DELETE FROM embeddings WHERE document = :document",
     "DELETE FROM documents WHERE id = :document",
 )
 

@@ -53,3 +53,17 @@ class Ancestry:
             return
         with self._connection.writing() as raw:
             raw.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (key, put_text(raw, child), found))
+
+    def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
+        """The embeddings of the parts of a document by a model; None where nobody has made them."""
+        row = self._connection.row(
+            "SELECT vectors FROM embeddings WHERE document = ? AND cut = ? AND weights = ?", (document, cut, weights)
+        )
+        return None if row is None else bytes(row["vectors"])
+
+    def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
+        """Keep embeddings as long as their document, where the database may be written to."""
+        if self._connection.only_read:
+            return
+        with self._connection.writing() as raw:
+            raw.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (document, cut, weights, vectors))

@@ -104,7 +104,8 @@ _AGREEMENTS = (
     """,
 )
 
-# What every text was made from, which pieces are worked on again, and where their sentences were found to come from.
+# What every text was made from, which pieces are worked on again, and where their sentences were found to come from;
+# the embeddings of a document's sentences, by how it was cut and by the weights of the model.
 _PARENTS = (
     """
     CREATE TABLE pieces_with_steps (
@@ -152,6 +153,15 @@ _PARENTS = (
     ) STRICT, WITHOUT ROWID
     """,
     "CREATE INDEX links_child ON links(child)",
+    """
+    CREATE TABLE embeddings (
+        document TEXT NOT NULL REFERENCES documents(id),
+        cut TEXT NOT NULL,
+        weights TEXT NOT NULL,
+        vectors BLOB NOT NULL,
+        PRIMARY KEY (document, cut, weights)
+    ) STRICT, WITHOUT ROWID
+    """,
 )
 
 STEPS = {

@@ -149,6 +149,7 @@ def test_a_database_since_parents_keeps_what_its_texts_were_made_from(tmp_path: 
         draft = store.runs.get("abc123").draft
         assert store.ancestry.of("abc123") == {"0/0/0": PARENTS, draft: (Parent.of_piece(piece()),)}
         assert store.ancestry.links("links-1") == "[[0, 10, []]]"
+        assert store.ancestry.vectors(document(PRINTABLE).id, "cut", "weights") == b"\x00\x01"
 
 
 _OF_KIND = """

@@ -5,17 +5,17 @@ CREATE TABLE "_sqlite_migrations" (
    "name" TEXT,
    "applied_at" TEXT
 );
-INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-22 18:30:24.581930+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-22 18:30:24.582697+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-22 18:30:24.582969+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-22 18:30:24.583675+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-22 18:30:24.584414+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(6,'redraft','m006_bookings','2026-11-22 18:30:24.584977+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(7,'redraft','m007_holes','2026-11-22 18:30:24.585239+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(8,'redraft','m008_output','2026-11-22 18:30:24.585479+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(9,'redraft','m009_manners','2026-11-22 18:30:24.585574+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(10,'redraft','m010_agreements','2026-11-22 18:30:24.585679+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(11,'redraft','m011_parents','2026-11-22 18:30:24.586911+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-22 19:41:50.888438+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-22 19:41:50.893381+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-22 19:41:50.893706+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-22 19:41:50.894452+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-22 19:41:50.895224+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(6,'redraft','m006_bookings','2026-11-22 19:41:50.895764+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(7,'redraft','m007_holes','2026-11-22 19:41:50.896008+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(8,'redraft','m008_output','2026-11-22 19:41:50.896241+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(9,'redraft','m009_manners','2026-11-22 19:41:50.903866+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(10,'redraft','m010_agreements','2026-11-22 19:41:50.904211+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(11,'redraft','m011_parents','2026-11-22 19:41:50.914732+00:00');
 CREATE TABLE agreements (
         judge TEXT NOT NULL,
         metric TEXT NOT NULL,
@@ -85,7 +85,7 @@ CREATE TABLE documents (
         added TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-22T18:30:24.587+00:00');
+INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-22T19:41:50.917+00:00');
 CREATE TABLE drafts (
         id TEXT PRIMARY KEY,
         run TEXT NOT NULL REFERENCES runs(id),
@@ -97,9 +97,18 @@ CREATE TABLE drafts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-22T18:30:24.588+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-22T18:30:24.589+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-22T18:30:24.589+00:00');
+INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-22T19:41:50.918+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-22T19:41:50.919+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-22T19:41:50.919+00:00');
+CREATE TABLE embeddings (
+        document TEXT NOT NULL REFERENCES documents(id),
+        cut TEXT NOT NULL,
+        weights TEXT NOT NULL,
+        vectors BLOB NOT NULL,
+        PRIMARY KEY (document, cut, weights)
+    ) STRICT, WITHOUT ROWID
+    ;
+INSERT INTO "embeddings" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','cut','weights',X'0001');
 CREATE TABLE evaluations (
         id INTEGER PRIMARY KEY,
         draft TEXT NOT NULL REFERENCES drafts(id),
@@ -116,8 +125,8 @@ CREATE TABLE evaluations (
         UNIQUE (draft, metric)
     ) STRICT
     ;
-INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-22T18:30:24.589+00:00');
-INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-22T18:30:24.589+00:00');
+INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-22T19:41:50.919+00:00');
+INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-22T19:41:50.919+00:00');
 CREATE TABLE facts (
         keyfacts TEXT NOT NULL,
         tree INTEGER NOT NULL,
@@ -178,7 +187,7 @@ CREATE TABLE keyfacts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-22T18:30:24.589+00:00');
+INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-22T19:41:50.918+00:00');
 CREATE TABLE links (
         key TEXT PRIMARY KEY,
         child TEXT NOT NULL REFERENCES texts(id),
@@ -193,7 +202,7 @@ CREATE TABLE manners (
         learned TEXT NOT NULL
     ) STRICT, WITHOUT ROWID
     ;
-INSERT INTO "manners" VALUES('openai:ünïcode@http://127.0.0.1/v1','tools',700,'2026-11-22T18:30:24.589+00:00');
+INSERT INTO "manners" VALUES('openai:ünïcode@http://127.0.0.1/v1','tools',700,'2026-11-22T19:41:50.918+00:00');
 CREATE TABLE packs (
         id TEXT PRIMARY KEY,
         document TEXT NOT NULL REFERENCES documents(id),
@@ -204,7 +213,7 @@ CREATE TABLE packs (
         created TEXT NOT NULL
     , missing TEXT NOT NULL DEFAULT '[]') STRICT
     ;
-INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-22T18:30:24.589+00:00','["stretch 2: nö question"]');
+INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-22T19:41:50.918+00:00','["stretch 2: nö question"]');
 CREATE TABLE parents (
         run TEXT NOT NULL REFERENCES runs(id),
         child TEXT NOT NULL,
@@ -292,8 +301,8 @@ CREATE TABLE runs (
         updated TEXT NOT NULL
     , judging TEXT, refinement TEXT, parent TEXT, kind TEXT NOT NULL DEFAULT '', why TEXT NOT NULL DEFAULT '', experiment TEXT, output TEXT) STRICT
     ;
-INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-22T18:30:24.588+00:00','2026-11-22T18:30:24.588+00:00',NULL,NULL,NULL,'summarize','',NULL,NULL);
-INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-22T18:30:24.589+00:00','2026-11-22T18:30:24.590+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"models":{},"base_url":null,"repeat":2,"questions":40,"stretch_tokens":6144,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"second_look":true,"embeddings":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"judged_share":0.8,"review":true,"decider":null}','abc123','refine','Nöthing is left.',NULL,NULL);
+INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-22T19:41:50.917+00:00','2026-11-22T19:41:50.918+00:00',NULL,NULL,NULL,'summarize','',NULL,NULL);
+INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"query":"What? 😀","language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-22T19:41:50.919+00:00','2026-11-22T19:41:50.919+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"models":{},"base_url":null,"repeat":2,"questions":40,"stretch_tokens":6144,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"second_look":true,"embeddings":null,"reference":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"judged_share":0.8,"review":true,"decider":null}','abc123','refine','Nöthing is left.',NULL,NULL);
 CREATE TABLE texts (
         id TEXT PRIMARY KEY,
         text TEXT NOT NULL
@@ -333,8 +342,8 @@ CREATE TABLE verdicts (
         created TEXT NOT NULL
     , document TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID
     ;
-INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-22T18:30:24.590+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
-INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-22T18:30:24.590+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-22T19:41:50.919+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-22T19:41:50.919+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
 CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
     ON "_sqlite_migrations" ("migration_set", "name");
 CREATE UNIQUE INDEX calls_answer ON calls(key) WHERE outcome = 'ok';
