@@ -25,9 +25,9 @@ from benchmarks.common import DATA
 from benchmarks.trust_sets import references
 from benchmarks.trust_swaps import swaps
 from redraft.builtin.coherence.confusion import Doubt, doubts
-from redraft.builtin.wording import carries, is_negation, is_number, words
 from redraft.prompts.coherence import ErrorType
 from redraft.text.sentences import worded
+from redraft.text.wording import carries, is_negation, is_number, words
 
 FOLDER = Path("booookscore")
 PEOPLE = FOLDER / "human" / "summary-gpt4-4096-hier.json"

@@ -54,7 +54,10 @@ if TYPE_CHECKING:
     from redraft.graphs.state import Options
     from redraft.history.built import built, built_keyfacts
     from redraft.history.changes import Difference, difference
+    from redraft.history.citing import Citations, cited
     from redraft.history.comparison import Comparison, compared
+    from redraft.history.lineage import Lineage, read_lineage
+    from redraft.history.lost import Losses, read_losses
     from redraft.history.results import Result, read_result
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
@@ -81,6 +84,7 @@ _HOMES = {
     "CallStarted": "redraft.events",
     "Case": "redraft.evaluators.base",
     "ChatModel": "redraft.models.chat",
+    "Citations": "redraft.history.citing",
     "Comparison": "redraft.history.comparison",
     "Difference": "redraft.history.changes",
     "Document": "redraft.domain",
@@ -101,6 +105,8 @@ _HOMES = {
     "KeyFact": "redraft.domain",
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
+    "Lineage": "redraft.history.lineage",
+    "Losses": "redraft.history.lost",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",
     "ModelSettings": "redraft.settings",
@@ -150,12 +156,15 @@ _HOMES = {
     "Workshop": "redraft.runs.workshop",
     "built": "redraft.history.built",
     "built_keyfacts": "redraft.history.built",
+    "cited": "redraft.history.citing",
     "compared": "redraft.history.comparison",
     "difference": "redraft.history.changes",
     "event_json": "redraft.events",
     "load": "redraft.text.documents",
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
+    "read_lineage": "redraft.history.lineage",
+    "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
     "tools": "redraft.runs.tools",
@@ -170,6 +179,7 @@ __all__ = [
     "CallStarted",
     "Case",
     "ChatModel",
+    "Citations",
     "Comparison",
     "Difference",
     "Document",
@@ -190,6 +200,8 @@ __all__ = [
     "KeyFact",
     "KeyFacts",
     "Limits",
+    "Lineage",
+    "Losses",
     "Model",
     "ModelError",
     "ModelSettings",
@@ -238,6 +250,7 @@ __all__ = [
     "Workshop",
     "built",
     "built_keyfacts",
+    "cited",
     "compared",
     "difference",
     "event_json",
@@ -245,6 +258,8 @@ __all__ = [
     "load",
     "preset",
     "price_table",
+    "read_lineage",
+    "read_losses",
     "read_result",
     "read_trace",
     "tools",

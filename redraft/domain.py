@@ -78,6 +78,40 @@ class Piece:
     attempts: int = 1
     flaw: str = ""
     """Why this text was kept although it is not valid; empty for a valid one."""
+    step: int = 0
+    """How often it was worked on since it was first written: a running summary that was shortened is another piece."""
+
+    @property
+    def name(self) -> str:
+        """Which piece of its run it is."""
+        return f"{self.level}/{self.index}/{self.step}"
+
+
+ParentKind = Literal["excerpt", "piece", "context", "running", "base", "evidence"]
+"""As what a text was shown to whoever wrote another one: a part of the document, a partial summary to be merged, the
+one before it, the summary so far, the draft to be revised, a part of the document to revise it by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """What one text was made from: so much of another text as its prompt showed."""
+
+    kind: ParentKind
+    text: str
+    """The id of that text."""
+    span: Span
+    node: str = ""
+    """Which piece or draft has that text; empty for the document."""
+
+    @classmethod
+    def of_piece(cls, piece: Piece, kind: ParentKind = "piece", shown: int | None = None) -> Parent:
+        """A partial summary, or its beginning where no more of it was shown."""
+        return cls(kind, content_id(piece.text), Span(0, len(piece.text) if shown is None else shown), piece.name)
+
+    @classmethod
+    def of_draft(cls, draft: Draft) -> Parent:
+        """The draft that another one was made from."""
+        return cls("base", content_id(draft.text), Span(0, len(draft.text)), draft.id)
 
 
 @dataclass(frozen=True, slots=True)

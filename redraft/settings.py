@@ -23,6 +23,8 @@ DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 """What a draft is redrafted for where no goal is named."""
 STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
+FIGURES = (STATISTICS, "position")
+"""All of redraft's metrics that give figures and no score."""
 PackPart = Literal["questions", "keyfacts"]
 """What is built of a document for its drafts to be judged by."""
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
@@ -215,6 +217,8 @@ class Judging(BaseModel):
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None
     """A sentence-transformers model, by name or path: for `cosine`, and to find passages."""
+    reference: str | None = None
+    """Another summary of the document, beside whose position that of the draft is shown."""
     pack: str | None = None
     """The id of the pack to use; without one, the document's own is used, or built."""
     keyfacts: str | None = None
@@ -226,7 +230,7 @@ class Judging(BaseModel):
 
     def asks(self) -> dict[str, object]:
         """All of it that makes a difference to what is asked."""
-        kept = self.model_dump(mode="json", exclude={"models"})
+        kept = self.model_dump(mode="json", exclude={"models", "reference"})
         models = {name: one.model_dump(mode="json", exclude=_NO_MATTER) for name, one in self.models.items()}
         return {**kept, "models": models} if models else kept
 
@@ -325,6 +329,14 @@ class BuildKeyfacts(_Purpose):
     refinement: None = None
 
 
+class Trace(_Purpose):
+    """The sentences of a summary that is there are traced with a model's help; nothing is drafted, and none judged."""
+
+    kind: Literal["lineage"] = "lineage"
+    judging: Judging
+    refinement: None = None
+
+
 class Part(_Purpose):
     """A part of an experiment, which gives it its own name as its kind. Only the experiment can go on with it."""
 
@@ -340,7 +352,7 @@ class Part(_Purpose):
         return kind
 
 
-Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Part
+Purpose = Summarize | Evaluate | Refine | Compare | BuildQuestions | BuildKeyfacts | Trace | Part
 _PURPOSES: dict[str, type[Purpose]] = {one.model_fields["kind"].default: one for one in get_args(Purpose)[:-1]}
 
 

@@ -13,7 +13,10 @@ from tests.command import Command
 from tests.support import SAMPLE
 from tests.test_docs import ROOT, blocks
 
-PAGES = [ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence"))]
+PAGES = [
+    ROOT / "README.md",
+    *(ROOT / "docs" / f"{name}.md" for name in ("refining", "key-facts", "coherence", "lineage")),
+]
 LEFT_OUT = "[...]"
 _COMMAND = re.compile(r"^\$ redraft (.*)$", re.MULTILINE)
 _RUN = re.compile(r"\b[0-9a-f]{8}\b")

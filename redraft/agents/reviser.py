@@ -47,6 +47,14 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Briefed:
+    """What a reviser reads, and the places of the document among that: passages, and the evidence of the findings."""
+
+    given: ReviseGiven
+    places: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Reviser:
     """Revises with one pen, towards the question that the summary answers where there is one."""
 
@@ -56,12 +64,12 @@ class Reviser:
     strict: bool = False
     """Whether a revision has to keep to the limit. One that others may follow can be a few words over it."""
 
-    async def given(self, order: Order) -> ReviseGiven:
+    async def brief(self, order: Order) -> Briefed:
         """What the reviser reads: the document where that fits, or else the passages around what was found."""
         # The first search cuts the document into passages, and nothing else should have to wait for that.
-        return await asyncio.to_thread(self._given, order)
+        return await asyncio.to_thread(self._brief, order)
 
-    def _given(self, order: Order) -> ReviseGiven:
+    def _brief(self, order: Order) -> Briefed:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary,
@@ -73,15 +81,21 @@ class Reviser:
             characters=self.pen.characters,
         )
         if self.pen.spare is None:
-            return bare.model_copy(update={"document": self.desk.document.text})
+            return self._with_document(bare)
         # A reply, and one that is sent back because of a flaw.
         replies = 2 * self.pen.tokens(order.words) + _MARGIN
         while (room := self.pen.spare(REVISE, bare) - replies) < 0 and len(bare.points) > 1:
             bare = bare.model_copy(update={"points": bare.points[:-1]})
         if self.desk.document_tokens <= room:
-            return bare.model_copy(update={"document": self.desk.document.text})
+            return self._with_document(bare)
         near = self._near(order.findings, room)
-        return bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
+        quoted = [one.evidence.span for one in order.findings[: len(bare.points)] if one.evidence and one.evidence.span]
+        shown = bare.model_copy(update={"passages": [self.desk.text(span) for span in near]})
+        return Briefed(shown, tuple(self.desk.joined([near, quoted])))
+
+    def _with_document(self, bare: ReviseGiven) -> Briefed:
+        text = self.desk.document.text
+        return Briefed(bare.model_copy(update={"document": text}), (Span(0, len(text)),))
 
     def _near(self, findings: Sequence[Finding], room: int) -> list[Span]:
         """The passages that hold the evidence of each finding, then those beside them, as far as there is room."""

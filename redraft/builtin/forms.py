@@ -11,8 +11,8 @@ from typing import Literal, NamedTuple
 
 from redraft.builtin.details import Detail, DetailKind, details
 from redraft.builtin.weights import weight
-from redraft.builtin.wording import keys, words
 from redraft.prompts.judging import Kind
+from redraft.text.wording import keys, words
 
 GAP = "____"
 

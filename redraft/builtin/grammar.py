@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redraft.builtin.wording import listed
+from redraft.text.wording import listed
 
 _AUXILIARIES = listed("was were is are had has have could would should might must did does do will can may")
 _VERBS = _AUXILIARIES | listed(

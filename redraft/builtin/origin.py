@@ -11,9 +11,9 @@ import numpy as np
 from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.pointing import Cast, pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
-from redraft.builtin.wording import carries, keys
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import carries, keys
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4

@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 from redraft.builtin.prose import Sentence
 from redraft.builtin.verbs import is_past, is_present
-from redraft.builtin.wording import listed
+from redraft.text.wording import listed
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
 """What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""

@@ -17,10 +17,10 @@ from redraft.builtin.origin import Origin, Placed
 from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
-from redraft.builtin.wording import carries, keys, words
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import carries, keys, words
 from redraft.text.words import count_words
 
 # A summary that an answer to a question would make much shorter is left as it is.

@@ -9,8 +9,8 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 from redraft.builtin.details import Detail, details
-from redraft.builtin.wording import Word, carries, pairs, words
 from redraft.text.sentences import sentences
+from redraft.text.wording import Word, carries, pairs, words
 
 # The places looked at closely: those that share most with what is sought.
 _PLACES = 5

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from redraft.builtin.wording import listed
+from redraft.text.wording import listed
 
 # Plain form, past, and participle where it is another word than the past.
 _IRREGULAR = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from redraft.builtin.consistency.families import family
-from redraft.builtin.wording import keys, listed
+from redraft.text.wording import keys, listed
 
 # Words that only hold others together.
 _EMPTY = listed(

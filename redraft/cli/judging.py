@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from redraft.cli.options import grouped, option
+from redraft.cli.options import embeddings, grouped, option
 from redraft.cli.sections import LISTED
 from redraft.cli.sizes import Count
 
@@ -133,12 +133,7 @@ verdict_options = grouped(
         metavar="X",
         help="Answers no more alike than this differ.  [default: 0.6]",
     ),
-    option(
-        "--embeddings",
-        section="judging",
-        metavar="MODEL",
-        help="A sentence-transformers model, by name or path, to find passages by too.",
-    ),
+    embeddings,
     option(
         "--pack",
         section="judging",
@@ -146,6 +141,13 @@ verdict_options = grouped(
         help="Judge by these questions, not by the document's own: see `redraft pack list`.",
     ),
     option("--keyfacts", section="judging", metavar="ID", help="Judge by these key facts, not by the document's own."),
+)
+
+reference = option(
+    "--reference",
+    section="judging",
+    metavar="FILE",
+    help="Another summary of SOURCE; --metric position shows its figures too.",
 )
 
 judging_options = grouped(judge_options, questions, keyfact_options, verdict_options)
@@ -156,8 +158,9 @@ metric_option = option(
     multiple=True,
     metavar="NAME",
     listing=_metrics,
-    help=f"{LISTED}; may be repeated. booookscore is about coherence, and statistics are always there. The key facts"
-    " for keyfact_recall cost about ten readings of the document, once.  [default: coverage and consistency]",
+    help=f"{LISTED}; may be repeated. booookscore is about coherence, spread and position about where in the document"
+    " the summary comes from, and statistics are always there. The key facts for keyfact_recall cost about ten"
+    " readings of the document, once.  [default: coverage and consistency]",
 )
 
 decider = option(

@@ -19,6 +19,7 @@ from redraft.cli.commands.forget import forget
 from redraft.cli.commands.fork import fork
 from redraft.cli.commands.help import help_
 from redraft.cli.commands.keyfacts import keyfacts
+from redraft.cli.commands.lineage import lineage
 from redraft.cli.commands.models import models
 from redraft.cli.commands.pack import pack
 from redraft.cli.commands.prompts import prompts
@@ -49,6 +50,7 @@ Examples:
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
+  redraft lineage 3fa2c1d0
   redraft resume 3fa2c1d0
 
 Results go to stdout, everything else to stderr. Options can also be set as
@@ -67,7 +69,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, trace, diff, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, trace, diff, lineage, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

@@ -202,6 +202,13 @@ model_options = grouped(
     setup_options,
 )
 
+embeddings = option(
+    "--embeddings",
+    section="judging",
+    metavar="MODEL",
+    help="A sentence-transformers model, by name or path, to find passages and origins by too.",
+)
+
 max_source = option(
     "--max-source",
     section="limits",

@@ -15,12 +15,11 @@ from redraft.cli.review import reviewer
 from redraft.cli.views.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
-from redraft.history.results import Result
 from redraft.models.prices import PriceTable
 from redraft.models.tracing import tracing
 from redraft.runs.people import ModelLike
 from redraft.runs.workshop import Workshop
-from redraft.settings import Limits
+from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 
 T = TypeVar("T")
@@ -28,13 +27,14 @@ T = TypeVar("T")
 
 def work(
     store: Store,
-    task: Callable[[Workshop], Coroutine[Any, Any, Result]],
+    task: Callable[[Workshop], Coroutine[Any, Any, T]],
     *,
     limits: Limits,
     prices: PriceTable,
     quiet: bool,
     decider: ModelLike | None = None,
-) -> Result:
+    settings: Settings | None = None,
+) -> T:
     """Run to the end, or to a stop that tells how to go on."""
     run = ""
 
@@ -47,9 +47,17 @@ def work(
                 _remember_output(store, run)
             progress.observe(event)
 
-        async def worked() -> Result:
+        async def worked() -> T:
             person = reviewer(store, Display(observe, progress.paused))
-            shop = Workshop(store, decider=decider, limits=limits, prices=prices, reviewer=person, observer=observe)
+            shop = Workshop(
+                store,
+                decider=decider,
+                settings=settings,
+                limits=limits,
+                prices=prices,
+                reviewer=person,
+                observer=observe,
+            )
             async with shop:
                 return await task(shop)
 

@@ -150,9 +150,11 @@ class Evaluator(ABC):
             )
         )
 
-    def measured(self, details: Mapping[str, object]) -> Evaluation:
-        """Figures that do not say how good the draft is."""
-        return self.checked(Evaluation(self.name, self.version, "measured", details=details))
+    def measured(self, details: Mapping[str, object], *, judged: int = 0, unjudged: int = 0) -> Evaluation:
+        """Figures that do not say how good the draft is: from how many items, and on how many there are none."""
+        return self.checked(
+            Evaluation(self.name, self.version, "measured", judged=judged, unjudged=unjudged, details=details)
+        )
 
     def not_applicable(self, reason: str) -> Evaluation:
         """The draft is none that the metric has anything to say of."""

@@ -13,6 +13,8 @@ from redraft.evaluators.consistency import Consistency
 from redraft.evaluators.coverage import Coverage
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.evaluators.position import Position
+from redraft.evaluators.spread import Spread
 from redraft.evaluators.statistics import Statistics
 from redraft.evaluators.words import PREFERENCE
 from redraft.prompts.catalog import PROMPTS
@@ -25,6 +27,8 @@ _BUILT_IN: tuple[Callable[[], Evaluator], ...] = (
     KeyfactRecall,
     Faithfulness,
     Booookscore,
+    Spread,
+    Position,
     Statistics,
 )
 

@@ -19,8 +19,9 @@ async def summarize(state: State, job: Job) -> Update:
         raise IncompleteError("every reply was empty", hint="try another --model, or another --strategy")
     if job.writer.says_nothing(written.text):
         raise await job.nothing_written()
-    await job.piece(written, 0, 0, (0, len(job.chunks) - 1), job.plan.words)
-    draft = await job.keep(written.text, "direct", (written.flaw,) if written.flaw else ())
+    chunks = (0, len(job.chunks) - 1)
+    piece = await job.piece(written, 0, 0, chunks, job.plan.words, [job.whole()])
+    draft = await job.keep(written.text, "direct", (written.flaw,) if written.flaw else (), [piece])
     return {"draft": draft, "pieces": {"0": 1}}
 
 

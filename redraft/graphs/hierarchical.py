@@ -34,7 +34,8 @@ async def build_tree(state: TreeState, job: Job) -> Update:
 async def tidy(state: TreeState, job: Job) -> Update:
     """Remove the traces of the process from the top of the tree, and keep the result as the run's draft."""
     written = await job.writer.tidy(await job.text(state["text"]), "tidy")
-    return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else ())}
+    top = await job.as_parent(state["text"])
+    return {"draft": await job.keep(written.text, "hierarchical", (written.flaw,) if written.flaw else (), [top])}
 
 
 def hierarchical_graph(shop: Shop | None = None) -> StateGraph[TreeState, Any, TreeState, Tree]:

@@ -59,7 +59,9 @@ async def read_chunk(state: RunningState, job: Job) -> Command[str]:
     await job.close_gap(index)
     if job.writer.says_nothing(written.text):
         return Command(update=passed, goto=_onward(index + 1, job))
-    piece = await job.piece(written, 0, index, (0, index), target)
+    running = [await job.as_parent(state["text"], "running")] if state["text"] else []
+    parents = [*running, job.part(job.chunks[index])]
+    piece = await job.piece(written, 0, index, (0, index), target, parents)
     onward = "compress" if piece.words > job.plan.words else _onward(index + 1, job)
     update = {**passed, "text": await job.keep_text(piece.text), "pieces": {"0": index + 1}}
     return Command(update=update, goto=onward)
@@ -71,7 +73,8 @@ async def compress(state: RunningState, job: Job) -> Command[str]:
     target = running_target(job.plan.words, index, count)
     place = f"compress after chunk {index + 1}/{count}"
     written = await job.writer.compress(await job.text(state["text"]), target, job.plan.words, place)
-    piece = await job.piece(written, 0, index, (0, index), target)
+    running = await job.as_parent(state["text"], "running")
+    piece = await job.piece(written, 0, index, (0, index), target, [running], step=1)
     return Command(update={"text": await job.keep_text(piece.text)}, goto=_onward(state["read"], job))
 
 
@@ -80,7 +83,8 @@ async def tidy(state: RunningState, job: Job) -> Update:
     if not state["text"]:
         raise await job.nothing_written()
     written = await job.writer.tidy(await job.text(state["text"]), "tidy")
-    return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else ())}
+    running = await job.as_parent(state["text"], "running")
+    return {"draft": await job.keep(written.text, "incremental", (written.flaw,) if written.flaw else (), [running])}
 
 
 def _onward(read: int, job: Job) -> str:

@@ -9,7 +9,7 @@ from redraft.agents.decider import Decider
 from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
-from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Piece, Round
+from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Parent, ParentKind, Piece, Round, Span
 from redraft.errors import CutThought, IncompleteError, ModelError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
@@ -66,8 +66,28 @@ class Job:
         """The text of a chunk."""
         return self.document.text[chunk.span.start : chunk.span.end]
 
-    async def piece(self, written: Written, level: int, index: int, chunks: tuple[int, int], limit: int) -> Piece:
-        """Store what was written as a partial summary of the chunks from first to last; says so if it is flawed."""
+    def part(self, chunk: Chunk) -> Parent:
+        """A chunk, as what a summary is made from."""
+        return Parent("excerpt", self.document.id, chunk.span)
+
+    def whole(self) -> Parent:
+        """The whole document, as what a summary is made from."""
+        return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
+
+    async def piece(
+        self,
+        written: Written,
+        level: int,
+        index: int,
+        chunks: tuple[int, int],
+        limit: int,
+        parents: Sequence[Parent | Piece] = (),
+        step: int = 0,
+    ) -> Piece:
+        """Store what was written as a partial summary of the chunks from first to last; says so if it is flawed.
+
+        `parents` are what its prompt has shown.
+        """
         piece = Piece(
             level=level,
             index=index,
@@ -79,8 +99,9 @@ class Job:
             limit=limit,
             attempts=written.attempts,
             flaw=written.flaw,
+            step=step,
         )
-        await off_loop(self.store.runs.add_piece, self.run.id, piece)
+        await off_loop(self.store.runs.add_piece, self.run.id, piece, _made_from(parents))
         self.observe(PieceDone(level, index, *chunks, piece.words, piece.flaw))
         if written.flaw:
             what = f"level {level}, summary {index + 1}: after {written.attempts} tries the closest was kept"
@@ -116,13 +137,22 @@ class Job:
         """Store a text; returns its id, which is what belongs into a state."""
         return await off_loop(self.store.documents.add_text, text)
 
+    async def as_parent(self, text: str, kind: ParentKind = "piece") -> Parent:
+        """The partial summary whose text has this id, as what another text is made from."""
+        piece = await off_loop(self.store.runs.piece_of, self.run.id, text)
+        assert piece is not None, "its text was written by a node before"
+        return Parent.of_piece(piece, kind)
+
     async def text(self, key: str) -> str:
         """The text with this id."""
         return await off_loop(self.store.documents.text, key)
 
-    async def keep(self, text: str, node: str, notes: tuple[str, ...] = ()) -> str:
-        """Store a draft and make it the run's result; returns its id."""
-        return await off_loop(self.store.runs.keep_draft, self.run.id, text, count_words(text), node, notes)
+    async def keep(
+        self, text: str, node: str, notes: tuple[str, ...] = (), parents: Sequence[Parent | Piece] = ()
+    ) -> str:
+        """Store a draft, with what it was made from, and make it the run's result; returns its id."""
+        runs, words = self.store.runs, count_words(text)
+        return await off_loop(runs.keep_draft, self.run.id, text, words, node, notes, parents=_made_from(parents))
 
     async def given_draft(self) -> str:
         """The summary that the run was begun with."""
@@ -136,9 +166,12 @@ class Job:
         """The draft with this id."""
         return await off_loop(self.store.runs.draft, key)
 
-    async def add_draft(self, text: str, node: str, number: int, notes: tuple[str, ...] = ()) -> str:
+    async def add_draft(
+        self, text: str, node: str, number: int, notes: tuple[str, ...] = (), parents: Sequence[Parent] = ()
+    ) -> str:
         """Store the draft of a round, which is not the result until it is taken; returns its id."""
-        return await off_loop(self.store.runs.add_draft, self.run.id, text, count_words(text), node, number, notes)
+        runs, words = self.store.runs, count_words(text)
+        return await off_loop(runs.add_draft, self.run.id, text, words, node, number, notes, parents)
 
     async def keep_round(self, made: Round) -> None:
         """Store a round; a draft that was accepted, and keeps to the limit, is the run's result from here on."""
@@ -165,3 +198,8 @@ class Job:
     async def judged(self, draft: str) -> dict[str, Evaluation]:
         """What has been said of a draft, by metric."""
         return await off_loop(self.store.judgments.of, draft)
+
+
+def _made_from(parents: Sequence[Parent | Piece]) -> list[Parent]:
+    """A partial summary has been shown as a whole, unless it is said otherwise."""
+    return [Parent.of_piece(one) if isinstance(one, Piece) else one for one in parents]

@@ -16,6 +16,8 @@ class Partial:
 
     text: str
     covered: int
+    pieces: tuple[Piece, ...]
+    """What it was made of."""
 
 
 def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
@@ -23,17 +25,23 @@ def best_so_far(pieces: Sequence[Piece], words: int) -> Partial | None:
 
     Where they are too long together, sentences are chosen among theirs: every word is still the model's own.
     """
+    cover = highest(pieces)
+    if not cover:
+        return None
+    texts = [piece.text for piece in cover]
+    text = "\n\n".join(texts)
+    if count_words(text) > words:
+        text = shortened(texts, words)
+    return Partial(text, sum(one.last_chunk - one.first_chunk + 1 for one in cover), cover)
+
+
+def highest(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+    """The highest pieces that together are about as many chunks as there are summaries of, each about its own."""
     cover: list[Piece] = []
     taken: set[int] = set()
-    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk)):
+    for piece in sorted(pieces, key=lambda one: (-one.level, -one.last_chunk, -one.step)):
         chunks = set(range(piece.first_chunk, piece.last_chunk + 1))
         if not chunks & taken:
             cover.append(piece)
             taken |= chunks
-    if not cover:
-        return None
-    texts = [piece.text for piece in sorted(cover, key=lambda one: one.first_chunk)]
-    text = "\n\n".join(texts)
-    if count_words(text) > words:
-        text = shortened(texts, words)
-    return Partial(text, len(taken))
+    return tuple(sorted(cover, key=lambda one: one.first_chunk))

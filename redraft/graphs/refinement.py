@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, TypedDict
+from typing import Any, NamedTuple, TypedDict
 
 from langgraph.graph import StateGraph
 from langgraph.types import interrupt
 
 from redraft.agents.decider import Board, Decider
 from redraft.agents.reviser import INSTRUCTION
-from redraft.domain import REVIEW, Draft, Evaluation, Finding, Round
+from redraft.domain import REVIEW, Draft, Evaluation, Finding, Parent, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
@@ -34,7 +34,7 @@ from redraft.graphs.policy import (
 from redraft.graphs.reviewing import ReviewAnswer, ReviewQuestion, answered, question, requests, reviewed
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
-from redraft.settings import Refinement
+from redraft.settings import FIGURES, Refinement
 from redraft.store.threads import off_loop
 
 NO_DOCUMENT = (
@@ -185,7 +185,7 @@ async def review(state: State, job: Job) -> Update:
         return {"stop": "cancelled", "findings": [], "why": "", **await shortening.ending(state, job)}
     if answer.edited is not None:
         await job.go_on_from(state["round"], best)
-        edited = await job.add_draft(answer.edited, "edited by hand", number)
+        edited = await job.add_draft(answer.edited, "edited by hand", number, parents=[Parent.of_draft(draft)])
         by_hand: Update = {"aims": [], "findings": [], "why": "", "instruction": "", "by_hand": True}
         return {**by_hand, "draft": edited, "round": number, "next": "judge"}
     dropped, added = [str(one) for one in answer.drop], requests(answer.add)
@@ -214,25 +214,38 @@ async def revise(state: State, job: Job) -> Update:
     purpose = "to keep to the limit of words" if state.get("shortening") else f"for {' and '.join(state['aims'])}"
     job.observe(StageStarted(f"revision {number}, {purpose}", 1))
     base = await job.draft(state["best"])
-    text, note, unread = await _revision(base, state, job, number)
+    text, note, unread, read = await _revision(base, state, job, number)
     made = REVISION_OF if text or state.get("shortening") else NO_REVISION_OF
     if note:
         job.observe(Noted(f"revision {number} is of no use: {note}"))
-        text = base.text
+        text, read = base.text, ()
         if state.get("shortening"):
             text, note = shortening.by_sentences(base, job)
             job.observe(Noted(note))
     # What the reviser had no room to read has not been tried, and is there to be mended in another round.
     findings = state["findings"][: len(state["findings"]) - unread]
     left = f"{_NO_ROOM} {unread} of {len(state['findings'])} findings" if unread else ""
-    draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))))
+    parents = [Parent.of_draft(base), *(Parent("evidence", job.document.id, place) for place in read)]
+    draft = await job.add_draft(text, f"{made}{base.id}", number, tuple(filter(None, (note, left))), parents)
     await job.keep_round(_round({**state, "findings": findings}, number, draft))
     return {"draft": draft, "round": number, "findings": findings}
 
 
-async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[str, str, int]:
-    """A revision of a draft, nothing where none came back; what is wrong with it: one that is over the limit, or breaks
-    off, is none; and how many of the findings it does not know of, for want of room."""
+class _Revision(NamedTuple):
+    """What the reviser has made of a draft."""
+
+    text: str
+    """Nothing where none came back."""
+    flaw: str
+    """What is wrong with it: one that is over the limit, or breaks off, is none."""
+    unread: int
+    """How many of the findings it does not know of, for want of room."""
+    read: tuple[Span, ...]
+    """The places of the document that the reviser has read."""
+
+
+async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
+    """Ask for a revision of a draft, for the findings that were chosen, or one that is only shorter."""
     judged = await job.judged(base.id)
     reviser, order = job.reviser, shortening.order(base, judged, state, job)
     if state.get("shortening"):
@@ -241,17 +254,17 @@ async def _revision(base: Draft, state: State, job: Job, number: int) -> tuple[s
         told = state.get("instruction", "")
         instruction = [Finding(INSTRUCTION, "instruction", "change", told)] if told else []
         order = replace(order, findings=(*_findings(judged, state["findings"]), *instruction))
-    given = await reviser.given(order)
-    if number == 1 and given.document is None:
+    briefed = await reviser.brief(order)
+    if number == 1 and briefed.given.document is None:
         job.observe(Noted(NO_DOCUMENT))
-    unread = max(0, len(state["findings"]) - len(given.points))
+    unread = max(0, len(state["findings"]) - len(briefed.given.points))
     if unread:
         job.observe(Noted(f"revision {number} has no room for {unread} of {len(state['findings'])} findings"))
     try:
-        written = await reviser.revise(order, given, f"revision {number}")
+        written = await reviser.revise(order, briefed.given, f"revision {number}")
     except (ReplyError, RejectedRequest) as error:
-        return "", error.message, unread
-    return written.text, written.flaw, unread
+        return _Revision("", error.message, unread, ())
+    return _Revision(written.text, written.flaw, unread, briefed.places)
 
 
 def decided(state: State) -> str:
@@ -293,4 +306,4 @@ def _findings(judged: Mapping[str, Evaluation], wanted: Sequence[str]) -> list[F
 
 def _shown(scores: Mapping[str, float | None]) -> dict[str, float | None]:
     """The scores without those that are none: figures and a person's requests."""
-    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, "statistics"}}
+    return {metric: score for metric, score in scores.items() if metric not in {REVIEW, *FIGURES}}

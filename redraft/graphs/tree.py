@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from redraft.agents.pen import MIN_WORDS, tolerated
-from redraft.domain import Chunk, Piece, Usage
+from redraft.domain import Chunk, Parent, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
 from redraft.graphs.gate import MergeGate
@@ -143,7 +143,7 @@ class SummaryTree:
             self._silent += 1
             return None
         self._count(0)
-        return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit)
+        return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
 
     async def _gather(self, level: int, below: _Stream) -> None:
         """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""
@@ -230,7 +230,9 @@ class SummaryTree:
             first, last = group[0].first_chunk + 1, group[-1].last_chunk + 1
             job.observe(Noted(f"{place}: chunks {first} to {last} have nothing on the question"))
             return None
-        piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit)
+        context = [Parent.of_piece(previous, "context", len(before))] if previous and before else []
+        parents: list[Parent | Piece] = [*context, *group]
+        piece = await job.piece(written, level, index, (group[0].first_chunk, group[-1].last_chunk), limit, parents)
         self._totals[level] = self._totals.get(level, 0) + piece.words
         self._count(level)
         return piece

@@ -16,7 +16,7 @@ from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, content_id
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics
-from redraft.settings import EXTRACTIVE, STATISTICS, Judging
+from redraft.settings import EXTRACTIVE, FIGURES, Judging
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -30,7 +30,8 @@ _TERMS: Mapping[str, tuple[str, ...]] = {
     "faithfulness": ("embeddings", "repeat"),
     "booookscore": ("batch", "repeat"),
 }
-_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts"}
+_NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}
+_UNASKED = (*FIGURES, "spread")
 _LETTERS = 8
 _LONGEST = 60
 UNCHECKED = "not checked against people"
@@ -98,8 +99,8 @@ def in_words(one: Agreement | None) -> str:
 
 
 def certificates(store: Store, run: Run, evaluations: Mapping[str, Evaluation]) -> dict[str, Certificate]:
-    """By metric what stands behind the scores of a draft; figures on the text itself need nothing behind them."""
-    return {name: certificate(store, run, one) for name, one in evaluations.items() if name != STATISTICS}
+    """By metric what stands behind the scores of a draft; what nobody was asked for needs nothing behind it."""
+    return {name: certificate(store, run, one) for name, one in evaluations.items() if name not in _UNASKED}
 
 
 def certificate(store: Store, run: Run, evaluation: Evaluation) -> Certificate:

@@ -11,7 +11,7 @@ from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.job import NO_REVISION_OF
 from redraft.history.certificates import Certificate, certificates
-from redraft.settings import STATISTICS, Settings
+from redraft.settings import FIGURES, STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.sentences import worded
@@ -175,7 +175,7 @@ class Result:
 
 
 def _scores(evaluations: Mapping[str, Evaluation]) -> dict[str, float | None]:
-    return {metric: evaluation.score for metric, evaluation in evaluations.items() if metric != STATISTICS}
+    return {metric: evaluation.score for metric, evaluation in evaluations.items() if metric not in FIGURES}
 
 
 def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | None:

@@ -9,12 +9,12 @@ from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round, 
 from redraft.errors import RunError
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, figures, finding_json, read_result
-from redraft.settings import STATISTICS
+from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store
 
 # What is said of a draft without a score: a person's requests, and the figures.
-_UNSCORED = {REVIEW, STATISTICS}
+_UNSCORED = {REVIEW, *FIGURES}
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,7 @@ class Floor:
         if partial is not None:
             covered = f"{partial.covered} of {job.plan.chunks} chunks were covered"
             note = f"the budget was used up when {covered}: {error.message}"
-            await job.keep(partial.text, PARTIAL, (note,))
+            await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
 
     async def _close(self, opened: _Open) -> None:
         """Close a run, unless somebody is still there, who closes it after them. Who comes later opens it anew."""

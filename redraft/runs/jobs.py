@@ -15,6 +15,7 @@ from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.room import Wording, wording_of
+from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Writer
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import evaluators
@@ -116,6 +117,11 @@ class Foreman:
             for worker in self.staff.judges
             for turn in self._turns(judging)
         ]
+
+    def sentence_tracer(self, judging: Judging) -> SentenceTracer:
+        """The first of the judges, to be asked where sentences come from."""
+        worker = self.staff.judges[0]
+        return SentenceTracer(self._judge(worker, self._turns(judging)[0]), self.prepared.tokenizer, worker.window)
 
     def _turns(self, judging: Judging) -> range:
         """The draws of each judge: as many as it judges times, others for another sample."""

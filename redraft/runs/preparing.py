@@ -23,6 +23,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.deciding import DECIDE
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
+from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
 from redraft.runs.entailing import check_judges, check_writer
 from redraft.runs.opening import name_of, resolve, tokenizer_of
@@ -42,6 +43,7 @@ from redraft.settings import (
     Refinement,
     Settings,
     Summarize,
+    Trace,
     reads_prompts,
 )
 from redraft.store.runs import Run, new_run_id
@@ -276,8 +278,8 @@ def prompt_hashes(
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.strategy).prompts] if drafted else []
     if isinstance(purpose, Part):
         prompts = [*of_part]
-    elif isinstance(purpose, Compare):
-        prompts = [PREFER_SUMMARY]
+    elif isinstance(purpose, Compare | Trace):
+        prompts = [PREFER_SUMMARY] if isinstance(purpose, Compare) else [TRACE_SENTENCES]
     elif judging is not None:
         # Every run that judges has the first of these on record: what it is found by again depends on them.
         prompts += JUDGING

@@ -17,7 +17,7 @@ from redraft.graphs.judging import in_short
 from redraft.history.tracing import place_of
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
-from redraft.settings import STATISTICS
+from redraft.settings import FIGURES
 from redraft.store.runs import Run as StoredRun
 from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
@@ -236,7 +236,7 @@ class _Bench:
         shown = await self._best(given.run)
         judged = await off_loop(self._shop.store.judgments.of, shown.id)
         if given.metric is not None and given.metric not in judged:
-            there = ", ".join(sorted(judged.keys() - {STATISTICS})) or "nothing"
+            there = ", ".join(sorted(judged.keys() - set(FIGURES))) or "nothing"
             raise UsageError(
                 f"the draft has not been judged by {given.metric!r}, but by {there}",
                 hint="each metric has a tool of its own",

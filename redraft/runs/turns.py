@@ -15,7 +15,7 @@ from redraft.graphs.refinement import revise as revised
 from redraft.graphs.refinement import settle
 from redraft.graphs.state import State
 from redraft.runs.jobs import Foreman
-from redraft.settings import STATISTICS, Judging
+from redraft.settings import FIGURES, Judging
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 
@@ -94,7 +94,7 @@ async def _standing(job: Job, run: Run, aims: Sequence[str], findings: Sequence[
         "round": rounds[-1].number,
         "first": rounds[0].draft,
         "best": best,
-        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, STATISTICS}},
+        "scores": {name: said.score for name, said in judged.items() if name not in {REVIEW, *FIGURES}},
         "aims": list(aims),
         "findings": list(findings),
         "instruction": instruction,

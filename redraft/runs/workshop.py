@@ -20,16 +20,18 @@ from redraft.graphs.job import Job
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
 from redraft.graphs.strategies import check_there
+from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.models.tracing import is_traced, tracing
 from redraft.runs.asking import Asked
-from redraft.runs.building import build
-from redraft.runs.comparing import check_summaries, compare
+from redraft.runs.carrying_out import carry_out
+from redraft.runs.comparing import check_summaries
 from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
+from redraft.runs.lineages import to_trace, trace
 from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
@@ -42,6 +44,7 @@ from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Li
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.embeddings import load_encoder
 
 Source = str | Path | Document
 """A document by its path, by the id under which it is in the store, or as an object."""
@@ -288,6 +291,19 @@ class Workshop:
         """What the store knows of a run: its summary, scores, rounds, and what it took."""
         return await off_loop(read_result, self.store, key)
 
+    async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
+        """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
+        with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
+        if ask:
+            settings = self._people.settings(self._asked.settings)
+            judging = self._people.judging(self._asked.judging, settings)
+            document, order = await off_loop(to_trace, self.store, key, settings, judging, embeddings)
+            run = await self._recorded(document, settings, order)
+            with tracing(self._floor.traced):
+                return await trace(self._floor, run)
+        encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
+        return await off_loop(read_lineage, self.store, key, encoder=encoder)
+
     async def question(self, key: str) -> ReviewQuestion | None:
         """What a run that waits wants to know; None where it does not wait."""
         return await self._driver.question(await off_loop(self.store.runs.get, key))
@@ -379,10 +395,5 @@ class Workshop:
 
     async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
         with tracing(self._floor.traced):
-            if run.kind == "compare":
-                await compare(self._floor, run)
-            elif run.kind in ("pack", "keyfacts"):
-                await build(self._floor, run)
-            else:
-                await self._driver.drive(run, answer)
+            await carry_out(self._floor, self._driver, run, answer)
         return await self.result(run.id)

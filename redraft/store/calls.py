@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from redraft.domain import Totals, Usage
@@ -81,6 +83,16 @@ class Calls:
             bool(row["usage_reported"]),
         )
         return Answer(row["id"], row["body"], row["finish_reason"], usage, bool(row["repaired"]))
+
+    def tokens_of(self, run: str, prompts: Sequence[str]) -> int:
+        """The tokens, both ways, of some prompts in a run, with the answers that it took from other runs."""
+        row = self._connection.row(
+            "SELECT coalesce(sum(prompt_tokens + completion_tokens), 0) AS tokens FROM calls"
+            " WHERE (run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1))"
+            " AND prompt IN (SELECT value FROM json_each(?2))",
+            (run, json.dumps(list(prompts))),
+        )
+        return int(row["tokens"]) if row else 0
 
     def totals(self, run: str) -> Totals:
         """What a run has used so far. `cached` counts the answers it took from other runs."""

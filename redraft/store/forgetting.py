@@ -29,12 +29,13 @@ _BEFORE = "SELECT id FROM calls WHERE key = :key AND outcome = 'unreadable' AND 
 _UNNAMED_TEXTS = """
     SELECT id FROM texts t WHERE NOT EXISTS (SELECT 1 FROM documents WHERE id = t.id)
     AND NOT EXISTS (SELECT 1 FROM drafts WHERE text = t.id) AND NOT EXISTS (SELECT 1 FROM pieces WHERE text = t.id)
-    AND NOT EXISTS (SELECT 1 FROM calls WHERE reply = t.id)
+    AND NOT EXISTS (SELECT 1 FROM calls WHERE reply = t.id) AND NOT EXISTS (SELECT 1 FROM parents WHERE text = t.id)
 """
 _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "DELETE FROM rounds WHERE run = :run",
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
+    "DELETE FROM parents WHERE run = :run",
     "DELETE FROM drafts WHERE run = :run",
     "DELETE FROM pieces WHERE run = :run",
     "DELETE FROM gaps WHERE run = :run",
@@ -49,6 +50,7 @@ _OF_DOCUMENT = (
     "DELETE FROM keyfacts WHERE document = :document",
     "DELETE FROM chunks WHERE document = :document",
     "DELETE FROM verdicts WHERE document = :document",
+    "DELETE FROM embeddings WHERE document = :document",
     "DELETE FROM documents WHERE id = :document",
 )
 
@@ -140,7 +142,7 @@ class Forgetting:
 
     def _forget_run(self, raw: sqlite3.Connection, run: str, gone: _Gone) -> None:
         named = {"run": run}
-        for table in ("drafts", "pieces"):
+        for table in ("drafts", "pieces", "parents"):
             gone.texts |= {row[0] for row in raw.execute(f"SELECT text FROM {table} WHERE run = :run", named)}  # noqa: S608
         for statement in _OF_RUN:
             raw.execute(statement, named)
@@ -180,7 +182,8 @@ class Forgetting:
             # A run at work may have stored a text that no checkpoint names yet. It is not one of another document.
             unnamed = set() if at_work & {about[run] for run in runs} else unnamed & gone.texts
         gone.texts = unnamed - self.checkpoints.texts(runs) if unnamed else set()
-        raw.executemany("DELETE FROM texts WHERE id = ?", [(text,) for text in gone.texts])
+        for table, column in (("links", "child"), ("texts", "id")):
+            raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
     def _documents_at_work(self, raw: sqlite3.Connection) -> set[str]:
         """The documents of the runs that processes work on."""

@@ -6,21 +6,23 @@ import json
 import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any, Literal
 
 from pydantic import ValidationError
 
-from redraft.domain import Draft, Gap, Piece, content_id
+from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now, put_text
+from redraft.store.parents import drop_parents, put_parents
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
 _PAGE = 100
+_PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,17 +191,35 @@ class Runs:
         with self._connection.writing() as raw:
             raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
-    def keep_draft(self, run: str, text: str, words: int, node: str, notes: Sequence[str] = (), round_: int = 0) -> str:
+    def keep_draft(
+        self,
+        run: str,
+        text: str,
+        words: int,
+        node: str,
+        notes: Sequence[str] = (),
+        round_: int = 0,
+        parents: Sequence[Parent] = (),
+    ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
         with self._connection.writing() as raw:
-            key = _put_draft(raw, run, round_, node, text, words, notes)
+            key = _put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
 
-    def add_draft(self, run: str, text: str, words: int, node: str, round_: int, notes: Sequence[str] = ()) -> str:
+    def add_draft(
+        self,
+        run: str,
+        text: str,
+        words: int,
+        node: str,
+        round_: int,
+        notes: Sequence[str] = (),
+        parents: Sequence[Parent] = (),
+    ) -> str:
         """Store a draft that is not the run's result, or not yet."""
         with self._connection.writing() as raw:
-            return _put_draft(raw, run, round_, node, text, words, notes)
+            return _put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
@@ -221,16 +241,21 @@ class Runs:
         notes = tuple(json.loads(row["notes"]))
         return Draft(row["id"], row["run"], row["round"], row["node"], row["body"], row["words"], notes)
 
-    def add_piece(self, run: str, piece: Piece) -> None:
-        """Store a partial summary; one at the same place is replaced."""
+    def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
+        """Store a partial summary with what it was made from; one at the same place is replaced, and so is what was
+        made of that one there."""
         with self._connection.writing() as raw:
             text = put_text(raw, piece.text)
+            place = (run, piece.level, piece.index, piece.step)
+            later = raw.execute(
+                "DELETE FROM pieces WHERE run = ? AND level = ? AND idx = ? AND step >= ? RETURNING step", place
+            ).fetchall()
+            drop_parents(raw, run, [replace(piece, step=row["step"]).name for row in later])
+            put_parents(raw, run, piece.name, parents)
             raw.execute(
-                "INSERT OR REPLACE INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO pieces VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    run,
-                    piece.level,
-                    piece.index,
+                    *place,
                     piece.first_chunk,
                     piece.last_chunk,
                     text,
@@ -245,29 +270,24 @@ class Runs:
     def drop_merges(self, run: str) -> None:
         """Forget the pieces above the lowest level, because they are about to be made again."""
         with self._connection.writing() as raw:
+            raw.execute(
+                "DELETE FROM parents WHERE run = ? AND child IN"
+                " (SELECT level || '/' || idx || '/' || step FROM pieces WHERE run = ? AND level > 0)",
+                (run, run),
+            )
             raw.execute("DELETE FROM pieces WHERE run = ? AND level > 0", (run,))
 
     def pieces(self, run: str) -> list[Piece]:
         """All partial summaries of a run, lowest level first."""
-        rows = self._connection.rows(
-            "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text WHERE run = ? ORDER BY level, idx",
-            (run,),
+        rows = self._connection.rows(f"{_PIECES} WHERE run = ? ORDER BY level, idx, step", (run,))
+        return [_piece(row) for row in rows]
+
+    def piece_of(self, run: str, text: str) -> Piece | None:
+        """The partial summary with this text, by its id: of several the last; None where there is none."""
+        row = self._connection.row(
+            f"{_PIECES} WHERE run = ? AND p.text = ? ORDER BY level DESC, idx DESC, step DESC LIMIT 1", (run, text)
         )
-        return [
-            Piece(
-                level=row["level"],
-                index=row["idx"],
-                first_chunk=row["first_chunk"],
-                last_chunk=row["last_chunk"],
-                text=row["body"],
-                words=row["words"],
-                tokens=row["tokens"],
-                limit=row["word_limit"],
-                attempts=row["attempts"],
-                flaw=row["flaw"],
-            )
-            for row in rows
-        ]
+        return _piece(row) if row else None
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
@@ -286,14 +306,39 @@ class Runs:
         return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
 
 
+def _piece(row: sqlite3.Row) -> Piece:
+    return Piece(
+        level=row["level"],
+        index=row["idx"],
+        first_chunk=row["first_chunk"],
+        last_chunk=row["last_chunk"],
+        text=row["body"],
+        words=row["words"],
+        tokens=row["tokens"],
+        limit=row["word_limit"],
+        attempts=row["attempts"],
+        flaw=row["flaw"],
+        step=row["step"],
+    )
+
+
 def _put_draft(
-    raw: sqlite3.Connection, run: str, round_: int, node: str, text: str, words: int, notes: Sequence[str]
+    raw: sqlite3.Connection,
+    run: str,
+    round_: int,
+    node: str,
+    text: str,
+    words: int,
+    notes: Sequence[str],
+    parents: Sequence[Parent],
 ) -> str:
     key = f"{run}-{round_}-{content_id(node + text)[:8]}"
     raw.execute(
         "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
         (key, run, round_, node, put_text(raw, text), words, _json(list(notes)), now()),
     )
+    drop_parents(raw, run, [key])
+    put_parents(raw, run, key, parents)
     return key
 
 

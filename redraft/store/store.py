@@ -23,6 +23,7 @@ from redraft.store.judgments import Judgments
 from redraft.store.manners import MannersBook
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
+from redraft.store.parents import Ancestry
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
 
@@ -65,6 +66,7 @@ class Store:
             raise
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
+        self.ancestry = Ancestry(self._connection)
         self.calls = Calls(self._connection)
         self.bookings = Bookings(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)

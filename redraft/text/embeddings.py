@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -40,6 +41,11 @@ def load_encoder(name_or_path: str) -> Encoder:
     return _SentenceTransformerEncoder(name_or_path, model)
 
 
+def weights_of(encoder: Encoder) -> str:
+    """What tells a model from every other: a hash of its weights; its name, where it is not one of ours."""
+    return encoder.weights if isinstance(encoder, _SentenceTransformerEncoder) else encoder.name
+
+
 class _SentenceTransformerEncoder:
     """Remembers the texts it has seen last, for the same answers come again and again."""
 
@@ -47,6 +53,15 @@ class _SentenceTransformerEncoder:
         self.name = name
         self._model = model
         self._known: dict[str, Embeddings] = {}
+
+    @cached_property
+    def weights(self) -> str:
+        """A hash of them: a folder may hold another model tomorrow."""
+        found = hashlib.sha256()
+        for name, values in sorted(self._model.state_dict().items()):
+            found.update(name.encode())
+            found.update(values.cpu().numpy().tobytes())
+        return found.hexdigest()
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
         """A row of unit length for every text, in order."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft.builtin.consistency.families import family
-from redraft.builtin.wording import keys
+from redraft.text.wording import keys
 from tests.builtin.support import STORY, found_in, judge, open_in, sample
 
 # Nothing of this stands in the story word for word.

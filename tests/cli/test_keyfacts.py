@@ -435,7 +435,8 @@ def test_mistakes_are_told_before_anything_is_stored(
 def test_the_help_says_what_key_facts_cost_and_how_to_go_on() -> None:
     command = Inside(Path.cwd())
     helped = " ".join(command.run("evaluate", "--help").out.split())
-    assert "coverage, consistency, keyfact_recall, faithfulness, booookscore, statistics; may be repeated" in helped
+    there = "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics"
+    assert f"{there}; may be repeated" in helped
     assert "[default: coverage and consistency]" in helped
     assert "ten readings of the document" in helped
     helped = command.run("keyfacts", "--help").out

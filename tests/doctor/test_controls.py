@@ -21,7 +21,7 @@ from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.doctor.oracle import Oracle
 
-SCORING = {name: one.aim for name, one in BUILT_IN.items() if one.aim}
+SCORING = {name: one.aim for name, one in BUILT_IN.items() if one.aim and one.prompts}
 CASES = [(control, metric) for metric in SCORING for control in expected(BUILT_IN[metric])]
 FAULTS = [(one.name, aim) for one in controls() for aim in get_args(MetricAim) if aim in one.expects]
 

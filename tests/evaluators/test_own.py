@@ -355,7 +355,9 @@ async def test_an_installed_metric_is_a_goal_under_every_policy(
 def test_what_is_not_there_is_told_with_what_is(install: Any) -> None:
     with pytest.raises(UsageError) as caught:
         evaluators(Judging(metrics=("beauty",)), None, (SaysTom(),))
-    there = "coverage, consistency, keyfact_recall, faithfulness, booookscore, statistics and says_tom"
+    there = (
+        "coverage, consistency, keyfact_recall, faithfulness, booookscore, spread, position, statistics and says_tom"
+    )
     assert caught.value.message == f"there is no metric 'beauty'; there are {there}"
 
     install("mentions", f"{__name__}:Mentions")
@@ -391,9 +393,9 @@ def test_an_installed_metric_is_asked_for_on_the_command_line_as_any_other(insta
     assert judged["metrics"]["mentions"]["score"] == 1.0
     assert better["goals"] == {"mentions": {"at_least": 0.9, "met": True, "judged_share": 1.0}}
     assert planned["stages"] == []
-    assert wrong["error"]["message"].endswith("faithfulness, booookscore and mentions")
+    assert wrong["error"]["message"].endswith("faithfulness, booookscore, spread and mentions")
     assert query["error"]["message"] == "--query makes no difference to mentions"
-    assert "booookscore, statistics, mentions; may be repeated" in helped
+    assert "booookscore, spread, position, statistics, mentions; may be repeated" in helped
 
 
 NO_FACTORY = "cannot be made: TypeError"

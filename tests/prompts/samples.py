@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, deciding, drafting, factual, judging, revising
+from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -169,13 +169,23 @@ GIVEN: dict[str, BaseModel] = {
             coherence.SummarySentence(id=3, place="2 of 2", sentence="Ann left."),
         ],
     ),
+    "trace_sentences": origins.TraceGiven(
+        places=[
+            origins.Place(id=7, passage="The lamp went out."),
+            origins.Place(id=3, passage="It was 1924."),
+        ],
+        sentences=[
+            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+        ],
+    ),
     "prefer_summary": coherence.PreferGiven(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),
 }
 TAGS = (
     "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair", "passage",
-    "point", "question", "questions", "second", "sentence", "summary",
+    "place", "point", "question", "questions", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 

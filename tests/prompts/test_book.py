@@ -22,10 +22,13 @@ from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING, UNANSWERABLE
+from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.settings import Settings
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
-JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY))
+JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY, TRACE_SENTENCES))
+# In their replies there are no words.
+WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
 WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "decide", "judge_chunk", *JUDGED})
 
 
@@ -158,7 +161,11 @@ def test_the_query_is_asked_with_the_excerpt(book: PromptBook, name: str) -> Non
 @BOTH
 @pytest.mark.parametrize(
     "name",
-    [*sorted({*JUDGED} - {"align_facts", "find_confusion", "prefer_summary", "rank_questions"}), "decide", "tidy"],
+    [
+        *sorted({*JUDGED} - {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}),
+        "decide",
+        "tidy",
+    ],
 )
 def test_judges_are_told_which_language_to_write_in(book: PromptBook, name: str) -> None:
     assert re.search(r"in the language of the \w+\b|keep the language", rendered(book, name))
@@ -172,7 +179,7 @@ def test_answers_that_are_compared_are_in_one_language_whichever_the_text_is_in(
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["compare_answers", "align_facts", "verify_sentences"])
+@pytest.mark.parametrize("name", ["compare_answers", "align_facts", "trace_sentences", "verify_sentences"])
 def test_a_summary_in_another_language_is_no_error(book: PromptBook, name: str) -> None:
     assert re.search(r"(?:another|any|or) language\b|whatever languages", rendered(book, name))
 

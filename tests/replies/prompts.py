@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging
+from redraft.prompts import coherence, deciding, factual, judging, origins
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.tags import Tags
@@ -82,6 +82,8 @@ def _cases() -> dict[str, Case]:
     decide = deciding.DecideGiven(
         summary="x", scoreboard=[], findings=options, tried=[], passages=[], rounds_left=2, at_most=3, searches=0
     )
+    places = [origins.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
+    trace = origins.TraceGiven(places=places, sentences=_STATEMENTS)
     at, found = Tags(from_summary), Tags(decide)
     opinion = lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": "pass" if n % 2 else "fail"}  # noqa: E731
     said: dict[str, tuple[BaseModel, Json]] = {
@@ -139,6 +141,15 @@ def _cases() -> dict[str, Case]:
                     if n % 2
                     else {"stated": "no", "sentences": []}
                 ),
+            ),
+        ),
+        "trace_sentences": (
+            trace,
+            _listed(
+                "sentences",
+                trace,
+                "sentences",
+                lambda n: {"places": [Tags(trace).tag("places", n + 1)] if n % 2 else []},
             ),
         ),
         "verify_sentences": (

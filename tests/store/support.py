@@ -25,6 +25,7 @@ from redraft.domain import (
     Objection,
     Pack,
     PackQuestion,
+    Parent,
     Piece,
     Round,
     Section,
@@ -113,6 +114,13 @@ AGREEMENT = Agreement(
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
+PARENTS = (
+    Parent("context", content_id(PRINTABLE), Span(0, 4)),
+    Parent("excerpt", content_id(PRINTABLE), Span(0, 10)),
+)
+"""What the piece of `fill` was made from."""
+
+
 def question(number: int = 1, text: str = "Who drowned?", **changes: Any) -> PackQuestion:
     return replace(
         PackQuestion(number, text, "who", "Hester", Evidence("Hester drowned.", Span(3, 18)), 0.25), **changes
@@ -185,9 +193,11 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.documents.add_chunks(book.id, "estimate", 2048, [Chunk(0, Span(0, 10), 4), Chunk(1, Span(10, 20), 5)])
     store.runs.add(run(name, PRINTABLE))
     add_call(store, call(run=name))
-    store.runs.add_piece(name, piece())
+    store.runs.add_piece(name, piece(), PARENTS)
     store.runs.add_gap(name, Gap(1, "refused", "would not"))
-    store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",))
+    store.runs.keep_draft(name, "The draft.", 2, "merge", ("a note",), parents=[Parent.of_piece(piece())])
+    store.ancestry.keep_links("links-1", "The draft.", "[[0, 10, []]]")
+    store.ancestry.keep_vectors(book.id, "cut", "weights", b"\x00\x01")
     store.manners.learn_mode(MODEL, "tools")
     store.manners.learn_reasoning(MODEL, 700)
     store.agreements.keep(AGREEMENT)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from sqlite_utils import Database
 
-from redraft.domain import Gap, Round, Usage
+from redraft.domain import Gap, Parent, Round, Usage
 from redraft.errors import StoreError
 from redraft.settings import Judging, Refinement
 from redraft.store.calls import Answer
@@ -25,6 +25,7 @@ from tests.store.support import (
     FAILED,
     JUDGING,
     MODEL,
+    PARENTS,
     PRINTABLE,
     REFINEMENT,
     STANDING,
@@ -46,6 +47,7 @@ AGES = sorted(SCHEMAS.glob("*.sql"))
 SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
 SINCE_MANNERS = [schema for schema in AGES if schema.stem >= "m009"]
 SINCE_AGREEMENTS = [schema for schema in AGES if schema.stem >= "m010"]
+SINCE_PARENTS = [schema for schema in AGES if schema.stem >= "m011"]
 SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
 
@@ -138,6 +140,16 @@ def test_a_database_since_agreements_keeps_how_far_judges_agree_with_people(tmp_
     restored(tmp_path / "redraft.db", schema)
     with Store(tmp_path / "redraft.db") as store:
         assert store.agreements.of(STANDING) == store.agreements.all() == [AGREEMENT]
+
+
+@pytest.mark.parametrize("schema", SINCE_PARENTS, ids=lambda path: path.stem)
+def test_a_database_since_parents_keeps_what_its_texts_were_made_from(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        draft = store.runs.get("abc123").draft
+        assert store.ancestry.of("abc123") == {"0/0/0": PARENTS, draft: (Parent.of_piece(piece()),)}
+        assert store.ancestry.links("links-1") == "[[0, 10, []]]"
+        assert store.ancestry.vectors(document(PRINTABLE).id, "cut", "weights") == b"\x00\x01"
 
 
 _OF_KIND = """

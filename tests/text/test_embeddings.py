@@ -122,6 +122,31 @@ def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
     return made
 
 
+def test_a_model_is_told_from_others_by_its_weights(
+    model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Values:
+        """A tensor in the place of a true one."""
+
+        def __init__(self, *numbers: float) -> None:
+            self.numbers = numbers
+
+        def cpu(self) -> Values:
+            return self
+
+        def numpy(self) -> Any:
+            return np.array(self.numbers, np.float32)
+
+    def weights(**layers: Values) -> str:
+        load_encoder.cache_clear()
+        monkeypatch.setattr(model, "state_dict", lambda: layers, raising=False)
+        return embeddings.weights_of(load_encoder(str(tmp_path)))
+
+    first = weights(a=Values(1, 2), b=Values(3))
+    assert weights(b=Values(3), a=Values(1, 2)) == first
+    assert len({first, weights(a=Values(1, 2), b=Values(4)), weights(a=Values(1, 2), c=Values(3))}) == 3
+
+
 def test_nothing_is_fetched_for_a_folder(model: CountingModel, tmp_path: Path) -> None:
     encoder = load_encoder(str(tmp_path))
     assert model.loaded == (str(tmp_path),)

@@ -39,17 +39,19 @@ async def read_last(state: Ends, job: Job) -> Update:
 async def merge(state: Ends, job: Job) -> Update:
     """Make one summary of what there is, and keep it as the draft."""
     texts = [await job.text(end) for end in state["ends"]]
+    ends = [await job.as_parent(end) for end in state["ends"]]
     if len(texts) == 1:
-        return {"draft": await job.keep(texts[0], _NAME)}
+        return {"draft": await job.keep(texts[0], _NAME, parents=ends)}
     written = await job.writer.merge(texts, "", job.plan.words, "merge")
-    await job.piece(written, 1, 0, (0, len(job.chunks) - 1), job.plan.words)
-    return {"draft": await job.keep(written.text, _NAME), "pieces": {"0": 2, "1": 1}}
+    merged = await job.piece(written, 1, 0, (0, len(job.chunks) - 1), job.plan.words, ends)
+    return {"draft": await job.keep(written.text, _NAME, parents=[merged]), "pieces": {"0": 2, "1": 1}}
 
 
 async def _read(job: Job, index: int, at: int) -> str:
     words = _share(job.plan.words)
-    written = await job.writer.summarize_chunk(job.excerpt(job.chunks[index]), words, f"chunk {index + 1}")
-    await job.piece(written, 0, at, (index, index), words)
+    chunk = job.chunks[index]
+    written = await job.writer.summarize_chunk(job.excerpt(chunk), words, f"chunk {index + 1}")
+    await job.piece(written, 0, at, (index, index), words, [job.part(chunk)])
     return await job.keep_text(written.text)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from redraft.builtin.wording import listed
 from redraft.text.sentences import ends_sentence
+from redraft.text.wording import listed
 
 Fault = Literal["doubled word", "cut short"]
 

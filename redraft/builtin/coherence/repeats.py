@@ -8,7 +8,7 @@ from math import ceil
 from typing import NamedTuple
 
 from redraft.builtin.consistency.families import family
-from redraft.builtin.wording import carries, is_negation, is_number, words
+from redraft.text.wording import carries, is_negation, is_number, words
 from redraft.text.words import words_key
 
 # Two sentences say the same when they share this much of what either says, and so many words that say something.

@@ -6,7 +6,6 @@ from redraft.builtin.consistency.statements import states
 from redraft.builtin.details import details
 from redraft.builtin.forms import ask_whether
 from redraft.builtin.registry import answers
-from redraft.builtin.wording import words
 from redraft.prompts.judging import (
     ASK_SUMMARY,
     AskSummaryGiven,
@@ -15,6 +14,7 @@ from redraft.prompts.judging import (
     SummaryQuestions,
     Told,
 )
+from redraft.text.wording import words
 
 _PLAIN, _MOST = 3, 5
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache, lru_cache
 
 from redraft.builtin.verbs import IRREGULAR
-from redraft.builtin.wording import is_negation, is_number, keys
+from redraft.text.wording import is_negation, is_number, keys
 
 # What no rule leads to, beside the forms of verbs. The first of each stands for all.
 _DERIVED = """

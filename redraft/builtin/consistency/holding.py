@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 from redraft.builtin.details import TITLES, Detail, amounts, details
 from redraft.builtin.pointing import Cast, gender_of
 from redraft.builtin.source import Match, Source, match
-from redraft.builtin.wording import Word, carries, is_negation, is_number, listed, words
+from redraft.text.wording import Word, carries, is_negation, is_number, listed, words
 
 Verdict = Literal["borne out", "in part", "contradicted", "absent", "open"]
 Wrong = Literal["name", "number", "negation", "opposite"]

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from redraft.builtin.grammar import has_verb
-from redraft.builtin.wording import carries
 from redraft.text.sentences import ends_sentence
+from redraft.text.wording import carries
 
 _HEADING_WORDS = 12
 _FEWEST_WORDS = 2

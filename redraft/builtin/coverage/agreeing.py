@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redraft.builtin.details import details
 from redraft.builtin.forms import read_question
-from redraft.builtin.wording import carries, is_negation, words
 from redraft.prompts.judging import Pair
+from redraft.text.wording import carries, is_negation, words
 
 _SAME_SUBJECT = 0.5
 _LONGEST_NAME_ANSWER = 8

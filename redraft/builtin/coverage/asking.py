@@ -22,7 +22,6 @@ from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
 from redraft.builtin.weights import weight
-from redraft.builtin.wording import carries, keys, words
 from redraft.prompts.judging import (
     ASK_DOCUMENT,
     RANK_QUESTIONS,
@@ -36,6 +35,7 @@ from redraft.prompts.judging import (
 from redraft.text.ranking import DUPLICATE, rank
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import carries, keys, words
 from redraft.text.words import count_words
 
 # A question of a kind, or about a part, that has been asked about is worth so much less each time.

@@ -7,7 +7,6 @@ from redraft.builtin.coverage.finding import look_up
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
-from redraft.builtin.wording import words
 from redraft.prompts.judging import (
     ANSWER_FROM_SUMMARY,
     COMPARE_ANSWERS,
@@ -22,6 +21,7 @@ from redraft.prompts.judging import (
     SummaryAnswers,
     Told,
 )
+from redraft.text.wording import words
 
 # Which share of a summary's sentences the document has in nearly the same words.
 _MADE_OF_QUOTATIONS = 0.8

@@ -17,8 +17,8 @@ from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
 from redraft.builtin.verbs import HAPPENS, plain_form
 from redraft.builtin.weights import weight
-from redraft.builtin.wording import Word, is_negation, is_number, keys, words
 from redraft.prompts.judging import Kind
+from redraft.text.wording import Word, is_negation, is_number, keys, words
 
 # A sentence answers a question when it has this share of what the question says beside the names.
 _SUPPORT = 0.65

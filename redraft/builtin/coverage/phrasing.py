@@ -24,8 +24,8 @@ from redraft.builtin.verbs import (
     is_present,
     plain_form,
 )
-from redraft.builtin.wording import DAYS, MONTHS, is_number, keys, listed
 from redraft.prompts.judging import Kind
+from redraft.text.wording import DAYS, MONTHS, is_number, keys, listed
 
 _TIME = (
     r"(?:[a-z\d, ]*\b)?(?:" + "|".join(sorted((MONTHS - {"may", "march"}) | DAYS)) + r"|\d+ (?:May|March)|\d{4}|noon"

@@ -11,9 +11,9 @@ from redraft.builtin.consistency.holding import ground_of
 from redraft.builtin.details import amounts
 from redraft.builtin.facts.statements import read_statement
 from redraft.builtin.registry import answers
-from redraft.builtin.wording import carries, is_negation, is_number, keys
 from redraft.prompts.factual import ALIGN_FACTS, AlignGiven, Alignment, Alignments
 from redraft.prompts.judging import Statement
+from redraft.text.wording import carries, is_negation, is_number, keys
 
 # A fact is stated where two neighbouring sentences have this share of its telling words. It is not where all of the
 # summary has less than the second share, and beside other facts that are stated; else it may be there in other words.

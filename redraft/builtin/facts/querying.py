@@ -11,8 +11,8 @@ from redraft.builtin.details import TITLES
 from redraft.builtin.facts.statements import Name, read_statement
 from redraft.builtin.lexicon import GESTURE
 from redraft.builtin.registry import answers
-from redraft.builtin.wording import carries, keys
 from redraft.prompts.factual import QUERY_ANALYTICAL, QUERY_NARRATIVE, LevelledFact, Query, QueryGiven
+from redraft.text.wording import carries, keys
 from redraft.text.words import count_words
 
 _WEIGHT = {"root": 3, "branch": 2, "leaf": 1}

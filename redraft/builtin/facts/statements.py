@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from redraft.builtin.details import Detail, details
 from redraft.builtin.verbs import AUXILIARIES, MODALS, is_participle, is_past, is_present, plain_form
-from redraft.builtin.wording import Word, carries, is_negation, listed, words
+from redraft.text.wording import Word, carries, is_negation, listed, words
 
 _PRONOUNS = listed("he him his himself she her hers herself they them their theirs")
 _NOT_BEFORE_VERB = listed("the a an this that these those his her its their my our your of in on at from with for by")

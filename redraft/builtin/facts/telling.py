@@ -11,10 +11,10 @@ from redraft.builtin.facts.statements import Name, Statement, leading_name, read
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import CONNECTIVE, FIRST_PERSON, GESTURE, PERSONAL, PRONOUN, SECOND_PERSON
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
-from redraft.builtin.wording import listed
 from redraft.text.ranking import rank
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import listed
 from redraft.text.words import count_words
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 45

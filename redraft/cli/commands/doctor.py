@@ -123,7 +123,7 @@ def _patients(given: Mapping[str, Any]) -> list[Patient]:
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise UsageError(f"the judge {twice} is named twice")
     settings, models, named = asked.settings(given), asked.models_named(given), tuple(dict.fromkeys(given["metric"]))
-    usual = [name for name, one in BUILT_IN.items() if one.aim]
+    usual = [name for name, one in BUILT_IN.items() if one.aim and one.prompts]
     patients = []
     for name in names:
         own = {name: models[name]} if name in models else {}

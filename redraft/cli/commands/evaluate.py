@@ -19,6 +19,7 @@ Examples:
   redraft evaluate book.txt summary.md --judge openai:a --judge openai:b
   redraft evaluate book.txt summary.md --metric keyfact_recall
   redraft evaluate book.txt summary.md --metric booookscore
+  redraft evaluate book.txt summary.md --metric position --reference human.md
   redraft evaluate book.txt answer.md --metric faithfulness --query "Why ...?"
 
 The exit code is 3 when a metric could not be judged, or the budget is used up.
@@ -35,6 +36,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @judging.metric_option
 @options.query
 @judging.judging_options
+@judging.reference
 @preset_option
 @options.model_options
 @options.limit_options
@@ -50,6 +52,7 @@ def evaluate(
     summary: str,
     dry_run: bool,
     show_all: bool,
+    reference: str | None,
     db: str | None,
     prices: str | None,
     as_json: bool,
@@ -70,6 +73,8 @@ def evaluate(
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     asked.check_query(given, judging)
     text, table = asked.draft(source, summary, quiet=quiet), price_table(prices)
+    if reference:
+        judging = judging.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
     if dry_run:
         return show_plan(source, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
     with Store(db) as store:

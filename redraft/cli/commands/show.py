@@ -9,8 +9,10 @@ import click
 
 from redraft.cli import hints, options
 from redraft.cli.sections import command
+from redraft.errors import UsageError
 
 if TYPE_CHECKING:
+    from redraft.history.citing import CitationForm
     from redraft.history.results import Result
     from redraft.store.store import Store
 
@@ -20,10 +22,35 @@ if TYPE_CHECKING:
 @options.typed_option(
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."
 )
+@options.typed_option(
+    "--cite",
+    section="output",
+    is_flag=False,
+    flag_value="footnotes",
+    type=click.Choice(["footnotes", "inline", "markdown", "json", "html"]),
+    help="Show where each sentence comes from: [1] [2] and the places below, the places in the text, Markdown, JSON, or"
+    " HTML.",
+)
+@options.typed_option(
+    "--link",
+    section="output",
+    metavar="TEMPLATE",
+    help="With --cite, the address of a place: may have {start}, {end}, {percent}, {chapter}, {document}.",
+)
+@options.embeddings
 @options.db
 @options.as_json
 @options.quiet
-def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) -> int:
+def show(
+    run_id: str,
+    pieces: bool,
+    cite: CitationForm | None,
+    link: str | None,
+    embeddings: str | None,
+    db: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
     """Show RUN: its summary on stdout, its scores and what it took on stderr. The beginning of its id is enough.
 
     What was found wrong with the summary is shown by `redraft trace RUN`. Of a run that built a pack or key facts these
@@ -35,8 +62,13 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     from redraft.cli.views.outcome import finish
     from redraft.history.results import read_result
 
+    if link is not None and cite is None:
+        raise UsageError("--link says where cited places are", hint="add --cite")
     with store_to_read(db) as store:
         result = read_result(store, run_id)
+        if cite is not None and result.run.kind not in render.OTHERWISE:
+            _cite(store, result.run.id, "json" if as_json else cite, link or "", embeddings)
+            return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
         if as_json:
             listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
@@ -50,16 +82,40 @@ def show(run_id: str, pieces: bool, db: str | None, as_json: bool, quiet: bool) 
     if result.summary is not None and result.run.kind not in render.OTHERWISE:
         click.echo(terminal.prose(result.summary))
     if not quiet:
-        if result.summary is None and result.run.kind not in render.OTHERWISE:
-            terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
-        if result.run.error:
-            terminal.say(f"it ended with: {result.run.error['message']}")
-        render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
-        for line in render.roles(result):
-            terminal.say(line)
-        if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
-            terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+        _tell(result)
     return 0
+
+
+def _tell(result: Result) -> None:
+    """What there is to say of a run besides its summary."""
+    from redraft.cli import terminal
+    from redraft.cli.views import render
+
+    if result.summary is None and result.run.kind not in render.OTHERWISE:
+        terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
+    if result.run.error:
+        terminal.say(f"it ended with: {result.run.error['message']}")
+    render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
+    for line in render.roles(result):
+        terminal.say(line)
+    if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
+        terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
+
+
+def _cite(store: Store, run: str, form: CitationForm, link: str, embeddings: str | None) -> None:
+    """The summary with the places that its sentences come from."""
+    from redraft.cli.terminal import prose
+    from redraft.cli.views.render import echo_json
+    from redraft.history.citing import cited
+    from redraft.history.lineage import read_lineage
+    from redraft.text.embeddings import load_encoder
+
+    encoder = load_encoder(embeddings) if embeddings else None
+    found = cited(read_lineage(store, run, encoder=encoder), link)
+    if form == "json":
+        echo_json(found.to_json())
+    else:
+        click.echo(prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:

@@ -1,18 +1,75 @@
-"""How the statistics of a summary look."""
+"""How figures on a summary look that are no score: its statistics, and where in its document it comes from."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from redraft.cli.views.render import count
+from redraft.cli.views.render import aligned, count
 from redraft.domain import Evaluation
+from redraft.text.cleaning import one_line
 
-_LABEL = 14
+_LABEL, _TITLE = 14, 40
+_POSITION, _SECTIONS = "position", 20
+_THIRDS = ("first third", "second third", "last third")
+_BARS = " ▁▂▃▄▅▆▇█"
 
 
 def lines(one: Evaluation) -> Iterator[str]:
     """The figures in lines, a dash where there is none."""
+    yield from _position(one) if one.metric == _POSITION else _statistics(one)
+
+
+def brief(one: Evaluation) -> str:
+    """What of the figures is worth a look from one draft to the next."""
+    return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)
+
+
+def _position(one: Evaluation) -> Iterator[str]:
+    details: Mapping[str, Any] = one.details
+    beside: Mapping[str, Any] | None = details.get("reference")
+    yield f"{one.metric}: {_traced(details)}"
+    if beside:
+        yield f"  {'reference':<{_LABEL}}{_traced(beside)}"
+    rows = [("", "summary", *(["reference"] if beside else []), "even")]
+    for at, name in enumerate(_THIRDS):
+        other = [_percent(beside["thirds"][at])] if beside else []
+        rows.append((name, _percent(details["thirds"][at]), *other, _percent(1 / len(_THIRDS))))
+    for at, section in enumerate(details["sections"][:_SECTIONS]):
+        other = [_percent(beside["sections"][at]["share"])] if beside else []
+        rows.append(
+            (one_line(section["title"], _TITLE), _percent(section["share"]), *other, _percent(section["expected"]))
+        )
+    yield from (f"  {line}" for line in aligned(rows))
+    if len(details["sections"]) > _SECTIONS:
+        yield f"  ... and {len(details['sections']) - _SECTIONS} more sections (--json shows them)"
+    yield f"  {'tenths':<{_LABEL}}{' '.join(f'{share:.0%}' for share in details['bins'])}"
+    yield f"  {'curve':<{_LABEL}}{_curve(details['density'])}"
+    if beside:
+        yield f"  {'':<{_LABEL}}{_curve(beside['density'])} (reference)"
+    by_chance = _number(details["spread_by_chance"])
+    yield f"  {'spread':<{_LABEL}}{_number(details['spread'])}, by chance {by_chance}" + (
+        f", of the reference {_number(beside['spread'])}" if beside else ""
+    )
+
+
+def _brief_position(one: Evaluation) -> str:
+    details: Mapping[str, Any] = one.details
+    thirds = ", ".join(_percent(share) for share in details["thirds"])
+    return f"{one.metric}: thirds {thirds}, spread {_number(details['spread'])}, {_traced(details)}"
+
+
+def _traced(details: Mapping[str, Any]) -> str:
+    nowhere = f", {details['untraced']:,} from nowhere in it" if details["untraced"] else ""
+    return f"{count(details['traced'], 'sentence')} traced to the document{nowhere}"
+
+
+def _curve(heights: Sequence[float]) -> str:
+    """A curve in a line of bars; as high as the middle one where it is even."""
+    return "".join(_BARS[min(len(_BARS) - 1, round(height * len(_BARS) / 2))] for height in heights)
+
+
+def _statistics(one: Evaluation) -> Iterator[str]:
     details: Mapping[str, Any] = one.details
     copied = details["extractive"]
     by_tokens, by_sentences = (_number(details["compression"][unit], 1) for unit in ("tokens", "sentences"))
@@ -28,8 +85,7 @@ def lines(one: Evaluation) -> Iterator[str]:
     yield from (f"  {label:<{_LABEL}}{figures}" for label, figures in rows)
 
 
-def brief(one: Evaluation) -> str:
-    """What of the figures is worth a look from one draft to the next."""
+def _brief_statistics(one: Evaluation) -> str:
     details: Mapping[str, Any] = one.details
     parts = [
         count(details["summary"]["sentences"], "sentence"),

@@ -1,0 +1,232 @@
+"""Whether the sentences of a summary are traced to where they come from, and what that costs.
+
+    python -m benchmarks.lineage [--embeddings FOLDER] [--seeds 3] [--calibrating] [--links 100] [--lost]
+
+The documents are the stories in squality/ under $REDRAFT_DATA (by default ../shared/data) and the sample, each
+paragraph with a mark of its own. Their summaries are made of known sentences: copied; reworded, with synonyms of a kept
+dictionary, words left out, and the parts of the sentence in another order; and fused from two that were reworded. They
+come through one, two and three levels, and are reworded anew at each. A copied or reworded sentence is traced right if
+its best place is in the right paragraph, a fused one if the paragraphs of both its parts are among its first three. The
+planted inventions are sentences of another story, with the names of this one in the place of their own; right are those
+that are traced to nothing.
+
+The floors were set on every other story, on which `--calibrating` gives the same figures; those of the others are
+stated. With `--embeddings` meanings are compared as well, by the model of sentence-transformers in that folder.
+`--links` prints so many sentences that people wrote about the stories that are stated on, each with its places, to be
+read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from benchmarks import lineage_lost
+from benchmarks.common import SAMPLE, stories, table
+from benchmarks.lineage_texts import (
+    KINDS,
+    Made,
+    Stretch,
+    Told,
+    invented,
+    mark_at,
+    marked,
+    reworded,
+    sayings,
+    stretches,
+    summarized,
+)
+from benchmarks.statistics import source_of
+from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.origins.composing import Composed, Excerpt, Place, Text, compose
+from redraft.text.origins.index import indexed
+from redraft.text.origins.links import Traced
+from redraft.text.origins.tracing import Origins
+from redraft.text.sentences import worded
+
+LEVELS = (1, 2, 3)
+CHARACTERS = (300_000, 600_000, 1_200_000)
+WORDS = 900
+# About so many characters are in a chunk of 2,048 tokens.
+CHUNK = 8_000
+LOST = "true, but traced to nothing"
+
+T = TypeVar("T")
+Share = dict[tuple[str, str], list[bool]]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is said of a sentence: the marks of the places that it is traced to, the best first."""
+
+    told: Told
+    marks: tuple[str, ...]
+
+    @property
+    def right(self) -> bool:
+        if self.told.kind == "invented":
+            return not self.marks
+        if self.told.kind == "fused":
+            return set(self.told.marks) <= set(self.marks[:3])
+        return self.marks[:1] == self.told.marks
+
+
+def followed(made: Made, encoder: Encoder | None, known: dict[int, Text]) -> Text:
+    """What is known of a text and of those that it was made from."""
+    if id(made) not in known:
+        origins = Origins([one.text for one in made.parents], encoder)
+        parents = tuple(
+            Excerpt(one.start) if isinstance(one, Stretch) else followed(one, encoder, known) for one in made.parents
+        )
+        known[id(made)] = Text(origins.trace(made.text), parents)
+    return known[id(made)]
+
+
+def at_once(traced: Sequence[Traced]) -> list[Composed]:
+    """The map to the document itself, without the texts in between."""
+    return [Composed(one.span, tuple(Place(link.span, link.weight, (link,)) for link in one.links)) for one in traced]
+
+
+def answers(document: str, made: Made, found: Sequence[Composed]) -> Iterator[Answer]:
+    for told, span in zip(made.told, made.spans(), strict=True):
+        # A sentence that was fused may be two to the splitter.
+        parts = [one for one in found if one.span.start < span.end and span.start < one.span.end]
+        places = [place for turn in range(3) for part in parts for place in part.places[turn : turn + 1]]
+        yield Answer(told, tuple(dict.fromkeys(mark_at(document, place.span) for place in places)))
+
+
+def documents(calibrating: bool) -> list[str]:
+    """Half of the stories; those that are stated on have the sample with them."""
+    found = [story["document"] for story in stories()[0 if calibrating else 1 :: 2]]
+    return [marked(text) for text in (found if calibrating else [*found, SAMPLE.read_text("utf-8")])]
+
+
+def known_sentences(texts: Sequence[str], encoder: Encoder | None, seeds: int) -> None:
+    """The shares that are right, by way of the texts in between and at once."""
+    told: Share = defaultdict(list)
+    for seed in range(1, seeds + 1):
+        for number, document in enumerate(texts):
+            chance = random.Random(f"{seed} {number}")
+            strangers = [one.text for one in sayings(stretches(texts[number - 1], 1)[0])]
+            for levels in LEVELS:
+                made = summarized(document, levels, chance, strangers)
+                ways = {
+                    f"{levels} level{'s' * (levels > 1)}": compose(followed(made, encoder, {})),
+                    f"{levels}, at once": at_once(Origins([document], encoder).trace(made.text)),
+                }
+                for way, found in ways.items():
+                    _count(told, way, answers(document, made, found))
+    ways = list(dict.fromkeys(way for _, way in told))
+    rows: list[Sequence[object]] = [("per cent", *ways, "sentences each")]
+    rows += [
+        (kind, *(f"{_percent(told[kind, way]):.1f}" for way in ways), len(told[kind, ways[0]]))
+        for kind in (*KINDS, "invented", LOST)
+    ]
+    table(rows)
+
+
+def _count(told: Share, way: str, found: Iterator[Answer]) -> None:
+    for answer in found:
+        told[answer.told.kind, way].append(answer.right)
+        if answer.told.kind != "invented":
+            told[LOST, way].append(not answer.marks)
+
+
+def _percent(right: Sequence[bool]) -> float:
+    return 100 * sum(right) / len(right)
+
+
+def peoples_sentences(calibrating: bool, encoder: Encoder | None) -> None:
+    """How many of the sentences that people wrote are traced at all, beside those that they wrote of other stories."""
+    chosen = stories()[0 if calibrating else 1 :: 2]
+    own: list[bool] = []
+    others: list[bool] = []
+    for number, story in enumerate(chosen):
+        origins, chance = Origins([story["document"]], encoder), random.Random(number)
+        strangers = _written(chosen[number - 1])
+        of_others = [invented(strangers, story["document"], chance) for _ in _written(story)]
+        own += [bool(one.links) for text in _written(story) for one in origins.trace(text)]
+        others += [bool(one.links) for text in of_others for one in origins.trace(text)]
+    print("\nsentences that people wrote about the plot, traced to some place in the story, per cent\n")
+    table([("of", "traced", "sentences"), ("this story", f"{_percent(own):.1f}", len(own)),
+           ("another story, names exchanged", f"{_percent(others):.1f}", len(others))])  # fmt: skip
+
+
+def _written(story: dict[str, object]) -> list[str]:
+    """The sentences of the four references on the plot."""
+    questions = story["questions"]
+    assert isinstance(questions, list)
+    return [sentence for one in questions[0]["responses"] for sentence in worded(one["response_text"])]
+
+
+def costs() -> None:
+    print(f"\na summary of {WORDS} words; seconds of processor time, and the most memory so far in MB\n")
+    rows: list[Sequence[object]] = [("document", "sentences", "index", "traced at once", "with all pieces", "memory")]
+    for characters in CHARACTERS:
+        document, chance = marked(source_of(characters)), random.Random(1)
+        parts = len(document) // CHUNK
+        made = summarized(document, 3, chance, ["Nobody knew."], parts)
+        pool = [one.text for part in stretches(document, parts) for one in sayings(part)]
+        summary = ""
+        while len(summary.split()) < WORDS:
+            summary += f"{reworded(chance.choice(pool), chance)} "
+        index, index_took = _timed(lambda: indexed(document))  # noqa: B023
+        _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
+        _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
+        memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        rows.append((f"{len(document):,}", f"{len(index):,}", index_took, at_once_took, all_took, memory))
+    table(rows)
+
+
+def _timed(action: Callable[[], T]) -> tuple[T, float]:
+    begun = time.process_time()
+    found = action()
+    return found, time.process_time() - begun
+
+
+def links(count: int, encoder: Encoder | None) -> None:
+    """Sentences that people wrote, with the places that they are traced to, to be read."""
+    chance, shown = random.Random(1), 0
+    pool = [(story, text) for story in stories()[1::2] for text in _written(story)]
+    chance.shuffle(pool)
+    for story, text in pool:
+        for one in Origins([story["document"]], encoder).trace(text):
+            if one.links and shown < count:
+                shown += 1
+                print(f"\n{shown}. {text[one.span.start : one.span.end]}")
+                for link in one.links:
+                    start, end = max(0, link.span.start - 150), link.span.end + 150
+                    before, after = story["document"][start : link.span.start], story["document"][link.span.end : end]
+                    place = story["document"][link.span.start : link.span.end]
+                    print(f"   {link.weight:.2f} {link.method}: …{before}[[{place}]]{after}…".replace("\n", " "))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--embeddings", metavar="FOLDER")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--calibrating", action="store_true")
+    parser.add_argument("--links", type=int, default=0)
+    parser.add_argument("--lost", action="store_true", help="the steps at which facts were lost, and nothing else")
+    options = parser.parse_args()
+    encoder = load_encoder(options.embeddings) if options.embeddings else None
+    if options.lost:
+        lineage_lost.figures(0 if options.calibrating else 1)
+        return
+    if options.links:
+        links(options.links, encoder)
+        return
+    known_sentences(documents(options.calibrating), encoder, options.seeds)
+    if stories():
+        peoples_sentences(options.calibrating, encoder)
+    costs()
+
+
+if __name__ == "__main__":
+    main()

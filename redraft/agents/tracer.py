@@ -1,0 +1,122 @@
+"""The tracer: says which of some places a sentence was made from, where words alone do not tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.room import Entry
+from redraft.prompts.judging import Statement
+from redraft.prompts.origins import TRACE_SENTENCES, Place, TraceGiven
+from redraft.text.tokens import Tokenizer
+
+SOURCES = Entry(frame=40)
+"""What an entry of a reply may need."""
+# Half of the window is for what is read; what is said around it takes so much.
+_SHARE_OF_WINDOW = 0.5
+_AROUND_EACH = 16
+_AT_ONCE = 12
+MOST_SOURCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Untraced:
+    """A sentence, what it points back to, and the places that it may come from."""
+
+    sentence: str
+    before: str
+    places: tuple[str, ...]
+
+
+class Named(BaseModel):
+    """The numbers of the places that a sentence comes from, as they are remembered; none where it is from nowhere."""
+
+    places: list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceTracer:
+    """Asks one judge. `window` is how many tokens a prompt and its reply may have; None for a model without one."""
+
+    judge: Judge
+    tokenizer: Tokenizer
+    window: int | None
+
+    def batches(self, items: Sequence[Untraced], numbers: Sequence[int]) -> list[list[int]]:
+        """Those of the items in as few prompts as may be, in their order."""
+        room = int(self.window * _SHARE_OF_WINDOW) if self.window else None
+        most = min(_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(SOURCES)))
+        made: list[list[int]] = []
+        filled = 0
+        for number in numbers:
+            size = self._size(items[number])
+            if not made or len(made[-1]) >= most or (room is not None and filled + size > room):
+                made.append([])
+                filled = 0
+            made[-1].append(number)
+            filled += size
+        return made
+
+    def tokens(self, items: Sequence[Untraced], batch: Sequence[int]) -> int:
+        """About as many as a prompt about some items takes, with its reply."""
+        rendered = self.judge.book.render(TRACE_SENTENCES, _given(items, batch))
+        return self.tokenizer.count(rendered) + len(batch) * self.judge.needs(SOURCES)
+
+    async def trace(self, items: Sequence[Untraced], batches: Sequence[Sequence[int]]) -> Account[Named]:
+        """For each item of the batches the places that it comes from. What was said before is remembered."""
+        asked = [number for batch in batches for number in batch]
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Named]:
+            some = [asked[n] for n in numbers]
+            given, room = _given(items, some), len(some) * self.judge.needs(SOURCES)
+            reply = await self.judge.ask(TRACE_SENTENCES, given, room, labelled("traced sentence", numbers), attempt)
+            found = [
+                (asked.index(one.id - 1), _named(one.places, items, some, one.id - 1)) for one in reply.value.sentences
+            ]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        async def judged(numbers: Sequence[int]) -> Account[Named]:
+            return await account(self._again(items, asked, numbers), ask)
+
+        keys = [[items[n].before, items[n].sentence, list(items[n].places)] for n in asked]
+        found = await self.judge.remembered(TRACE_SENTENCES, Named, keys, judged)
+        return Account({asked[n]: one for n, one in found.verdicts.items()}, found.trouble)
+
+    def known(self, items: Sequence[Untraced]) -> list[bool]:
+        """Which of the items this judge has been asked about before."""
+        keys = self.judge.keys(TRACE_SENTENCES, [[one.before, one.sentence, list(one.places)] for one in items])
+        there = self.judge.judgments.verdicts(keys)
+        return [key in there for key in keys]
+
+    def _again(self, items: Sequence[Untraced], asked: Sequence[int], numbers: Sequence[int]) -> list[list[int]]:
+        """The batches of those that nothing is remembered of."""
+        places = {asked[n]: n for n in numbers}
+        return [[places[n] for n in batch] for batch in self.batches(items, [asked[n] for n in numbers])]
+
+    def _size(self, item: Untraced) -> int:
+        texts = (item.before, item.sentence, *item.places)
+        return sum(map(self.tokenizer.count, texts)) + _AROUND_EACH * (1 + len(item.places))
+
+
+def _pool(items: Sequence[Untraced], batch: Sequence[int]) -> list[str]:
+    """The places of all items of a prompt, each once."""
+    return list(dict.fromkeys(place for number in batch for place in items[number].places))
+
+
+def _given(items: Sequence[Untraced], batch: Sequence[int]) -> TraceGiven:
+    places = [Place(id=n, passage=text) for n, text in enumerate(_pool(items, batch), 1)]
+    statements = [Statement(id=n + 1, before=items[n].before, sentence=items[n].sentence) for n in batch]
+    return TraceGiven(places=places, sentences=statements)
+
+
+def _named(said: Sequence[int], items: Sequence[Untraced], batch: Sequence[int], number: int) -> Named | None:
+    """The item's own places among those that are named; another item's may say it as well, and are not asked about."""
+    if number not in batch:
+        return None
+    pool, own = _pool(items, batch), items[number].places
+    named = [own.index(pool[one - 1]) for one in dict.fromkeys(said) if 0 < one <= len(pool) and pool[one - 1] in own]
+    return Named(places=named[:MOST_SOURCES])

@@ -1,0 +1,115 @@
+"""How the lineage of a summary looks: its sentences, and the places that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli.terminal import wrapped
+from redraft.cli.views.render import count, echo_json
+from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop
+from redraft.history.lost import Losses, step_said
+from redraft.text.cleaning import one_line
+from redraft.text.headings import is_heading
+
+if TYPE_CHECKING:
+    from redraft.runs.lineages import TracingPlan
+
+_QUOTE = 200
+_MARGIN = " " * 6
+_LATER = " " * 8
+INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
+"""What is said of a run that an older redraft, or a strategy that does not record it, has written."""
+
+
+def lines(found: Lineage | Losses) -> Iterator[str]:
+    """Where sentences come from, or what was lost."""
+    return _lost(found) if isinstance(found, Losses) else _traced(found)
+
+
+def _traced(lineage: Lineage) -> Iterator[str]:
+    """A draft sentence by sentence."""
+    title = one_line(lineage.document.title, 60)
+    drifting = sum(1 for one in lineage.sentences if one.drift)
+    yield (
+        f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
+        f" {drifting or 'none'} with drift, {len(lineage.invented) or 'none'} that nothing bears out"
+    )
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    for sentence in lineage.sentences:
+        yield ""
+        yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
+        yield from _origins(sentence)
+
+
+def _origins(sentence: Sentence) -> Iterator[str]:
+    for origin in sentence.origins:
+        yield from _place(origin)
+        if stops := [_stop(stop) for stop in origin.way if stop.said]:
+            yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
+    if sentence.invented and not is_heading(sentence.text):
+        yield from wrapped(f"it came up in {sentence.invented}: nothing that was made from says so", _MARGIN, _LATER)
+    if sentence.drift:
+        yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
+        if sentence.drift != "nowhere":
+            for origin in sentence.direct:
+                yield from _place(origin, "directly, ")
+
+
+def _place(origin: Origin, how: str = "") -> Iterator[str]:
+    chapter = f"{one_line(origin.chapter, 80)}, " if origin.chapter else ""
+    said = f"{how}{chapter}at {origin.percent} % of the document: “{one_line(origin.text, _QUOTE)}”"
+    yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
+
+
+def _stop(stop: Stop) -> str:
+    told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
+    return f"the {stop.said.removeprefix('the ')}{told}"
+
+
+def _lost(losses: Losses) -> Iterator[str]:
+    """What a summary lacks, by the step at which it was lost, and what was invented on the way."""
+    lineage, lost = losses.lineage, losses.lost
+    known = len(losses.kept) + len(lost)
+    yield (
+        f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
+        f" in the summary, {len(lost):,} lost, {count(len(lineage.invented), 'sentence')} invented"
+    )
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    if lost:
+        yield ""
+        yield from _table(losses)
+    for number, loss in enumerate(lost, 1):
+        yield ""
+        yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
+        yield from wrapped(f"{step_said(loss)}: {loss.said}", _MARGIN, _LATER)
+        chapter = f"{one_line(loss.chapter, 80)}, " if loss.chapter else ""
+        evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
+        yield from wrapped(f"{chapter}at {loss.percent} % of the document{evidence}", _MARGIN, _LATER)
+    for sentence in lineage.invented:
+        yield ""
+        yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
+        yield from wrapped(f"invented: it came up in {sentence.invented}", _MARGIN, _LATER)
+
+
+def _table(losses: Losses) -> Iterator[str]:
+    """How many facts got lost at which step, by thirds of the document."""
+    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in losses.by_step.items()]
+    head = ("", "first third", "second", "last", "all")
+    widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
+    for row in (head, *rows):
+        cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
+        yield "  ".join(cells).rstrip()
+
+
+def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
+    """Print to stdout what tracing with a model would ask."""
+    if as_json:
+        echo_json(plan.to_json())
+        return
+    click.echo(f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens")
+    click.echo(f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took")

@@ -1,0 +1,219 @@
+"""A summary with the places of the document that its sentences come from, for people, pages and programs.
+
+What stands in a document or a summary is put into none of these forms as it is: whoever has written it may have had
+other readers in mind.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Literal
+from urllib.parse import quote
+
+from redraft.errors import UsageError
+from redraft.history.lineage import Lineage, Origin, Sentence
+from redraft.text.cleaning import clean, one_line
+from redraft.text.headings import is_heading
+
+CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
+_QUOTE = 160
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&])")
+# In a summary, emphasis and headings are its own; what makes links, images, notes and HTML is not.
+_LINKS = re.compile(r"([\\`\[\]<>&])")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """A place of the document, under the number by which the summary cites it."""
+
+    number: int
+    origin: Origin
+    url: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        where = f"{self.origin.percent} %"
+        return f"{one_line(self.origin.chapter, _QUOTE)}, {where}" if self.origin.chapter else where
+
+    @property
+    def quote(self) -> str:
+        """Its words, or the first of them."""
+        return one_line(self.origin.text, _QUOTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """A summary, which sentences cite what, and the places that are cited, in the order of their numbers."""
+
+    lineage: Lineage
+    places: tuple[Cited, ...]
+    by_sentence: Mapping[int, tuple[int, ...]]
+
+    def text(self, form: CitationForm) -> str:
+        """The summary with its citations in one of the forms that are a text."""
+        return _FORMS[form](self)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `show --cite json`; fields are added to it, never changed."""
+        return {
+            "run": self.lineage.run,
+            "draft": self.lineage.draft,
+            "source": {"id": self.lineage.document.id, "title": self.lineage.document.title},
+            "sentences": [
+                {"number": one.number, "text": one.text, "span": list(one.span), "cites": list(self.of(one))}
+                for one in self.lineage.sentences
+            ],
+            "places": [
+                {
+                    "number": cited.number,
+                    "span": list(cited.origin.span),
+                    "chapter": cited.origin.chapter,
+                    "percent": cited.origin.percent,
+                    "weight": round(cited.origin.weight, 3),
+                    "text": cited.origin.text,
+                    "url": cited.url,
+                }
+                for cited in self.places
+            ],
+        }
+
+    def of(self, sentence: Sentence) -> tuple[int, ...]:
+        """The numbers that a sentence cites."""
+        return self.by_sentence.get(sentence.number, ())
+
+    def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
+        """The summary with what `mark` makes of its citations behind each sentence, and `between` of the rest."""
+        text, made, end = self.lineage.text, "", 0
+        for one in self.lineage.sentences:
+            made += between(clean(text[end : one.span.end]))
+            if cites := self.of(one):
+                made += mark(cites)
+            end = one.span.end
+        return made + between(clean(text[end:]))
+
+
+def cited(lineage: Lineage, link: str = "") -> Citations:
+    """The citations of a draft. `link` is a template for the address of a place, such as "book.html#c{start}"."""
+    places: list[Cited] = []
+    numbers: dict[tuple[int, int], int] = {}
+    by_sentence: dict[int, tuple[int, ...]] = {}
+    address = _Template(link)
+    for sentence in lineage.sentences:
+        if is_heading(sentence.text):
+            continue
+        mine = []
+        for origin in sentence.places:
+            if origin.span not in numbers:
+                numbers[origin.span] = len(places) + 1
+                places.append(Cited(len(places) + 1, origin, address.of(lineage, origin)))
+            mine.append(numbers[origin.span])
+        by_sentence[sentence.number] = tuple(dict.fromkeys(mine))
+    return Citations(lineage, tuple(places), by_sentence)
+
+
+class _Template:
+    """The address of a place of the document, as the user wants it."""
+
+    _FIELDS = ("start", "end", "percent", "chapter", "document")
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+        try:
+            fields = {name for _, name, form, how in string.Formatter().parse(template) if name is not None}
+            whole = not any(form or how for _, name, form, how in string.Formatter().parse(template) if name)
+        except ValueError as error:
+            raise UsageError(f"--link: {error}", hint=self._hint) from error
+        if (unknown := fields - set(self._FIELDS)) or not whole:
+            what = f"there is no {{{min(unknown)}}}" if unknown else "its fields have no format"
+            raise UsageError(f"--link: {what}", hint=self._hint)
+
+    @property
+    def _hint(self) -> str:
+        return f"a template may have {', '.join(f'{{{name}}}' for name in self._FIELDS)}, as in book.html#c{{start}}"
+
+    def of(self, lineage: Lineage, origin: Origin) -> str:
+        """What the document says of itself is quoted as addresses have it."""
+        chapter = quote(origin.chapter.encode("utf-8", "replace"), safe="")
+        return self._template.format(
+            start=origin.span.start,
+            end=origin.span.end,
+            percent=origin.percent,
+            chapter=chapter,
+            document=lineage.document.id,
+        )
+
+
+def _footnotes(found: Citations) -> str:
+    """[1] [2] in the text, and the places below."""
+    text = found.filled(lambda cites: " " + "".join(f"[{number}]" for number in cites))
+    rows = [_row(one, f"[{one.number}]") for one in found.places]
+    return "\n\n".join([text.strip(), "\n".join(rows)]) if rows else text.strip()
+
+
+def _row(one: Cited, mark: str) -> str:
+    return f"{mark} {one.place}: “{one.quote}”{f' <{one.url}>' if one.url else ''}"
+
+
+def _inline(found: Citations) -> str:
+    """The places within the text."""
+    by_number = {one.number: one for one in found.places}
+
+    def mark(cites: tuple[int, ...]) -> str:
+        return f" ({'; '.join(_named(by_number[number]) for number in cites)})"
+
+    return found.filled(mark).strip()
+
+
+def _named(one: Cited) -> str:
+    return f"{one.place} <{one.url}>" if one.url else one.place
+
+
+def _markdown(found: Citations) -> str:
+    """Markdown with footnotes."""
+    text = found.filled(
+        lambda cites: "".join(f"[^{number}]" for number in cites), lambda plain: _LINKS.sub(r"\\\1", plain)
+    )
+    notes = [_note(one) for one in found.places]
+    return "\n\n".join([text.strip(), *notes])
+
+
+def _note(one: Cited) -> str:
+    place, said = (_MARKS.sub(r"\\\1", text) for text in (one.place, one.quote))
+    where = f"[{place}](<{quote(one.url, safe=_IN_ADDRESS)}>)" if one.url else place
+    return f"[^{one.number}]: {where}: “{said}”"
+
+
+_IN_ADDRESS = "!#$%&'()*+,/:;=?@[]~"
+
+
+def _html(found: Citations) -> str:
+    """A piece of HTML: paragraphs, with links to the places in a list below."""
+
+    def mark(cites: tuple[int, ...]) -> str:
+        links = ", ".join(f'<a href="#cite-{number}">{number}</a>' for number in cites)
+        return f"<sup>[{links}]</sup>"
+
+    text = found.filled(mark, escape)
+    paragraphs = [f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", text) if one.strip()]
+    items = [f'<li id="cite-{one.number}">{_item(one)}</li>' for one in found.places]
+    listed = ["<ol>", *items, "</ol>"] if items else []
+    return "\n".join(["<article>", *paragraphs, *listed, "</article>"])
+
+
+def _item(one: Cited) -> str:
+    place = escape(one.place)
+    where = f'<a href="{escape(one.url)}">{place}</a>' if one.url else place
+    return f"{where}: <q>{escape(one.quote)}</q>"
+
+
+_FORMS: dict[CitationForm, Callable[[Citations], str]] = {
+    "footnotes": _footnotes,
+    "inline": _inline,
+    "markdown": _markdown,
+    "html": _html,
+}

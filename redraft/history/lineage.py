@@ -1,0 +1,318 @@
+"""Where the sentences of a draft come from: through the texts in between, down to the document.
+
+What a text was made from is on record since it was written. Which of its sentences comes from where in that is worked
+out when somebody asks, once for a text and what it was made from, and kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from redraft.domain import Document, Parent, Span
+from redraft.errors import RunError
+from redraft.history.embedded import KeptEncoder
+from redraft.history.family import Family, Member
+from redraft.history.tracing import chapter_of, percent_of
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+from redraft.text.embeddings import Encoder
+from redraft.text.headings import is_heading
+from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
+from redraft.text.origins.links import Link, Method, Traced
+from redraft.text.origins.tracing import Origins
+
+_VERSION = 1
+"""Raised with every change of what is found: what was kept before is worked out anew."""
+NEAR = 250
+"""What stands so many characters beside a place, a sentence or two, is not elsewhere."""
+Said = Mapping[tuple[str, int], Traced]
+"""What somebody has said of sentences: by the key of their text's links, and by which of its sentences each is."""
+NOTHING_SAID: Said = {}
+DRIFTS: dict[Drift, str] = {
+    "elsewhere": "the document says so at another place than the texts in between have it from",
+    "nowhere": "the texts in between have it from a place of the document that does not say so",
+    "unheld": "the document says so, and the texts in between do not",
+}
+"""What each way to drift means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A place on the way down from a sentence: in one of the texts that another was made from."""
+
+    kind: str
+    said: str
+    """What people call that text; empty for the document."""
+    node: str
+    span: Span
+    text: str
+    weight: float
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A place of the document that a sentence comes from, and the way there."""
+
+    span: Span
+    chapter: str
+    percent: int
+    """How far into the document it is."""
+    weight: float
+    """How sure that is: the least weight on the way."""
+    text: str
+    way: tuple[Stop, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a draft, and where it comes from."""
+
+    number: int
+    span: Span
+    text: str
+    origins: tuple[Origin, ...]
+    """By way of the texts in between, the best first."""
+    direct: tuple[Origin, ...]
+    """Where the document says so, whatever stands in between."""
+    drift: Drift
+    margin: float
+    """How far apart the best place and the next are, or how far below the floor the sentence is."""
+    invented: str = ""
+    """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
+    invented_in: str = ""
+    """Which draft or piece that is."""
+
+    @property
+    def places(self) -> tuple[Origin, ...]:
+        """Where a reader finds it in the document: by way of the texts in between, or else directly."""
+        return self.origins or self.direct
+
+
+@dataclass(frozen=True, slots=True)
+class Lineage:
+    """A draft sentence by sentence."""
+
+    run: str
+    draft: str
+    document: Document
+    sentences: tuple[Sentence, ...]
+    members: tuple[Member, ...]
+    """All texts in between, each after those that it was made from; the draft is the last."""
+
+    @property
+    def text(self) -> str:
+        """The draft itself."""
+        return self.members[-1].text
+
+    @property
+    def inferred(self) -> bool:
+        """Whether what some of the texts were made from is not on record, and follows from their chunks."""
+        return any(member.inferred for member in self.members)
+
+    @property
+    def invented(self) -> tuple[Sentence, ...]:
+        """The sentences that nothing bears out, neither the texts in between nor the document."""
+        return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --json`; fields are added to it, never changed."""
+        return {
+            "run": self.run,
+            "draft": self.draft,
+            "source": {"id": self.document.id, "title": self.document.title},
+            "inferred": self.inferred,
+            "sentences": [_sentence_json(one) for one in self.sentences],
+        }
+
+
+def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draft: str | None = None) -> Lineage:
+    """Where the sentences of a run's result, or of another draft of it, come from.
+
+    What is worked out is kept in the store. Raises a `RunError` where there is no such run, or no draft yet.
+    """
+    run = store.runs.get(key)
+    wanted = draft or run.draft
+    if wanted is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    return Tracer(store, store.documents.get(run.document), encoder).lineage(wanted)
+
+
+class Tracer:
+    """Works out where texts come from, within one document."""
+
+    def __init__(self, store: Store, document: Document, encoder: Encoder | None = None) -> None:
+        self._store = store
+        self.document = document
+        self._encoder = KeptEncoder(encoder, store.ancestry, document.id) if encoder else None
+        self.family = Family(store)
+        self._texts: dict[str, Text] = {}
+        self._known: Known = {}
+
+    def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
+        """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
+        last = self.family.draft(draft)
+        members = tuple(self.family.in_order(last))
+        if said:
+            self._texts, self._known = {}, {}
+        composed = self.composed(last, said)
+        direct = self.linked(last.text, [self.whole()], said)
+        found = zip(composed, self._texts[last.key].traced, direct, strict=True)
+        sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
+        return Lineage(last.run, draft, self.document, sentences, members)
+
+    def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
+        """The sentences of a text with their places in the document."""
+        for one in self.family.in_order(member):
+            if one.key not in self._texts:
+                self._texts[one.key] = Text(self.linked(one.text, one.parents, said), tuple(self._below(one)))
+        return compose(self._texts[member.key], self._known)
+
+    def whole(self) -> Parent:
+        """The document as a whole."""
+        return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
+
+    def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[Traced, ...]:
+        """Where the sentences of a text come from, in what it was made from; worked out once."""
+        key = self.key(child, parents)
+        known = self._store.ancestry.links(key)
+        found = self._worked_out(key, child, parents) if known is None else _read(known)
+        return tuple(said.get((key, at), one) for at, one in enumerate(found)) if said else found
+
+    def _worked_out(self, key: str, child: str, parents: Sequence[Parent]) -> tuple[Traced, ...]:
+        found = self.origins([self.shown(one) for one in parents]).trace(child)
+        self._store.ancestry.keep_links(key, child, _written(found))
+        return found
+
+    def origins(self, parents: Sequence[str]) -> Origins:
+        """Where the sentences of texts that were made from these come from."""
+        return Origins(parents, self._encoder)
+
+    def shown(self, parent: Parent) -> str:
+        """So much of a text as was shown."""
+        text = self.document.text if parent.text == self.document.id else self._store.documents.text(parent.text)
+        return text[parent.span.start : parent.span.end]
+
+    def key(self, child: str, parents: Sequence[Parent]) -> str:
+        """Who was made from whom, whatever run they are of: cached merges share what is found."""
+        by = self._encoder.weights if self._encoder else ""
+        material = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
+        return hashlib.sha256(json.dumps(material).encode()).hexdigest()
+
+    def _below(self, member: Member) -> list[Text | Excerpt]:
+        below: list[Text | Excerpt] = []
+        for parent, other in zip(member.parents, self.family.parents(member), strict=True):
+            if other is not None:
+                below.append(self._texts[other.key])
+            elif parent.text == self.document.id:
+                below.append(Excerpt(parent.span.start))
+            else:
+                # It was written anew since, and what it was made from is not known any more.
+                below.append(Text((), ()))
+        return below
+
+    def _sentence(self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced) -> Sentence:
+        origins = tuple(self._origin(last, place) for place in composed.places)
+        where = None if origins else self._stops(last, composed.lost)
+        return Sentence(
+            number=number,
+            span=composed.span,
+            text=one_line(last.text[composed.span.start : composed.span.end]),
+            origins=origins,
+            direct=tuple(self._directly(link) for link in direct.links),
+            drift=_drift(composed, direct),
+            margin=traced.margin,
+            invented=(where[-1].said if where else last.said) if where is not None else "",
+            invented_in=(where[-1].node if where else last.name) if where is not None else "",
+        )
+
+    def _origin(self, last: Member, place: Place) -> Origin:
+        return self._at(place.span, place.weight, tuple(self._stops(last, place.way)))
+
+    def _directly(self, link: Link) -> Origin:
+        return self._at(link.span, link.weight, (self._stop(self.whole(), None, link),))
+
+    def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
+        document = self.document
+        said = one_line(document.text[span.start : span.end])
+        return Origin(span, chapter_of(document, span), percent_of(document, span.start), weight, said, way)
+
+    def _stops(self, member: Member | None, way: Sequence[Link]) -> list[Stop]:
+        stops: list[Stop] = []
+        for link in way:
+            assert member is not None, "below the document there is nothing"
+            parent, member = member.parents[link.text], self.family.parents(member)[link.text]
+            stops.append(self._stop(parent, member, link))
+        return stops
+
+    def _stop(self, parent: Parent, member: Member | None, link: Link) -> Stop:
+        span = Span(parent.span.start + link.span.start, parent.span.start + link.span.end)
+        text = self.shown(parent)[link.span.start : link.span.end]
+        said = member.said if member else ""
+        return Stop(parent.kind, said, parent.node, span, one_line(text), link.weight, link.method)
+
+
+def _drift(composed: Composed, direct: Traced) -> Drift:
+    """Who reads finds more in a document than its words show: that these show nothing is no drift then."""
+    found = drift(composed, direct, NEAR)
+    read = any(link.method == "model" for place in composed.places for link in place.way)
+    return "" if found == "nowhere" and read else found
+
+
+def _written(found: Sequence[Traced]) -> str:
+    return json.dumps(
+        [
+            [*one.span, one.margin, [[link.text, *link.span, link.weight, link.method] for link in one.links]]
+            for one in found
+        ]
+    )
+
+
+def _read(kept: str) -> tuple[Traced, ...]:
+    return tuple(
+        Traced(
+            Span(start, end),
+            tuple(Link(text, Span(first, last), weight, method) for text, first, last, weight, method in links),
+            margin,
+        )
+        for start, end, margin, links in json.loads(kept)
+    )
+
+
+def _sentence_json(one: Sentence) -> dict[str, object]:
+    return {
+        "number": one.number,
+        "span": list(one.span),
+        "text": one.text,
+        "origins": [_origin_json(origin) for origin in one.origins],
+        "direct": [_origin_json(origin) for origin in one.direct],
+        "drift": one.drift,
+        "margin": round(one.margin, 3),
+        "invented": one.invented,
+        "invented_in": one.invented_in,
+    }
+
+
+def _origin_json(one: Origin) -> dict[str, object]:
+    return {
+        "span": list(one.span),
+        "chapter": one.chapter,
+        "percent": one.percent,
+        "weight": round(one.weight, 3),
+        "text": one.text,
+        "way": [
+            {
+                "kind": stop.kind,
+                "node": stop.node,
+                "said": stop.said,
+                "span": list(stop.span),
+                "text": stop.text,
+                "weight": round(stop.weight, 3),
+                "method": stop.method,
+            }
+            for stop in one.way
+        ],
+    }

@@ -1,0 +1,301 @@
+"""What a document has and its summary has not, and the step at which it was lost; and what was invented on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from redraft.domain import Evidence, Finding, Parent, Span
+from redraft.errors import RunError
+from redraft.history.family import Member
+from redraft.history.lineage import NEAR, Lineage, Tracer
+from redraft.history.tracing import chapter_of, percent_of
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.embeddings import Encoder
+from redraft.text.origins.composing import Composed
+from redraft.text.origins.links import Link
+from redraft.text.origins.tracing import Origins
+
+METRIC = "lineage"
+"""In place of a metric, in findings on what was lost and invented."""
+Step = Literal["gap", "extraction", "merge", "update", "compression", "tidying", "revision", "refusal"]
+STEPS: dict[Step, str] = {
+    "gap": "in a chunk that was left out",
+    "extraction": "never extracted",
+    "merge": "dropped in a merge",
+    "update": "dropped when more was taken in",
+    "compression": "cut by compression",
+    "tidying": "dropped in the last step",
+    "revision": "dropped in a revision",
+    "refusal": "in a revision that was refused",
+}
+"""By step how something is lost there."""
+# A text that bears out so much of a fact states it, wherever it has that from.
+_SURE = 0.5
+_THIRDS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that the document says: a key fact, or the answer to a question of its pack."""
+
+    text: str
+    kind: str
+    """The level of a key fact, or the kind of a question."""
+    evidence: Evidence
+    places: tuple[Span, ...]
+    """Where the document says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A fact that a summary lacks, and where it got lost."""
+
+    fact: Fact
+    step: Step
+    level: int | None
+    """Of the merge that dropped it, or the lowest level; None for a draft."""
+    said: str
+    """What people call the text that lacks it, though it was made from one that has it."""
+    node: str
+    """Which draft or piece that is; empty for a chunk that was left out."""
+    chapter: str
+    percent: int
+
+    @property
+    def third(self) -> int:
+        """In which third of the document it stands: 1, 2 or 3."""
+        return min(_THIRDS, 1 + self.percent * _THIRDS // 100)
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """What became of the facts of a document on the way into a summary."""
+
+    lineage: Lineage
+    by: str
+    """What was looked for: key facts or questions, with their id."""
+    kept: tuple[Fact, ...]
+    lost: tuple[Loss, ...]
+
+    @property
+    def by_step(self) -> dict[str, list[int]]:
+        """By step, and by level where there are several, how many facts of each third of the document were lost."""
+        found: dict[str, list[int]] = {}
+        for loss in sorted(self.lost, key=_when):
+            found.setdefault(step_said(loss), [0] * _THIRDS)[loss.third - 1] += 1
+        return found
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step."""
+        lost = (
+            Finding(
+                METRIC,
+                "lost",
+                "add",
+                "State this, which the document says and the summary does not.",
+                expected=loss.fact.text,
+                evidence=loss.fact.evidence,
+            )
+            for loss in self.lost
+        )
+        invented = (
+            Finding(
+                METRIC,
+                "invented",
+                "remove",
+                f"Nothing bears this out: it came up in {one.invented}, and nothing that was made from says so.",
+                sentence=one.text,
+            )
+            for one in self.lineage.invented
+        )
+        return (*lost, *invented)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --lost --json`; fields are added to it, never changed."""
+        return {
+            "run": self.lineage.run,
+            "draft": self.lineage.draft,
+            "by": self.by,
+            "facts": len(self.kept) + len(self.lost),
+            "kept": [fact.text for fact in self.kept],
+            "lost": [
+                {
+                    "fact": loss.fact.text,
+                    "kind": loss.fact.kind,
+                    "step": loss.step,
+                    "level": loss.level,
+                    "node": loss.node,
+                    "said": loss.said,
+                    "evidence": loss.fact.evidence.text,
+                    "span": list(loss.fact.places[0]) if loss.fact.places else None,
+                    "chapter": loss.chapter,
+                    "percent": loss.percent,
+                }
+                for loss in self.lost
+            ],
+            "invented": [
+                {"sentence": one.text, "node": one.invented_in, "said": one.invented} for one in self.lineage.invented
+            ],
+            "by_step": self.by_step,
+        }
+
+
+def step_said(loss: Loss) -> str:
+    """How something was lost, with the level where that is of a merge."""
+    return f"{STEPS[loss.step]} of level {loss.level}" if loss.step == "merge" else STEPS[loss.step]
+
+
+def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Losses:
+    """What became of the document's facts on the way into a run's result: of its key facts, else of its questions.
+
+    No model is asked. Raises a `RunError` where there is no draft yet, or nothing of the document to look for.
+    """
+    run = store.runs.get(key)
+    if run.draft is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    tracer = Tracer(store, store.documents.get(run.document), encoder)
+    by, facts = _facts(store, run, tracer)
+    return _Search(store, run, tracer).losses(run.draft, by, facts)
+
+
+def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
+    """What a summary of the run's document may state: what the run is judged by, or the document's own."""
+    judging = run.judging
+    keyfacts = (
+        store.keyfacts.get(judging.keyfacts) if judging and judging.keyfacts else store.keyfacts.latest(run.document)
+    )
+    origins = tracer.origins([tracer.document.text])
+
+    def fact(text: str, kind: str, evidence: Evidence) -> Fact:
+        direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
+        return Fact(text, kind, evidence, tuple([evidence.span] if evidence.span else direct))
+
+    if keyfacts is not None:
+        trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
+        found = {one.text: fact(one.text, one.level, one.evidence) for tree in trees for one in tree.kept}
+        return f"key facts {keyfacts.id}", list(found.values())
+    pack = store.packs.get(judging.pack) if judging and judging.pack else store.packs.latest(run.document)
+    if pack is None:
+        raise RunError(
+            f"nothing is known of what a summary of {tracer.document.title or 'the document'} should say",
+            hint="build it with `redraft keyfacts SOURCE` or `redraft pack build SOURCE`",
+        )
+    questions = {one.evidence.text or one.answer: one for one in pack.questions}
+    return f"questions {pack.id}", [fact(text, one.kind, one.evidence) for text, one in questions.items()]
+
+
+class _Search:
+    """Looks for facts in the texts of a run, and for the steps at which they got lost."""
+
+    def __init__(self, store: Store, run: Run, tracer: Tracer) -> None:
+        self._store = store
+        self._run = run
+        self._tracer = tracer
+        self._holding: dict[tuple[str, str], bool] = {}
+        self._origins: dict[str, Origins] = {}
+
+    def losses(self, draft: str, by: str, facts: Sequence[Fact]) -> Losses:
+        """What became of each of the facts on the way into a draft."""
+        lineage = self._tracer.lineage(draft)
+        refused = self._refused(draft)
+        kept = [fact for fact in facts if self._holds(lineage.members[-1], fact)]
+        lost = [self._loss(lineage.members, refused, fact) for fact in facts if fact not in kept]
+        return Losses(lineage, by, tuple(kept), tuple(lost))
+
+    def _refused(self, draft: str) -> list[tuple[Member, Member]]:
+        """The revisions that were refused, each with its base."""
+        rounds = self._store.judgments.rounds(self._run.id)
+        member = self._tracer.family.draft
+        return [
+            (member(made.draft), member(made.base))
+            for made in rounds
+            if made.accepted is False and made.base and made.draft != draft
+        ]
+
+    def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: Fact) -> Loss:
+        document = self._tracer.document
+        place = fact.places[0] if fact.places else Span(0, 0)
+        chapter, percent = chapter_of(document, place), percent_of(document, place.start)
+        for one, base in reversed(refused):
+            if self._holds(one, fact) and not self._holds(base, fact):
+                return Loss(fact, "refusal", None, one.said, one.name, chapter, percent)
+        at = self._last_without(members, fact)
+        if at is None:
+            return Loss(fact, "gap", None, "a chunk that was left out", "", chapter, percent)
+        return Loss(fact, self._step(at, fact), at.level, at.said, at.name, chapter, percent)
+
+    def _last_without(self, members: Sequence[Member], fact: Fact) -> Member | None:
+        """The last text on the fact's path that lacks it, though something that it was made from has it.
+
+        None where the place of the fact was read by nobody.
+        """
+        on_path: set[str] = set()
+        found: Member | None = None
+        for member in members:
+            had = False
+            for parent, other in zip(member.parents, self._tracer.family.parents(member), strict=True):
+                if parent.kind == "context":
+                    # It tells of what came before, which is not what a merge is to say again.
+                    continue
+                if other is None:
+                    on = _reads(parent, fact)
+                    had = had or on
+                else:
+                    on = other.key in on_path
+                    had = had or (on and self._holds(other, fact))
+                if on:
+                    on_path.add(member.key)
+            if had and member.key in on_path and not self._holds(member, fact):
+                found = member
+        return found
+
+    def _step(self, at: Member, fact: Fact) -> Step:
+        kinds = {parent.kind for parent in at.parents}
+        if at.level is None:
+            return "revision" if "base" in kinds else "extraction" if "excerpt" in kinds else "tidying"
+        if kinds == {"running"}:
+            return "compression"
+        if "running" in kinds:
+            return "extraction" if any(_reads(parent, fact) for parent in at.parents) else "update"
+        return "extraction" if "excerpt" in kinds else "merge"
+
+    def _holds(self, member: Member, fact: Fact) -> bool:
+        """Whether a text states a fact: it says so nearly as it is, or less nearly, and has it from there."""
+        key = (member.key, fact.text)
+        if key not in self._holding:
+            if member.key not in self._origins:
+                self._origins[member.key] = self._tracer.origins([member.text])
+            links = [link for one in self._origins[member.key].trace(fact.text) for link in one.links[:1]]
+            self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
+        return self._holding[key]
+
+    def _comes_from(self, member: Member, link: Link, fact: Fact) -> bool:
+        composed = [one for one in self._tracer.composed(member) if _within(one.span, link.span)]
+        return any(_near(place, span) for span in _spans(composed) for place in fact.places)
+
+
+def _reads(parent: Parent, fact: Fact) -> bool:
+    """Whether a fact stands in what was shown of the document to be summarized."""
+    return parent.kind == "excerpt" and any(_within(place, parent.span) for place in fact.places)
+
+
+def _spans(composed: Sequence[Composed]) -> Iterator[Span]:
+    for one in composed:
+        for place in one.places:
+            yield place.span
+
+
+def _within(one: Span, other: Span) -> bool:
+    return one.start < other.end and other.start < one.end
+
+
+def _near(one: Span, other: Span) -> bool:
+    return one.start <= other.end + NEAR and other.start <= one.end + NEAR
+
+
+def _when(loss: Loss) -> tuple[int, int]:
+    return list(STEPS).index(loss.step), loss.level or 0

@@ -1,0 +1,48 @@
+"""The prompt that asks where sentences come from, for those of which words alone do not tell."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from redraft.prompts.contract import Also, Fence, GivenModel, Prompt, ReplyModel, Silent
+from redraft.prompts.judging import IDS, Statement
+from redraft.prompts.tags import LISTED, ONLY_KNOWN, Item, Names
+
+
+class Place(Item):
+    """A place that a sentence may come from."""
+
+    passage: str
+
+
+class TraceGiven(GivenModel):
+    """Sentences, and the places that they may come from: every sentence may come from each, from several or none."""
+
+    places: Annotated[list[Place], Fence("place")]
+    sentences: Annotated[list[Statement], Fence("sentence")]
+
+
+class Sources(ReplyModel):
+    """The places that a sentence takes something from."""
+
+    id: Annotated[int, Names("sentences"), IDS]
+    places: Annotated[
+        list[Annotated[int, Names("places")]],
+        LISTED,
+        ONLY_KNOWN,
+        Silent(),
+        Also("place ids", "ids", "place", "sources"),
+    ]
+
+
+class AllSources(ReplyModel):
+    """One entry for each sentence."""
+
+    sentences: list[Sources]
+
+
+TRACE_SENTENCES: Prompt[TraceGiven, AllSources] = Prompt(
+    "trace_sentences", TraceGiven, AllSources, "lineage: say which places sentences come from", 0.0
+)
+TRACING: tuple[Prompt[Any, Any], ...] = (TRACE_SENTENCES,)
+"""The prompts of whoever is asked where sentences come from."""

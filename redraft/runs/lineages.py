@@ -1,0 +1,256 @@
+"""Tracing the sentences of a summary with a model's help, where words alone do not tell where they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from redraft.agents.judge import Judge
+from redraft.agents.tracer import SentenceTracer, Untraced
+from redraft.builtin.door import opened
+from redraft.domain import Document
+from redraft.errors import RunError, UsageError
+from redraft.events import Noted, StageStarted
+from redraft.graphs.strategies import STRATEGIES
+from redraft.history.family import Member
+from redraft.history.lineage import Lineage, Tracer
+from redraft.runs.floor import Floor
+from redraft.runs.jobs import Foreman
+from redraft.runs.preparing import Order, Prepared
+from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, Trace
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.embeddings import load_encoder
+from redraft.text.origins.links import Link, Traced
+from redraft.text.references import points_back
+
+SHARE = 0.12
+"""What tracing may take at most of the tokens that drafting has taken."""
+# A place that is no better than so much than another is asked about, and so is whatever is below the floor.
+_THIN = 0.1
+# So many places are shown for a sentence.
+_CANDIDATES = 6
+_LONGEST_PLACE = 600
+# What a model says that it has read is as good as most of what is found by words.
+_SAID = 0.8
+# What is found leads to texts further down. So many steps are followed in one go.
+_WAVES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A sentence of one of the texts on the way that is to be asked about, and where it may come from."""
+
+    key: str
+    """Under which the links of its text are known."""
+    at: int
+    """Which sentence of the text it is."""
+    traced: Traced
+    item: Untraced
+    links: tuple[Link, ...]
+    """The places that are shown, in the order of the item's."""
+
+
+@dataclass(slots=True)
+class Tracing:
+    """The tracing of one draft: what has been said so far, and what may still be asked."""
+
+    tracer: Tracer
+    draft: str
+    room: int
+    """How many tokens may be used."""
+    said: dict[tuple[str, int], Traced] = field(default_factory=dict)
+    left: int = 0
+    """How many sentences there was no room for."""
+
+    def lineage(self) -> Lineage:
+        """The draft with what is known of it by now."""
+        return self.tracer.lineage(self.draft, self.said)
+
+    def open(self) -> list[Open]:
+        """The sentences that lead nowhere, or to a place that is hardly better than another, and were not asked about.
+
+        Of all texts only such sentences count as a sentence of the draft leads to.
+        """
+        last = self.tracer.family.draft(self.draft)
+        members = list(self.tracer.family.in_order(last))
+        reached: dict[str, set[int]] = {last.key: set(range(len(self._traced(last))))}
+        found: list[Open] = []
+        for member in reversed(members):
+            own = sorted(reached.get(member.key, ()))
+            found += self._open_of(member, own)
+            self._reach(member, own, reached)
+        return found
+
+    def _traced(self, member: Member) -> tuple[Traced, ...]:
+        return self.tracer.linked(member.text, member.parents, self.said)
+
+    def _reach(self, member: Member, sentences: Sequence[int], reached: dict[str, set[int]]) -> None:
+        """Note which sentences of the texts below those of this one lead to."""
+        parents = self.tracer.family.parents(member)
+        for at in sentences:
+            for link in self._traced(member)[at].links:
+                below = parents[link.text]
+                if below is not None:
+                    held = (
+                        n
+                        for n, one in enumerate(self._traced(below))
+                        if one.span.start < link.span.end and link.span.start < one.span.end
+                    )
+                    reached.setdefault(below.key, set()).update(held)
+
+    def _open_of(self, member: Member, sentences: Sequence[int]) -> Iterator[Open]:
+        key = self.tracer.key(member.text, member.parents)
+        traced = self._traced(member)
+        wanted = [at for at in sentences if (key, at) not in self.said and _is_thin(traced[at])]
+        if not wanted or not member.parents:
+            return
+        shown = [self.tracer.shown(parent) for parent in member.parents]
+        origins = self.tracer.origins(shown)
+        for at in wanted:
+            sentence = _cut(member.text, traced[at])
+            links = (*traced[at].links, *origins.candidates(sentence, _CANDIDATES))
+            places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
+            chosen = dict(list(reversed(places.items()))[:_CANDIDATES])
+            before = _cut(member.text, traced[at - 1]) if at and points_back(sentence) else ""
+            if chosen:
+                yield Open(key, at, traced[at], Untraced(sentence, before, tuple(chosen)), tuple(chosen.values()))
+
+    def take(self, found: Sequence[Open], named: Mapping[int, Sequence[int]]) -> None:
+        """Note what was said of some sentences."""
+        for number, places in named.items():
+            one = found[number]
+            links = tuple(_said(one.links[place]) for place in places)
+            self.said[one.key, one.at] = Traced(one.traced.span, links, 1.0)
+
+
+def _is_thin(traced: Traced) -> bool:
+    return not traced.links or (traced.margin < _THIN and traced.links[0].method != "quotation")
+
+
+def _cut(text: str, traced: Traced) -> str:
+    return text[slice(*traced.span)]
+
+
+def _said(link: Link) -> Link:
+    return Link(link.text, link.span, max(_SAID, link.weight), "model")
+
+
+def to_trace(
+    store: Store, key: str, settings: Settings, judging: Judging, embeddings: str | Path | None = None
+) -> tuple[Document, Order]:
+    """What a run is to do that traces the result of another one, and the document. Nobody is asked."""
+    run = store.runs.get(key)
+    if run.draft is None:
+        raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
+    if (judging.judges or (settings.model,))[0] == EXTRACTIVE:
+        raise UsageError(
+            "the built-in model goes by words, and so does tracing without a model",
+            hint="name a language model, such as --trace openai:gpt-5-mini",
+        )
+    by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}
+    order = Order(Trace(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
+    return store.documents.get(run.document), order
+
+
+def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
+    """The tracing of the summary that a run of tracing was begun with; `tokens` are those of the document."""
+    assert run.draft is not None
+    embeddings = run.judging.embeddings if run.judging else None
+    encoder = load_encoder(embeddings) if embeddings else None
+    tracer = Tracer(store, store.documents.get(run.document), encoder)
+    member = tracer.family.draft(run.draft)
+    origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
+    return Tracing(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))
+
+
+def room_for(store: Store, traced: str | None, tokens: int) -> int:
+    """How many tokens tracing a run may use; `tokens` are those of its document, for one that has drafted nothing."""
+    drafting = [prompt.name for strategy in STRATEGIES.values() for prompt in strategy.prompts]
+    known = traced is not None and store.runs.get(traced).settings.strategy != GIVEN_STRATEGY
+    return int(SHARE * ((store.calls.tokens_of(traced, drafting) if known and traced else 0) or tokens))
+
+
+async def trace(floor: Floor, run: Run) -> Lineage:
+    """Ask about the sentences that words alone do not trace, as far as the room for it goes; and bring the run to its
+    end."""
+    async with floor.working(run.id) as foreman:
+        tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
+        asking = sentence_tracer(foreman)
+        trouble = ""
+        for _ in range(_WAVES):
+            found = await off_loop(tracing.open)
+            batches = await off_loop(fitting, tracing, asking, found)
+            if not batches:
+                break
+            floor.observe(StageStarted(f"tracing {sum(map(len, batches))} sentences", len(batches)))
+            said = await asking.trace([one.item for one in found], batches)
+            tracing.take(found, {number: one.places for number, one in said.verdicts.items()})
+            trouble = trouble or said.trouble
+            if trouble:
+                break
+        if tracing.left:
+            floor.observe(Noted(f"{tracing.left} sentences were not asked about: {SHARE:.0%} of the drafting is used"))
+        if trouble:
+            floor.observe(Noted(f"not all sentences could be asked about: {trouble}"))
+        lineage = await off_loop(tracing.lineage)
+    assert run.draft is not None
+    await floor.finish(run.id, run.draft, "complete")
+    return lineage
+
+
+def sentence_tracer(foreman: Foreman) -> SentenceTracer:
+    """Who is asked: the first of the run's judges."""
+    assert foreman.run.judging is not None
+    return foreman.sentence_tracer(foreman.run.judging)
+
+
+def fitting(tracing: Tracing, asking: SentenceTracer, found: Sequence[Open]) -> list[list[int]]:
+    """As many prompts about open sentences as there is room for; what is remembered takes none."""
+    items = [one.item for one in found]
+    known = asking.known(items)
+    batches = asking.batches(items, [n for n, there in enumerate(known) if not there])
+    chosen: list[list[int]] = []
+    tracing.left = 0
+    for batch in batches:
+        tokens = asking.tokens(items, batch)
+        if tokens > tracing.room:
+            tracing.left += len(batch)
+            continue
+        tracing.room -= tokens
+        chosen.append(batch)
+    remembered = [n for n, there in enumerate(known) if there]
+    return [*([remembered] if remembered else []), *chosen]
+
+
+@dataclass(frozen=True, slots=True)
+class TracingPlan:
+    """What tracing would ask first, before anything is asked: what that leads to is within the same bound."""
+
+    sentences: int
+    calls: int
+    tokens: int
+    """About as many, both ways."""
+    most: int
+    """All that tracing may use."""
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `lineage --trace MODEL --dry-run --json`."""
+        return {"plan": asdict(self)}
+
+
+def foreseen(store: Store, key: str, prepared: Prepared) -> TracingPlan:
+    """What tracing a run's result would ask, by a model with the window and the prompts of these settings."""
+    run = store.runs.get(key)
+    assert run.draft is not None, "who asks has looked"
+    window = prepared.settings.context_tokens
+    # Nobody is asked: a judge is needed for its prompts and for the room of its replies.
+    judge = Judge(opened(), prepared.book, store.judgments)
+    asking = SentenceTracer(judge, prepared.tokenizer, window)
+    most = room_for(store, run.id, prepared.plan.document_tokens)
+    tracing = Tracing(Tracer(store, prepared.document), run.draft, most)
+    found = tracing.open()
+    batches = fitting(tracing, asking, found)
+    return TracingPlan(sum(map(len, batches)), len(batches), most - tracing.room, most)

@@ -1,0 +1,69 @@
+"""What every text was made from, and where its sentences were found to come from."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections import defaultdict
+from collections.abc import Sequence
+
+from redraft.domain import Parent, Span
+from redraft.store.connection import Connection
+from redraft.store.documents import put_text
+
+
+def put_parents(raw: sqlite3.Connection, run: str, child: str, parents: Sequence[Parent]) -> None:
+    """Store what a piece or a draft was made from, within the transaction that stores itself."""
+    raw.executemany(
+        "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        [(run, child, at, one.kind, one.node, one.text, *one.span) for at, one in enumerate(parents)],
+    )
+
+
+def drop_parents(raw: sqlite3.Connection, run: str, children: Sequence[str]) -> None:
+    """Forget what texts were made from that are about to be written anew."""
+    raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
+
+
+class Ancestry:
+    """The parents on record, and the links that were worked out between texts and what they were made from."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def of(self, run: str) -> dict[str, tuple[Parent, ...]]:
+        """By piece or draft of a run what it was made from, in the order of its prompt."""
+        rows = self._connection.rows("SELECT * FROM parents WHERE run = ? ORDER BY child, ordinal", (run,))
+        found: dict[str, list[Parent]] = defaultdict(list)
+        for row in rows:
+            span = Span(row["start"], row["end"])
+            found[row["child"]].append(Parent(row["kind"], row["text"], span, row["node"]))
+        return {child: tuple(parents) for child, parents in found.items()}
+
+    def links(self, key: str) -> str | None:
+        """What was found under this key; None where nobody has looked yet."""
+        row = self._connection.row("SELECT found FROM links WHERE key = ?", (key,))
+        return None if row is None else str(row["found"])
+
+    def keep_links(self, key: str, child: str, found: str) -> None:
+        """Keep where the sentences of a text come from, as long as the text is kept.
+
+        A database that nobody may write to keeps nothing: who looks again works it out again.
+        """
+        if self._connection.only_read:
+            return
+        with self._connection.writing() as raw:
+            raw.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (key, put_text(raw, child), found))
+
+    def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
+        """The embeddings of the parts of a document by a model; None where nobody has made them."""
+        row = self._connection.row(
+            "SELECT vectors FROM embeddings WHERE document = ? AND cut = ? AND weights = ?", (document, cut, weights)
+        )
+        return None if row is None else bytes(row["vectors"])
+
+    def keep_vectors(self, document: str, cut: str, weights: str, vectors: bytes) -> None:
+        """Keep embeddings as long as their document, where the database may be written to."""
+        if self._connection.only_read:
+            return
+        with self._connection.writing() as raw:
+            raw.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (document, cut, weights, vectors))

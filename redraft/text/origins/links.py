@@ -1,0 +1,39 @@
+"""What the map from a text to its parents is made of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from redraft.domain import Span
+
+Method = Literal["quotation", "words", "embedding", "model"]
+"""What a link rests on: the same words in the same order, the same telling words, a like meaning, a model's word."""
+
+MOST = 3
+"""How many places a sentence is traced to at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A place that a sentence comes from."""
+
+    text: int
+    """Which of the parents."""
+    span: Span
+    """The sentences there, or the words that are quoted."""
+    weight: float
+    """How much of what the sentence says stands at this place and those of the better links, from 0 to 1."""
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A sentence of a text, and where it comes from."""
+
+    span: Span
+    """The sentence, in its own text."""
+    links: tuple[Link, ...] = ()
+    """The best first, at most three. None are above the floor where no parent says so: the sentence was invented."""
+    margin: float = 0.0
+    """How much better the best place is than any other, or how far below the floor the sentence is, from 0 to 1."""

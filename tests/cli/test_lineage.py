@@ -1,0 +1,107 @@
+"""`redraft lineage` and `redraft show --cite`, as they are typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from tests.cli.inside import Inside, keepers_court
+from tests.judges import Keepers, Said, Sheet
+
+
+@pytest.fixture(scope="module")
+def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
+    """A database with a run that refined, and its id."""
+    with keepers_court(tmp_path_factory.mktemp("lineage")) as command:
+        done = command.run("refine", "book.md", "poor.md", "-g", "coverage=1", "-w", "100", "--json")
+        assert done.code == 0, done.err
+        return command, done.json["run"]
+
+
+def test_every_sentence_is_shown_with_its_place(court: tuple[Inside, str]) -> None:
+    command, run = court
+    done = command.run("lineage", run)
+    summary = command.run("show", run, "--quiet").out.strip()
+
+    assert done.code == 0, done.err
+    shown = " ".join(done.out.split())
+    for sentence in summary.split(". "):
+        assert sentence.strip(".") in shown
+    assert "% of the document: “The keeper number 1 is called Tom1" in shown
+    read = command.run("lineage", run, "--json").json
+    assert read["run"] == run
+    assert [one["text"] for one in read["sentences"]] == [f"{one.strip('.')}." for one in summary.split(". ")]
+
+
+def test_a_summary_is_shown_with_its_citations(court: tuple[Inside, str]) -> None:
+    command, run = court
+    plain = command.run("show", run, "--cite")
+    assert plain.code == 0, plain.err
+    assert " [1] " in plain.out
+    assert "\n[1] " in plain.out
+    assert command.run("show", run, "--cite", "footnotes").out == plain.out
+    html = command.run("show", run, "--cite", "html", "--link", "book.html#c{start}").out
+    assert html.startswith("<article>")
+    assert '<a href="book.html#c' in html
+    assert "[^1]: " in command.run("show", run, "--cite", "markdown").out
+    assert command.run("show", run, "--cite", "json").json == command.run("show", run, "--cite", "--json").json
+
+
+def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
+    command, run = court
+    for words in (["--link", "x{start}"], ["--cite", "pdf"], ["--cite", "html", "--link", "{nothing}"]):
+        done = command.run("show", run, *words)
+        assert done.code == 2, words
+        assert done.err
+
+
+def test_what_was_lost_is_shown_with_its_step(court: tuple[Inside, str]) -> None:
+    command, run = court
+    shown = command.run("lineage", run, "--lost")
+    read = command.run("lineage", run, "--lost", "--json").json
+
+    assert shown.code == 0, shown.err
+    assert f"{len(read['kept'])} of {read['facts']} in the summary" in " ".join(shown.out.split())
+    assert read["by"].startswith("questions ")
+    assert read["facts"] == len(read["kept"]) + len(read["lost"])
+    for loss in read["lost"]:
+        assert loss["step"] in shown.out or loss["said"] in " ".join(shown.out.split())
+
+
+def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
+    """Of a summary in other words nothing is traced without it."""
+
+    class Reader(Keepers):
+        def trace_sentences(self, sheet: Sheet) -> Said:
+            places = list(sheet.items("places"))
+            return {"sentences": [{"id": tag, "places": places[:1]} for tag in sheet.items("sentences")]}
+
+    with keepers_court(tmp_path, Reader()) as command:
+        (tmp_path / "other.md").write_text("Somebody named Tom1 dwelt near an ocean of ice.", "utf-8")
+        run = command.run("evaluate", "book.md", "other.md", "--metric", "statistics", "--json").json["run"]
+        assert "it came up in the summary that was given" in " ".join(command.run("lineage", run).out.split())
+
+        plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
+        assert "12 % of what drafting took" in plan.out
+        read = command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]
+        assert (read["sentences"], read["calls"]) == (0, 0), "the document is too short for its share to hold a prompt"
+
+        with patch("redraft.runs.lineages.SHARE", 10.0):
+            assert command.run("lineage", run, "--trace", "openai:m", "--dry-run", "--json").json["plan"]["calls"] == 1
+            done = command.run("lineage", run, "--trace", "openai:m", "--json")
+        assert done.code == 0, done.err
+        (sentence,) = done.json["sentences"]
+        assert sentence["origins"][0]["way"][-1]["method"] == "model"
+        shown = command.run("runs", "--kind", "lineage", "--json").json["runs"]
+        assert [one["status"] for one in shown] == ["done"]
+        assert command.run("show", shown[0]["run"]).code == 0
+        assert command.run("trace", shown[0]["run"]).code == 0
+
+
+def test_options_that_do_not_go_together_are_refused(court: tuple[Inside, str]) -> None:
+    command, run = court
+    for words in (["--dry-run"], ["--lost", "--trace", "openai:m"], ["--trace", "extractive"]):
+        done = command.run("lineage", run, *words)
+        assert done.code == 2, (words, done.out, done.err)

@@ -1,0 +1,140 @@
+"""Where a summary comes from, and whether that is spread evenly: figures, and a goal for who wants one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Document, Evaluation
+from redraft.errors import UsageError
+from redraft.evaluators.spread import UNTOLD
+from redraft.text.documents import parse
+from tests.command import Command
+from tests.judges import Court
+
+NAMES = "Hester Tobias Josiah Philip Duchess Wickmouth Sarnholm Pettifer Lomax Dunne Gannet Harrow"
+THINGS = "ledger causeway comptometer umbrella saltpan lantern harbour chapel ferry orchard quarry mill"
+DEEDS = "mended painted counted guarded borrowed measured buried auctioned weighed drained burned mapped"
+SIGHTS = "moonlight frost thunder snowfall dusk harvest floodwater market eclipse drought carnival autumn"
+FACTS = [
+    f"{name} {deed} the old {thing} of Sarn in 19{year} after the {sight}."
+    for year, (name, deed, thing, sight) in enumerate(
+        zip(*map(str.split, (NAMES, DEEDS, THINGS, SIGHTS)), strict=True), 10
+    )
+]
+INVENTED = "A submarine surfaced beside Antarctica carrying forty violinists."
+
+
+def book() -> Document:
+    chapters = [f"## Part {n}\n\n{fact}" for n, fact in enumerate(FACTS, 1)]
+    return parse("\n\n".join(["# The Marsh", *chapters]).encode(), name="marsh.md")
+
+
+@pytest.fixture
+def court(tmp_path: Path) -> Iterator[Court]:
+    made = Court(tmp_path, document=book())
+    yield made
+    made.store.close()
+
+
+async def judged(court: Court, summary: str, metric: str = "position", **given: Any) -> Evaluation:
+    result = await court.evaluate(summary, metrics=(metric,), **given)
+    assert result.usage.calls == 0
+    assert court.sheets == []
+    return result.evaluations[metric]
+
+
+async def test_every_sentence_has_its_paragraph_and_what_comes_from_nowhere_is_counted(court: Court) -> None:
+    found = await judged(court, " ".join([FACTS[1], INVENTED, FACTS[10]]))
+    details: Any = found.details
+
+    assert (found.outcome, found.score, found.judged, found.unjudged, found.findings) == ("measured", None, 2, 1, ())
+    assert (details["traced"], details["untraced"]) == (2, 1)
+    first, invented, last = details["sentences"]
+    assert [one["id"] for one in details["sentences"]] == [1, 2, 3]
+    assert invented["places"] == []
+    for one, fact in ((first, FACTS[1]), (last, FACTS[10])):
+        (place,) = one["places"]
+        paragraphs = court.document.text.split("\n\n")
+        assert fact.startswith(court.document.text[slice(*place["span"])])
+        assert paragraphs[place["paragraph"] - 1] == fact
+        assert (place["method"], one["margin"]) == ("quotation", 1.0)
+    assert details["thirds"] == [0.5, 0.0, 0.5]
+    assert [one["title"] for one in details["sections"]][:2] == ["Part 1", "Part 2"]
+    assert [at for at, one in enumerate(details["sections"]) if one["share"]] == [1, 10]
+    assert sum(one["expected"] for one in details["sections"]) == pytest.approx(1, abs=0.02)
+    assert json.loads(json.dumps(details, allow_nan=False)) == details
+
+
+async def test_it_gives_no_score_and_is_no_goal(court: Court) -> None:
+    result = await court.evaluate(FACTS[0], metrics=("position",))
+    assert result.scores == {}
+    assert result.complete
+    assert result.certificates == {}
+    with pytest.raises(UsageError, match="position gives no score, so it cannot be a goal"):
+        await court.refine(FACTS[0], goals={"position": 0.5})
+
+
+async def test_a_reference_stands_beside_it(court: Court) -> None:
+    details: Any = (await judged(court, FACTS[0], reference=f"{FACTS[11]} {FACTS[10]} {INVENTED}")).details
+    assert details["thirds"] == [1.0, 0.0, 0.0]
+    assert details["reference"]["thirds"] == [0.0, 0.0, 1.0]
+    assert (details["reference"]["traced"], details["reference"]["untraced"]) == (2, 1)
+
+
+@pytest.mark.parametrize("metric", ["position", "spread"])
+async def test_a_summary_without_a_word_has_no_position(court: Court, metric: str) -> None:
+    assert (await judged(court, "…", metric)).outcome == "not_applicable"
+
+
+async def test_a_summary_of_all_parts_is_spread_and_one_of_the_beginning_is_not(court: Court) -> None:
+    even = await judged(court, " ".join(FACTS), "spread")
+    early = await judged(court, " ".join(FACTS[:3]), "spread")
+
+    assert even.score is not None
+    assert even.score > 0.95
+    assert even.findings == ()
+    assert early.score is not None
+    assert early.score < 0.5
+    assert {(one.kind, one.task) for one in early.findings} == {(UNTOLD, "add")}
+    places = [one.evidence.span.start for one in early.findings if one.evidence and one.evidence.span]
+    assert len(places) == len(early.findings) == 2
+    assert min(places) >= len(court.document.text) // 3
+
+
+async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
+    found = await judged(court, f"{FACTS[0]} {INVENTED} {INVENTED.replace('forty', 'sixty')}", "spread")
+    assert (found.outcome, found.score) == ("failed", None)
+    assert "only 1 of 3 sentences" in found.reason
+    assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
+
+
+async def test_it_can_be_a_goal(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    (tmp_path / "marsh.md").write_text(book().text, "utf-8")
+    (tmp_path / "early.md").write_text(" ".join(FACTS[:4]), "utf-8")
+    options = ("--goal", "spread=0.8", "--words", "100", "--json")
+    found = command.run("refine", str(tmp_path / "marsh.md"), str(tmp_path / "early.md"), *options).json
+
+    assert found["initial_scores"]["spread"] < 0.8 <= found["scores"]["spread"]
+    assert found["goals"]["spread"]["met"]
+
+
+def test_the_command_shows_where_the_summary_comes_from_beside_a_reference(tmp_path: Path) -> None:
+    command = Command(tmp_path)
+    for name, text in (("marsh.md", book().text), ("early.md", f"{FACTS[0]} {FACTS[1]}"), ("human.md", FACTS[11])):
+        (tmp_path / name).write_text(text, "utf-8")
+    done = command.run("evaluate", "marsh.md", "early.md", "--metric", "position", "--reference", "human.md")
+
+    assert done.code == 0
+    assert "position: 2 sentences traced to the document\n" in done.out
+    assert "reference     1 sentence traced to the document\n" in done.out
+    rows = {" ".join(line.split()) for line in done.out.splitlines()}
+    assert {"first third 100.0% 0.0% 33.3%", "last third 0.0% 100.0% 33.3%", "tenths 50% 50% 0%"} <= {
+        row.removesuffix(" 0% 0% 0% 0% 0% 0% 0%") for row in rows
+    }
+    assert "spread 0.00, by chance 0.50, of the reference -" in rows

@@ -1,0 +1,196 @@
+"""What every text was made from is on record as soon as it is: exactly what its prompt has shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from redraft import Limits, Store
+from redraft.domain import Parent, Span, Usage
+from redraft.errors import RefusedReply
+from redraft.models.base import Request
+from redraft.models.testing import Line
+from redraft.text.words import count_words
+from tests.judges import Court, island, told
+from tests.support import Desk, prose, story
+
+Writes = Callable[[Request[Any, Any]], Line]
+
+
+def told_apart(request: Request[Any, Any]) -> Line:
+    """A writer whose every reply names what it was asked for, so that no two pieces have the same text."""
+    if request.prompt.name == "tidy":
+        return str(request.given.summary).replace("Word", "Tidied", 1)
+    return prose(max(3, int(request.given.words * 0.9)), request.label.replace("/", " of ").replace(" ", "-"))
+
+
+def growing(request: Request[Any, Any]) -> Line:
+    """A writer that adds forty words a chunk, so that what it writes has to be shortened."""
+    if request.prompt.name in ("begin", "update"):
+        return prose(40 + count_words(getattr(request.given, "summary", "")), request.label.replace(" ", "-"))
+    return told_apart(request)
+
+
+def shown(store: Store, parents: tuple[Parent, ...]) -> list[tuple[str, str]]:
+    """As what the parents were shown, and their words there."""
+    return [(one.kind, store.documents.text(one.text)[one.span.start : one.span.end]) for one in parents]
+
+
+def by_reply(desk: Desk, run: str) -> dict[str, list[tuple[str, str]]]:
+    """What each piece of a run was made from, by its text."""
+    known = desk.store.ancestry.of(run)
+    return {piece.text: shown(desk.store, known[piece.name]) for piece in desk.store.runs.pieces(run)}
+
+
+def given_to(request: Request[Any, Any]) -> list[tuple[str, str]]:
+    """What a prompt that writes shows of other texts."""
+    given = request.given
+    match request.prompt.name:
+        case "summarize_chunk" | "begin":
+            return [("excerpt", given.excerpt)]
+        case "merge":
+            return [("piece", text) for text in given.summaries]
+        case "merge_onward":
+            return [("context", given.context), *(("piece", text) for text in given.summaries)]
+        case "update":
+            return [("running", given.summary), ("excerpt", given.excerpt)]
+        case "compress":
+            return [("running", given.summary)]
+        case "summarize_whole":
+            return [("excerpt", given.document)]
+        case name:
+            raise AssertionError(name)
+
+
+async def expect_recorded(desk: Desk, answer: Writes = told_apart, **settings: Any) -> list[Request[Any, Any]]:
+    """A run whose every text has on record what it was given; returns what was asked before the tidying."""
+    result = await desk.summarize(story(400), **settings)
+    known = by_reply(desk, result.run.id)
+    asked = [request for request in desk.asked if request.prompt.name != "tidy"]
+    assert known == {str(answer(request)): given_to(request) for request in asked}
+    assert result.draft is not None
+    (top,) = desk.store.ancestry.of(result.run.id)[result.draft.id]
+    assert desk.store.documents.text(top.text) == desk.store.runs.pieces(result.run.id)[-1].text
+    return asked
+
+
+async def test_a_tree_has_its_excerpts_its_pieces_and_the_context_as_far_as_it_was_shown(tmp_path: Path) -> None:
+    def learned(request: Request[Any, Any]) -> Line:
+        text = str(told_apart(request))
+        return text.replace("word", "extraordinarily") if request.label.startswith("level 1") else text
+
+    asked = await expect_recorded(Desk(tmp_path, learned), learned, context_tokens=700)
+
+    contexts = [request.given.context for request in asked if request.prompt.name == "merge_onward"]
+    replies = {learned(request) for request in asked}
+    assert contexts
+    assert any(context not in replies for context in contexts), "no context had to be shortened"
+
+
+async def test_a_running_summary_that_is_shortened_is_kept_beside_what_it_was_made_from(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, growing)
+    asked = await expect_recorded(desk, growing, strategy="incremental")
+
+    (run,) = desk.store.runs.latest(1)
+    pieces = desk.store.runs.pieces(run.id)
+    shortened = [piece for piece in pieces if piece.step]
+    assert len(shortened) == len([one for one in asked if one.prompt.name == "compress"]) > 1
+    assert [piece.index for piece in pieces if not piece.step] == list(range(pieces[-1].index + 1))
+    texts = {piece.name: piece.text for piece in pieces}
+    for piece in shortened:
+        assert count_words(texts[f"0/{piece.index}/0"]) > count_words(piece.text)
+
+
+async def test_a_summary_in_one_go_was_made_from_the_document(tmp_path: Path) -> None:
+    await expect_recorded(Desk(tmp_path, told_apart), strategy="direct", context_tokens=30_000)
+
+
+async def test_what_a_used_up_budget_leaves_was_made_from_the_pieces_that_there_are(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, growing)
+    stopped = await desk.summarize(story(400), Limits(max_calls=4), strategy="incremental")
+
+    assert stopped.draft is not None
+    parents = desk.store.ancestry.of(stopped.run.id)[stopped.draft.id]
+    last = desk.store.runs.pieces(stopped.run.id)[-1]
+    assert last.step == 1
+    assert shown(desk.store, parents) == [("piece", last.text)]
+    assert stopped.summary == last.text
+
+
+async def test_what_is_written_anew_has_no_parents_of_before(tmp_path: Path) -> None:
+    refusing = True
+
+    def answer(request: Request[Any, Any]) -> Line:
+        refused = refusing and request.label.startswith("chunk 3/")
+        return RefusedReply("no", text="No.", usage=Usage(1, 1)) if refused else growing(request)
+
+    for strategy in ("hierarchical", "incremental"):
+        refusing = True
+        desk = Desk(tmp_path / strategy, answer)
+        first = await desk.summarize(story(200), strategy=strategy)
+        refusing = False
+        mended = await desk.resume(first.run.id)
+        assert mended.complete
+
+        whole = Desk(tmp_path / f"whole {strategy}", growing)
+        undisturbed = await whole.summarize(story(200), strategy=strategy)
+        drafts = {draft.id for draft in desk.store.runs.drafts(first.run.id)}
+        old = drafts - {mended.run.draft}
+        known = {name: of for name, of in desk.store.ancestry.of(first.run.id).items() if name not in old}
+        named = {name.replace(first.run.id, "run"): of for name, of in known.items()}
+        assert named == {
+            name.replace(undisturbed.run.id, "run"): of
+            for name, of in whole.store.ancestry.of(undisturbed.run.id).items()
+        }
+
+
+async def test_an_excerpt_is_a_place_of_the_document(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(100))
+
+    known = desk.store.ancestry.of(result.run.id)
+    chunks = desk.store.documents.chunks(result.run.document, result.run.tokenizer, 128)
+    assert [known[f"0/{chunk.index}/0"] for chunk in chunks] == [
+        (Parent("excerpt", result.run.document, Span(*chunk.span)),) for chunk in chunks
+    ]
+
+
+async def test_a_revision_was_made_from_its_base_and_from_what_the_reviser_has_read(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    result = await court.refine(told(1, wrong={2: "Bob"}), policy="all")
+
+    known = court.store.ancestry.of(result.run.id)
+    drafts = court.store.runs.drafts(result.run.id)
+    assert [bool(known.get(draft.id)) for draft in drafts] == [False, *[True] * (len(drafts) - 1)]
+    first, second = drafts[:2]
+    base, evidence = known[second.id]
+    assert base == Parent.of_draft(first)
+    assert evidence == Parent("evidence", court.document.id, Span(0, len(court.document.text)))
+
+
+async def test_a_revision_without_the_document_was_made_from_the_passages_and_the_evidence(tmp_path: Path) -> None:
+    court = Court(tmp_path, document=island(400))
+    settings = {"context_tokens": 4096, "words": 100}
+    result = await court.refine(told(1, wrong={2: "Bob"}), settings=settings, policy="all")
+
+    (sheet, *_) = court.asked("revise")
+    second = court.store.runs.drafts(result.run.id)[1]
+    _, *evidence = shown(court.store, court.store.ancestry.of(result.run.id)[second.id])
+    assert evidence
+    texts = [text for _, text in evidence]
+    assert {kind for kind, _ in evidence} == {"evidence"}
+    assert all(text in sheet.text for text in texts)
+    assert sum(map(len, texts)) < len(court.document.text) / 2
+
+
+async def test_what_a_person_has_made_of_a_draft_was_made_from_that(tmp_path: Path) -> None:
+    court = Court(tmp_path)
+    replies = iter([{"edited": told(1, 2, 3)}, {"stop": True}])
+
+    async def reviewer(question: Any) -> Any:
+        return next(replies)
+
+    result = await court.refine(told(1), reviewer=reviewer, review=True)
+    first, second = court.store.runs.drafts(result.run.id)
+    assert court.store.ancestry.of(result.run.id) == {second.id: (Parent.of_draft(first),)}

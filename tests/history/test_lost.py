@@ -1,0 +1,187 @@
+"""What a summary lacks is named with the step at which it was lost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.domain import Evidence, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Round, Span, Tree, Usage
+from redraft.errors import RefusedReply, RunError
+from redraft.history.lost import Loss, Losses, read_losses
+from redraft.models.base import Request
+from redraft.models.testing import Line
+from redraft.store.store import Store
+from tests.history.test_lineage import INVENTED, KEEPERS, chronicle, drafted, faithful, inventive
+from tests.support import Desk, prose
+
+LOST = KEEPERS[2]
+WINDOW = 660
+
+
+def known(store: Store) -> None:
+    """Every keeper is a key fact, in other words than the document's."""
+    document = chronicle()
+    facts = [
+        KeyFact(number, "root", None, line.replace(" the ", " a "), Evidence(line, _place(line)))
+        for number, line in enumerate(KEEPERS, 1)
+    ]
+    tree = Tree(0, "narrative", Span(0, len(document.text)), 0.5, tuple(facts))
+    store.documents.add(document)
+    store.keyfacts.add(KeyFacts("facts", document.id, "m", "v", {}, (tree,)), "x")
+
+
+def _place(line: str) -> Span:
+    at = chronicle().text.index(line)
+    return Span(at, at + len(line))
+
+
+def without(*labels: str) -> Any:
+    """A writer that leaves the lost keeper out where it is asked for one of these."""
+
+    def answer(request: Request[Any, Any]) -> Line:
+        said = faithful(request)
+        if not request.label.startswith(labels):
+            return said
+        return str(said).replace(LOST, "").strip() or "Nothing happened there at all."
+
+    return answer
+
+
+async def losses(folder: Path, answer: Any, **settings: Any) -> Losses:
+    desk, run = await drafted(folder, answer, **settings)
+    known(desk.store)
+    return read_losses(desk.store, run)
+
+
+def only(found: Losses) -> Loss:
+    (loss,) = found.lost
+    assert loss.fact.evidence.text == LOST
+    assert loss.chapter == "Finch"
+    assert len(found.kept) == len(KEEPERS) - 1
+    return loss
+
+
+async def test_what_is_in_the_summary_is_not_lost(tmp_path: Path) -> None:
+    found = await losses(tmp_path, faithful)
+    assert found.lost == ()
+    assert [fact.evidence.text for fact in found.kept] == list(KEEPERS)
+    assert found.findings == ()
+
+
+@pytest.mark.parametrize(
+    ("label", "step", "level"),
+    [
+        ("chunk", "extraction", 0),
+        ("level 1", "merge", 1),
+        ("level 2", "merge", 2),
+        ("tidy", "tidying", None),
+    ],
+)
+async def test_the_level_of_a_tree_is_named(tmp_path: Path, label: str, step: str, level: int | None) -> None:
+    loss = only(await losses(tmp_path, without(label)))
+    assert (loss.step, loss.level) == (step, level)
+
+
+async def test_a_merge_that_knows_a_fact_from_its_context_alone_has_not_lost_it(tmp_path: Path) -> None:
+    desk, run = await drafted(tmp_path, without("level 2"))
+    known(desk.store)
+    assert any(request.prompt.name == "merge_onward" and LOST in request.given.context for request in desk.asked)
+    (loss,) = read_losses(desk.store, run).lost
+    assert loss.node == "2/0/0"
+
+
+async def test_a_running_summary_names_the_chunk_the_update_and_the_compression(tmp_path: Path) -> None:
+    def wordy(request: Request[Any, Any]) -> Line:
+        """Outgrows the limit from the chunk of the fourth keeper on."""
+        said = str(faithful(request))
+        return f"{said} {prose(90)}" if request.prompt.name == "update" and KEEPERS[3] in said else said
+
+    def cutting(request: Request[Any, Any]) -> Line:
+        said = str(wordy(request))
+        return said.replace(LOST, "") if request.prompt.name == "compress" else said
+
+    def forgetting(request: Request[Any, Any]) -> Line:
+        said = str(faithful(request))
+        return said.replace(LOST, "") if KEEPERS[4] in said else said
+
+    for name, answer, step in (("cut", cutting, "compression"), ("forgotten", forgetting, "update")):
+        found = await losses(tmp_path / name, answer, strategy="incremental", context_tokens=1600, words=80)
+        assert only(found).step == step
+    found = await losses(tmp_path / "unread", without("chunk"), strategy="incremental", context_tokens=900)
+    assert only(found).step == "extraction"
+
+
+async def test_a_chunk_that_was_left_out_has_lost_its_facts(tmp_path: Path) -> None:
+    def refusing(request: Request[Any, Any]) -> Line:
+        declined = LOST in getattr(request.given, "excerpt", "")
+        return RefusedReply("no", text="No.", usage=Usage(1, 1)) if declined else faithful(request)
+
+    assert only(await losses(tmp_path, refusing)).step == "gap"
+
+
+async def test_what_a_refused_revision_had_and_what_a_revision_dropped(tmp_path: Path) -> None:
+    desk, run = await drafted(tmp_path, without("chunk"))
+    known(desk.store)
+    first = desk.store.runs.draft(desk.store.runs.get(run).draft or "")
+    parents = [Parent.of_draft(first), Parent("evidence", chronicle().id, _place(LOST))]
+    refused = desk.store.runs.add_draft(run, f"{first.text} {LOST}", 9, f"revision of {first.id}", 1, (), parents)
+    desk.store.judgments.keep_round(run, Round(0, first.id, accepted=True))
+    desk.store.judgments.keep_round(run, Round(1, refused, first.id, accepted=False))
+    loss = only(read_losses(desk.store, run))
+    assert (loss.step, loss.node) == ("refusal", refused)
+
+    shorter = first.text.replace(KEEPERS[0], "").strip()
+    second = desk.store.runs.keep_draft(
+        run, shorter, 9, f"revision of {first.id}", round_=2, parents=[Parent.of_draft(first)]
+    )
+    by_fact = {loss.fact.evidence.text: loss for loss in read_losses(desk.store, run).lost}
+    assert by_fact.keys() == {KEEPERS[0], LOST}
+    assert (by_fact[KEEPERS[0]].step, by_fact[KEEPERS[0]].node) == ("revision", second)
+
+
+async def test_without_key_facts_the_answers_of_the_pack_are_looked_for(tmp_path: Path) -> None:
+    desk, run = await drafted(tmp_path, without("level 1"))
+    with pytest.raises(RunError, match="nothing is known"):
+        read_losses(desk.store, run)
+    questions = tuple(
+        PackQuestion(number, "Who?", "who", line.split(" ")[0], Evidence(line, _place(line)), 0.5)
+        for number, line in enumerate(KEEPERS, 1)
+    )
+    desk.store.packs.add(Pack("pack", chronicle().id, "m", {}, questions), "x")
+    found = read_losses(desk.store, run)
+    assert found.by == "questions pack"
+    assert (only(found).step, only(found).level) == ("merge", 1)
+
+
+async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) -> None:
+    def both(request: Request[Any, Any]) -> Line:
+        return str(inventive(request)).replace(LOST, "").strip() or "Nothing happened there at all."
+
+    found = await losses(tmp_path, both)
+    lost, invented = found.findings
+    assert (lost.task, lost.evidence) == ("add", Evidence(LOST, _place(LOST)))
+    assert (invented.task, invented.sentence) == ("remove", INVENTED)
+    assert "level 1 summary of chunks" in invented.explanation
+    assert found.by_step == {"never extracted": [0, 1, 0]}
+    assert found.to_json()["invented"] == [
+        {"sentence": INVENTED, "node": "1/1/0", "said": found.lineage.invented[0].invented}
+    ]
+
+
+async def test_an_old_run_is_looked_through_by_its_chunks(tmp_path: Path) -> None:
+    desk, run = await drafted(tmp_path, without("level 1"))
+    known(desk.store)
+    with desk.store.at_once():
+        desk.store._connection.raw.execute("DELETE FROM parents")
+    found = read_losses(desk.store, run)
+    assert found.lineage.inferred
+    assert (only(found).step, only(found).level) == ("merge", 1)
+
+
+async def test_a_query_has_the_facts_of_its_tree_alone(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, faithful)
+    known(desk.store)
+    result = await desk.summarize(chronicle(), words=70, chunk_tokens=128, context_tokens=WINDOW, query="Who sang?")
+    assert read_losses(desk.store, result.run.id).to_json()["facts"] == 0

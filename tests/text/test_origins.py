@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+
+import numpy as np
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Span
+from redraft.text.embeddings import Embeddings
+from redraft.text.origins.composing import Composed, Excerpt, Text, compose, drift
+from redraft.text.origins.index import Index
+from redraft.text.origins.links import MOST, Link, Traced
+from redraft.text.origins.tracing import Origins
+from redraft.text.wording import keys, words
+from tests.text.hostile import raw_texts
+
+relaxed = settings(max_examples=100, deadline=None)
+
+LAMP = "Hester kept the lamp of Pell Point. The council sold the old harbour to a brewer in March."
+GULLS = "Gulls nested under the gallery. A storm took the southern breakwater, and nobody rebuilt it."
+
+
+def places(parents: list[str], child: str) -> list[list[str]]:
+    return [
+        [parents[link.text][link.span.start : link.span.end] for link in one.links]
+        for one in Origins(parents).trace(child)
+    ]
+
+
+def test_a_sentence_is_traced_to_the_one_that_says_so() -> None:
+    child = "In March the old harbour was sold to a brewer. The storm took the breakwater. A fox ate seven pigeons."
+    assert places([LAMP, GULLS], child) == [
+        ["The council sold the old harbour to a brewer in March."],
+        ["A storm took the southern breakwater, and nobody rebuilt it."],
+        [],
+    ]
+
+
+def test_a_sentence_out_of_two_has_both() -> None:
+    (found,) = places([LAMP, GULLS], "The brewer bought the harbour and a storm took its southern breakwater.")
+    assert sorted(found) == [
+        "A storm took the southern breakwater, and nobody rebuilt it.",
+        "The council sold the old harbour to a brewer in March.",
+    ]
+
+
+@relaxed
+@given(st.lists(raw_texts, max_size=3), raw_texts)
+def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str], child: str) -> None:
+    origins = Origins(parents)
+    found = origins.trace(child)
+    assert found == origins.trace(child) == Origins(parents).trace(child)
+    for one in found:
+        assert 0 <= one.span.start < one.span.end <= len(child)
+        assert 0 <= one.margin <= 1
+        assert len(one.links) <= MOST
+        for link in one.links:
+            assert 0 <= link.span.start < link.span.end <= len(parents[link.text])
+            assert 0 < link.weight <= 1
+
+
+@relaxed
+@given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
+def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
+    known = [sentence for parent in parents for sentence in Index(parent).texts]
+    assume(known)
+    copied = chance.choice(known)
+    first = words(copied)[0].start
+    assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
+    # What is one sentence beside others may be several by itself.
+    for one in Origins(parents).trace(copied) if len(Index(copied)) == 1 else ():
+        (found,) = one.links
+        assert (found.method, found.weight) == ("quotation", 1.0)
+        assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
+
+
+def test_a_copy_is_found_however_it_is_marked_and_the_quoted_words_are_the_place() -> None:
+    parent = "He said: “The *old* harbour—alas!—was sold to a brewer,” and left."
+    (found,) = Origins([LAMP, parent]).trace("The old harbour, alas, was sold to a brewer!")
+    (only,) = found.links
+    assert (only.text, only.method, found.margin) == (1, "quotation", 1.0)
+    assert parent[only.span.start : only.span.end] == "The *old* harbour—alas!—was sold to a brewer"
+
+
+def test_of_a_copy_that_stands_in_two_places_neither_is_sure() -> None:
+    (found,) = Origins([LAMP, f"{GULLS} {LAMP}"]).trace("Hester kept the lamp of Pell Point.")
+    assert [one.text for one in found.links] == [0]
+    assert found.margin == 0
+
+
+def test_a_few_common_words_are_no_quotation() -> None:
+    (found,) = Origins(["She told him that it was so, and he went."]).trace("It was so.")
+    assert found.links == ()
+    (found,) = Origins(["It was so. She told him, and he went."]).trace("It was so!")
+    assert [one.method for one in found.links] == ["quotation"]
+
+
+def test_of_sentences_that_say_the_same_that_is_the_place_around_which_the_rest_stands() -> None:
+    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    ladder = "The ladder was rotten."
+    parent = f"Wren unlocked the refuge. {ladder} {between} {between} Doyle unlocked the chapel. {ladder}"
+    for place, where in (("refuge", parent.index(ladder)), ("chapel", parent.rindex(ladder))):
+        (found,) = Origins([parent]).trace(f"In the {place} it was the ladder that was rotten.")
+        assert found.links[0].span == (where, where + len(ladder))
+        assert found.margin > 0
+
+
+def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not_beside_it() -> None:
+    sold, child = "The council sold the harbour.", "The harbour, said the council, was sold."
+    between = " ".join(f"A {one} came by." for one in ("carrier", "tinker", "curate", "sergeant", "drover"))
+    for parent, margin in ((f"{sold} {between} {between}", 1), (f"{sold} {between} {between} {sold}", 0)):
+        (found,) = Origins([parent]).trace(child)
+        assert found.links[0].span == (0, len(sold))
+        assert found.margin == margin
+
+
+class Meanings:
+    """An encoder that knows which words mean the same, and notes what it is asked for."""
+
+    name = "meanings"
+    same = ("lighthouse lamp beacon", "sold auctioned", "gulls birds", "harbour port")
+
+    def __init__(self) -> None:
+        self.asked: list[list[str]] = []
+
+    def encode(self, texts: Sequence[str]) -> Embeddings:
+        self.asked.append(list(texts))
+        if not texts:
+            return np.zeros((0, 0), dtype=np.float32)
+        rows = np.array(
+            [[any(word in text.lower() for word in group.split()) for group in self.same] for text in texts]
+        )
+        lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
+        return (rows / lengths).astype(np.float32)
+
+
+def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_once() -> None:
+    meanings = Meanings()
+    child = "Its port was auctioned. Nobody slept."
+    first, last = Origins([LAMP, "", GULLS], meanings).trace(child)
+    assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
+    assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
+    assert last.links == ()
+    assert meanings.asked == [Index(LAMP).texts, [], Index(GULLS).texts, ["Its port was auctioned.", "Nobody slept."]]
+    assert Origins([LAMP, GULLS]).trace(child)[0].links == ()
+
+
+def test_without_parents_nothing_comes_from_anywhere() -> None:
+    for parents in ([], ["", "…"]):
+        assert [one.links for one in Origins(parents, Meanings()).trace(GULLS)] == [(), ()]
+
+
+def link(text: int, start: int, end: int, weight: float) -> Link:
+    return Link(text, Span(start, end), weight, "words")
+
+
+def test_the_way_down_is_as_strong_as_its_weakest_link() -> None:
+    low = Text(
+        (Traced(Span(0, 9), (link(0, 5, 9, 0.9),)), Traced(Span(10, 20), (link(0, 20, 30, 0.5),))), (Excerpt(1000),)
+    )
+    other = Text((Traced(Span(0, 9)),), (Excerpt(0),))
+    top = Text((Traced(Span(0, 50), (link(0, 12, 15, 0.8), link(1, 0, 4, 0.7))),), (low, other))
+    (found,) = compose(top)
+    (place,) = found.places
+    assert (place.span, place.weight) == (Span(1020, 1030), 0.5)
+    assert [one.span for one in place.way] == [Span(12, 15), Span(20, 30)]
+
+
+def test_of_several_ways_to_a_place_the_best_counts() -> None:
+    low = Text((Traced(Span(0, 9), (link(0, 5, 9, 0.9),)),), (Excerpt(0),))
+    for weights in ((0.5, 0.8), (0.8, 0.5)):
+        links = tuple(link(at, 0, 9, weight) for at, weight in enumerate(weights))
+        (found,) = compose(Text((Traced(Span(0, 50), links),), (low, low)))
+        assert [(place.span, place.weight) for place in found.places] == [(Span(5, 9), 0.8)]
+
+
+def test_what_leads_nowhere_says_where_it_came_up() -> None:
+    low = Text((Traced(Span(0, 9)),), (Excerpt(0),))
+    (found,) = compose(Text((Traced(Span(0, 50), (link(0, 2, 5, 0.8),)),), (low,)))
+    assert found == Composed(Span(0, 50), (), (link(0, 2, 5, 0.8),))
+
+
+def test_drift_is_where_the_two_maps_disagree() -> None:
+    (there,) = compose(Text((Traced(Span(0, 9), (link(0, 10, 20, 0.8),)),), (Excerpt(100),)))
+    nowhere = Composed(Span(0, 9), ())
+    assert drift(there, Traced(Span(0, 9), (link(0, 115, 130, 0.8),))) == ""
+    assert drift(there, Traced(Span(0, 9), (link(0, 15, 30, 0.8),))) == "elsewhere"
+    assert drift(there, Traced(Span(0, 9), (link(0, 135, 150, 0.8),)), near=20) == ""
+    assert drift(there, Traced(Span(0, 9))) == "nowhere"
+    assert drift(nowhere, Traced(Span(0, 9), (link(0, 15, 30, 0.8),))) == "unheld"
+    assert drift(nowhere, Traced(Span(0, 9))) == ""
