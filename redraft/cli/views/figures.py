@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from redraft.cli.views.render import aligned, count
+from redraft.cli.views.render import aligned, count, spaced
 from redraft.domain import Evaluation
+from redraft.settings import FIGURES
 from redraft.text.cleaning import one_line
 
 _LABEL, _TITLE = 14, 40
@@ -17,12 +18,23 @@ _BARS = " ▁▂▃▄▅▆▇█"
 
 def lines(one: Evaluation) -> Iterator[str]:
     """The figures in lines, a dash where there is none."""
-    yield from _position(one) if one.metric == _POSITION else _statistics(one)
+    if one.metric in FIGURES:
+        yield from _position(one) if one.metric == _POSITION else _statistics(one)
+    else:
+        yield f"{one.metric}: {_own(one)}"
 
 
 def brief(one: Evaluation) -> str:
     """What of the figures is worth a look from one draft to the next."""
-    return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)
+    if one.metric in FIGURES:
+        return _brief_position(one) if one.metric == _POSITION else _brief_statistics(one)
+    return f"{one.metric}: {_own(one)}"
+
+
+def _own(one: Evaluation) -> str:
+    """The figures of a metric that is none of redraft's: those that are numbers or words, by their names."""
+    plain = {name: value for name, value in one.details.items() if isinstance(value, str | int | float)}
+    return ", ".join(f"{spaced(name)} {one_line(str(value), _TITLE)}" for name, value in plain.items()) or "measured"
 
 
 def _position(one: Evaluation) -> Iterator[str]:
