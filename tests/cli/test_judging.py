@@ -22,8 +22,8 @@ from tests.support import SAMPLE
 
 GOALS = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
 POOR = told(1, 3, 4, wrong={2: "Bob"})
-NO_METRIC = "--metric: there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness,"
-NO_GOAL = "--goal: there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness and"
+THERE = "there is no metric 'beauty'; there are coverage, consistency, keyfact_recall, faithfulness, booookscore"
+NO_METRIC, NO_GOAL = f"--metric: {THERE},", f"--goal: {THERE}"
 
 
 @pytest.fixture(scope="module")
@@ -373,13 +373,13 @@ def test_what_a_document_or_a_judge_says_is_harmless_on_a_terminal(tmp_path: Pat
         (("summarize", "-", "--refine", "--review"), 2, "answers from stdin"),
         (("evaluate", "-", "-"), 2, "cannot both be stdin"),
         (("evaluate", "book.md", "missing.md"), 1, "no such file"),
-        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} booookscore and statistics"),
+        (("evaluate", "book.md", "book.md", "--metric", "beauty"), 2, f"{NO_METRIC} spread, position and statistics"),
         (("evaluate", "book.md", "book.md", "--similarity", "cosine"), 2, "needs an embedding model"),
         (("evaluate", "book.md", "book.md", "--pack", "ffff"), 1, "no pack begins with"),
         (("refine", "book.md", "book.md", "--goal", "coverage"), 2, "is no goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=nan"), 2, "--goal"),
         (("refine", "book.md", "book.md", "--goal", "coverage=80"), 2, "--goal"),
-        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{NO_GOAL} booookscore"),
+        (("refine", "book.md", "book.md", "--goal", "beauty=1"), 2, f"{NO_GOAL} and spread"),
         (("refine", "book.md", "book.md", "--goal", "statistics=1"), 2, "--goal: statistics give no score"),
         (("refine", "book.md", "book.md", "--goal", "coverage=1", "--goal", "coverage=0"), 2, "two goals"),
         (("refine", "book.md", "book.md", "--judge", "gpt-5"), 2, "there is no model"),

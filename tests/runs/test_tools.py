@@ -18,7 +18,7 @@ from tests.judges import Court, Keepers, Said, Saying, Sheet, island, told
 
 SUMMARY = told(1, wrong={2: "Bob"})
 COMMON = ["find_passages", "read_span", "list_findings", "current_draft", "revise", "finish"]
-METRICS = ["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore"]
+METRICS = ["coverage", "consistency", "keyfact_recall", "faithfulness", "booookscore", "spread"]
 
 
 class NamesTheThird(Evaluator):
