@@ -145,7 +145,7 @@ def figures(half: int) -> None:
     rows: list[Sequence[object]] = [("per cent", *FATES, "other", "facts")]
     for fate in FATES:
         shares = [100 * told[fate].count(one) / len(told[fate]) for one in FATES]
-        rows.append((fate, *(f"{one:.1f}" for one in shares), f"{100 - sum(shares):.1f}", len(told[fate])))
+        rows.append((fate, *(f"{one:.1f}" for one in shares), f"{max(0.0, 100 - sum(shares)):.1f}", len(told[fate])))
     table(rows)
     lost = [(fate, name) for fate in FATES[:-1] for name in told[fate]]
     right = sum(fate == name for fate, name in lost)

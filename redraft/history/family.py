@@ -75,7 +75,7 @@ class Family:
             member = waiting[-1]
             open_still = [one for one in self.parents(member) if one is not None and one.key not in done]
             if open_still:
-                waiting.extend(open_still)
+                waiting.extend(reversed(open_still))
                 continue
             waiting.pop()
             if member.key not in done:
