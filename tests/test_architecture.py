@@ -206,11 +206,8 @@ RULES: dict[str, Rule] = {
 
 
 def cycle(modules: Modules) -> list[str]:
-    """A circle of modules that need each other to be imported, if there is one."""
-    graph = {
-        name: {target for each, target in own_imports(module, modules) if not each.late and not each.typing}
-        for name, module in modules.items()
-    }
+    """A circle of modules that know of each other, if there is one: also one that only a late import keeps working."""
+    graph = {name: {target for _, target in own_imports(module, modules)} for name, module in modules.items()}
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -331,4 +328,6 @@ def test_a_circle_is_found() -> None:
     back = "from redraft.text.words import count_words"
     assert set(cycle(made_up(text__words=there, text__chunks=back))) == {"redraft.text.words", "redraft.text.chunks"}
     typed = f"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    {back}"
-    assert cycle(made_up(text__words=there, text__chunks=typed)) == []
+    assert cycle(made_up(text__words=there, text__chunks=typed)) != []
+    assert cycle(made_up(text__words=there, text__chunks=f"def chunk():\n    {back}")) != []
+    assert cycle(made_up(text__words=there, text__chunks="")) == []

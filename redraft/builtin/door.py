@@ -1,18 +1,16 @@
-"""The door of the built-in model: who it is, and what it can do for others, without loading what it is made of."""
+"""The door of the built-in model: what it can do for others, without loading what it is made of before that."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from redraft.builtin.identity import IDENTITY, VERSION
 from redraft.models.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import MergeGiven
 
-VERSION = 7
-"""Part of what identifies a stored answer: raise it with every change after which an answer may differ."""
-
-IDENTITY = f"extractive:{VERSION}"
+__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "shortened"]
 
 
 def opened() -> Model:

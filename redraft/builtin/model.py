@@ -23,7 +23,7 @@ import redraft.builtin.facts.vetting
 import redraft.builtin.revising
 import redraft.builtin.summarizing
 import redraft.builtin.tracing
-from redraft.builtin.door import IDENTITY
+from redraft.builtin.identity import IDENTITY
 from redraft.builtin.registry import HANDLERS, handler_for
 from redraft.domain import Usage
 from redraft.models.base import Reply, Request, Sampling

@@ -1,20 +1,15 @@
-"""Settings from a file: `redraft.toml`, below the command line and the environment."""
+"""Defaults of commands from the settings file, below the command line and the environment."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
 
+from redraft.cli.settings_file import MODELS, content_found, settings_file
+from redraft.cli.tables import checked_tables
 from redraft.errors import UsageError
-from redraft.sources import MOST_OF_SETTINGS, read_file
-
-FILE_NAME = "redraft.toml"
-MODELS = "models"
-"""The table whose tables are models, by name."""
 
 
 def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
@@ -26,8 +21,6 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     path, content = settings_file(), content_found()
     if (models := content.pop(MODELS, None)) is not None:
         # What is wrong with them is told whatever the command, as it is of every other setting.
-        from redraft.cli.tables import checked_tables
-
         checked_tables(models, str(path))
     shared = {key: value for key, value in content.items() if not isinstance(value, dict)}
     tables = {key: value for key, value in content.items() if isinstance(value, dict)}
@@ -39,34 +32,6 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     return {
         name: _defaults(command, {**shared, **tables.get(name, {})}, str(path)) for name, command in commands.items()
     }
-
-
-def settings_file() -> Path:
-    """Where settings are read from, if there is such a file."""
-    return Path(os.environ.get("REDRAFT_CONFIG", FILE_NAME))
-
-
-def content_found() -> dict[str, Any]:
-    """All that the settings file says, if there is one."""
-    path = settings_file()
-    return content_of(path) if path.exists() else {}
-
-
-def is_found() -> bool:
-    """Whether the file is one that lies about in the current directory, and that nobody has named."""
-    return "REDRAFT_CONFIG" not in os.environ and Path(FILE_NAME).exists()
-
-
-def content_of(path: Path) -> dict[str, Any]:
-    """All that a settings file says."""
-    import tomllib
-
-    try:
-        return tomllib.loads(read_file(path, MOST_OF_SETTINGS).decode())
-    except OSError as error:
-        raise UsageError(f"cannot be read: {error.strerror}", place=str(path)) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"cannot be read: {error}", place=str(path)) from error
 
 
 def _defaults(command: click.Command, values: Mapping[str, object], place: str) -> dict[str, Any]:

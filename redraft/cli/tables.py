@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from redraft.cli.config import MODELS, content_found, settings_file
+from redraft.cli.settings_file import MODELS, content_found, settings_file
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:

@@ -13,8 +13,8 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path
 
-from redraft.cli.config import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.files import write
+from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 

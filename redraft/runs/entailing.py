@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from redraft.errors import UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.models.nli.model import SERVES
 from redraft.runs.roles import judging_under, named_in, under_name
-from redraft.settings import GIVEN_STRATEGY, Judging, Settings, is_entailment
-
-if TYPE_CHECKING:
-    from redraft.runs.preparing import Order
+from redraft.settings import GIVEN_STRATEGY, Judging, Refinement, Settings, is_entailment
 
 _WHAT = "only says whether one text follows from another"
 _HINT = f"name it as --judge, for --metric {SERVES[0]} or --metric {SERVES[1]}"
 
 
-def check_writer(order: Order, settings: Settings) -> None:
+def check_writer(settings: Settings, refinement: Refinement | None) -> None:
     """Refuse an entailment model as one that writes."""
-    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or order.refinement):
+    if is_entailment(settings.model) and (settings.strategy != GIVEN_STRATEGY or refinement):
         raise UsageError(f"{settings.model} cannot write: it {_WHAT}", hint=_HINT)
 
 
 def check_judges(
-    order: Order, settings: Settings, judging: Judging, known: Sequence[Evaluator], has_facts: bool
+    settings: Settings, judging: Judging, refinement: Refinement | None, known: Sequence[Evaluator], has_facts: bool
 ) -> None:
     """Refuse what the entailment models among the judges do not serve. `has_facts` says whether there are key facts."""
     judges = judging_under(settings, judging)
     entailing = next((judge.model for judge in judges if is_entailment(judge.model)), None)
-    if other := _in_another_role(order, settings, judging):
+    if other := _in_another_role(settings, judging, refinement):
         raise UsageError(f"{other} can be nothing but a judge: it {_WHAT}", hint=_HINT)
     if entailing is None:
         return
@@ -50,8 +46,8 @@ def check_judges(
         )
 
 
-def _in_another_role(order: Order, settings: Settings, judging: Judging) -> str:
+def _in_another_role(settings: Settings, judging: Judging, refinement: Refinement | None) -> str:
     """The entailment model that is to validate or to decide, if there is one."""
-    named = named_in(judging, order.refinement)
+    named = named_in(judging, refinement)
     others = (under_name(name, settings, judging).model for role, name in named if role != "judge")
     return next((model for model in others if is_entailment(model)), "")

@@ -170,7 +170,7 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
-    check_writer(order, prepared.settings)
+    check_writer(prepared.settings, order.refinement)
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
@@ -178,7 +178,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     check_goals(order.refinement.goals if order.refinement else (), known)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
-    check_judges(order, prepared.settings, judging, known, has_facts)
+    check_judges(prepared.settings, judging, order.refinement, known, has_facts)
     for one in known:
         if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
             raise UsageError(

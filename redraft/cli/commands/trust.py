@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from redraft.cli.config import FILE_NAME
 from redraft.cli.sections import command
+from redraft.cli.settings_file import FILE_NAME
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
@@ -18,7 +18,7 @@ def trust() -> int:
     REDRAFT_CONFIG, an option and an environment variable need no such word.
     """
     from redraft.cli import trust as trusting
-    from redraft.cli.config import content_of
+    from redraft.cli.settings_file import content_of
 
     path = Path(FILE_NAME)
     if not path.exists():
