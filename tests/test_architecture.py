@@ -54,7 +54,6 @@ class Import:
     target: str
     line: int
     late: bool
-    typing: bool
 
 
 @dataclass(frozen=True)
@@ -75,21 +74,20 @@ class Module:
 
     @cached_property
     def imports(self) -> list[Import]:
-        return list(_imports(self.tree, late=False, typing=False))
+        return list(_imports(self.tree, late=False))
 
 
-def _imports(node: ast.AST, *, late: bool, typing: bool) -> Iterator[Import]:
+def _imports(node: ast.AST, *, late: bool) -> Iterator[Import]:
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Import):
-            yield from (Import(alias.name, child.lineno, late, typing) for alias in child.names)
+            yield from (Import(alias.name, child.lineno, late) for alias in child.names)
         elif isinstance(child, ast.ImportFrom):
             assert child.level == 0, "relative imports are refused by the linter"
             base = child.module or ""
-            yield Import(base, child.lineno, late, typing)
-            yield from (Import(f"{base}.{alias.name}", child.lineno, late, typing) for alias in child.names)
+            yield Import(base, child.lineno, late)
+            yield from (Import(f"{base}.{alias.name}", child.lineno, late) for alias in child.names)
         within = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        checking = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.unparse(child.test)
-        yield from _imports(child, late=late or within, typing=typing or checking)
+        yield from _imports(child, late=late or within)
 
 
 Modules = dict[str, Module]
