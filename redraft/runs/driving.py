@@ -6,7 +6,7 @@ import asyncio
 import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from typing import Any, cast
 
 import aiosqlite
@@ -50,6 +50,18 @@ class _Saver(AsyncSqliteSaver):
         return BaseCheckpointSaver.get_next_version(self, current, channel)
 
 
+async def _close(saver: _Saver) -> None:
+    """Close a saver's connection when nobody is writing through it, and take back what was broken off in the midst.
+
+    A run that was cancelled goes on for a moment to put away what it had begun. What it leaves half done would hold on
+    to the connection, and with it to the lock on the file, until its remains are collected.
+    """
+    async with saver.lock:
+        with suppress(sqlite3.Error):
+            await saver.conn.rollback()
+        await saver.conn.close()
+
+
 class Driver:
     """Drives the graphs of one workshop, with checkpoints in the store's second file."""
 
@@ -66,8 +78,8 @@ class Driver:
         if self._saver is None:
             try:
                 address = await off_loop(self._store.checkpoints.address)
-                connection = aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS)
-                self._saver = _Saver(await self._closing.enter_async_context(connection))
+                self._saver = _Saver(await aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS))
+                self._closing.push_async_callback(_close, self._saver)
                 await _set_up(self._saver)
             except (sqlite3.Error, OSError) as error:
                 raise store_error(error, self._store.checkpoints.path) from error

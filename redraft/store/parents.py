@@ -12,7 +12,8 @@ from redraft.store.documents import put_text
 
 
 def put_parents(raw: sqlite3.Connection, run: str, child: str, parents: Sequence[Parent]) -> None:
-    """Store what a piece or a draft was made from, within the transaction that stores itself."""
+    """Store what a piece or a draft was made from, within the transaction that stores itself, in place of what was."""
+    drop_parents(raw, run, [child])
     raw.executemany(
         "INSERT INTO parents VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         [(run, child, at, one.kind, one.node, one.text, *one.span) for at, one in enumerate(parents)],
