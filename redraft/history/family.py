@@ -51,7 +51,9 @@ class Family:
             relatives = self._relatives(made.run)
             recorded = relatives.recorded.get(key)
             parents = recorded or tuple(self._inferred_of_draft(made, relatives))
-            found = Member(made.run, key, _draft_said(made), None, made.text, parents, recorded is None)
+            # Of a summary that was given nobody can have a record.
+            inferred = recorded is None and made.node != GIVEN
+            found = Member(made.run, key, _draft_said(made), None, made.text, parents, inferred)
             self._members[made.run, key] = found
         return found
 

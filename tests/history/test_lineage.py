@@ -209,6 +209,7 @@ async def test_a_given_summary_is_traced_to_the_document(tmp_path: Path) -> None
     found = read_lineage(court.store, result.run.id)
     assert [one.origins[0].span for one in found.sentences] == [one.direct[0].span for one in found.sentences]
     assert "Tom1" in found.sentences[0].origins[0].text
+    assert not found.inferred, "nobody can have a record of what it was made from"
 
 
 def test_a_run_without_a_summary_has_no_lineage(tmp_path: Path) -> None:
