@@ -128,9 +128,9 @@ def read_otherwise(evaluation: Evaluation, reading: Setting, base: Judging, enco
     """What the same answers come to by another similarity, or another threshold (LongSumEval, algorithm 1)."""
     if not reading or not isinstance(claims := evaluation.details.get("claims"), list):
         return evaluation.score
-    said = dict(reading)
-    name, threshold = said.get(SIMILARITY, base.similarity), float(said.get(THRESHOLD, base.threshold))
-    alike = similarity(name, encoder)  # type: ignore[arg-type]
+    # What it may be was checked when the sweep was.
+    read = base.model_copy(update=dict(reading))
+    name, threshold, alike = read.similarity, float(read.threshold), similarity(read.similarity, encoder)
     points: list[float] = []
     for claim in claims:
         if claim["verdict"] == UNJUDGED["verdict"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from dataclasses import astuple, dataclass
 
 from redraft.store.connection import Connection, storable
@@ -91,7 +92,7 @@ class Agreements:
         ]
 
 
-def _agreement(row: object) -> Agreement:
-    known = dict(row)  # type: ignore[call-overload]
+def _agreement(row: sqlite3.Row) -> Agreement:
+    known = dict(row)
     standing = Standing(*(known.pop(name) for name in ("judge", "metric", "version", "prompts", "terms")))
     return Agreement(standing, **known)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.builtin.consistency.holding import Ground, Held, Wrong, ground_of
 from redraft.builtin.registry import answers
-from redraft.prompts.contract import Unsure
+from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import VERIFY_SENTENCES, Category, Verification, Verifications, VerifyGiven
 from redraft.prompts.judging import Statement
 
@@ -29,7 +29,9 @@ def category(held: Held) -> Category | Unsure:
     """What is wrong with a sentence; "unsure" where its words do not tell."""
     if held.verdict == "contradicted":
         return CATEGORY[held.wrong]
-    return {"borne out": "none", "absent": "out_of_article"}.get(held.verdict, "unsure")  # type: ignore[return-value]
+    if held.verdict == "borne out":
+        return "none"
+    return "out_of_article" if held.verdict == "absent" else UNSURE
 
 
 def reason(held: Held) -> str:
