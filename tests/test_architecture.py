@@ -24,6 +24,8 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"experiments"}),
     frozenset({"agreement"}),
     frozenset({"runs"}),
+    frozenset({"pages"}),
+    frozenset({"dossier"}),
     frozenset({"history"}),
     frozenset({"graphs"}),
     frozenset({"evaluators"}),

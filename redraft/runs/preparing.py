@@ -46,6 +46,7 @@ from redraft.settings import (
     Trace,
     reads_prompts,
 )
+from redraft.store.prompts import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import chunk
@@ -145,7 +146,8 @@ def _plan(planner: Planner) -> Plan:
 def identify(document: Document, settings: Settings, order: Order) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again."""
     settled = _settle(document, settings, None, order.given)
-    hashes = prompt_hashes(settled.book, settled.settings, order.purpose, order.own, order.prompts)
+    used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
+    hashes = {name: one.hash for name, one in used.items()}
     return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
 
 
@@ -204,7 +206,8 @@ def book_for(role: Settings, prepared: Prepared) -> PromptBook:
 def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Run:
     """Store the document, its chunks and the new run, with the draft that is given."""
     document, settings, tokenizer = prepared.document, prepared.settings, prepared.tokenizer.name
-    hashes = prompt_hashes(prepared.book, settings, order.purpose, order.own, order.prompts)
+    used = prompts_used(prepared.book, settings, order.purpose, order.own, order.prompts)
+    hashes = {name: one.hash for name, one in used.items()}
     run = Run(
         id=new_run_id(),
         identity=_identity(settings.identity(document.id, tokenizer, hashes), order),
@@ -221,6 +224,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     with store.at_once():
         store.documents.add(document)
         store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
+        store.prompts.keep(used.values())
         store.runs.add(run)
         if order.given is not None:
             store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
@@ -250,7 +254,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     document = store.documents.get(run.document)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
-    hashes = prompt_hashes(book, run.settings, run.purpose, own)
+    hashes = {name: one.hash for name, one in prompts_used(book, run.settings, run.purpose, own).items()}
     if changed := sorted(name for name, _ in hashes.items() ^ run.prompt_hashes.items()):
         raise PromptError(
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
@@ -265,14 +269,14 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     return Prepared(document, run.settings, chunks, tokenizer, book, plan, warnings)
 
 
-def prompt_hashes(
+def prompts_used(
     book: PromptBook,
     settings: Settings,
     purpose: Purpose,
     own: Sequence[Evaluator] = (),
     of_part: Sequence[Prompt[Any, Any]] = (),
-) -> dict[str, str]:
-    """The hashes of the prompts that a run uses, those `of_part` if it is part of an experiment."""
+) -> dict[str, PromptRecord]:
+    """The prompts that a run uses, those `of_part` if it is part of an experiment, each under its name."""
     judging = purpose.judging
     drafted = settings.strategy != GIVEN_STRATEGY
     prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.strategy).prompts] if drafted else []
@@ -287,10 +291,14 @@ def prompt_hashes(
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
         prompts += (REVISE,) if isinstance(purpose, Refine) else ()
         prompts += (DECIDE,) if purpose.refinement and purpose.refinement.policy == "agent" else ()
-    hashes = {prompt.name: book.hash(prompt) for prompt in prompts}
+    used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
     for name, its in _own_books(settings, judging).items():
-        hashes |= {f"{prompt.name} ({name})": its.hash(prompt) for prompt in prompts}
-    return hashes
+        used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}
+    return used
+
+
+def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:
+    return PromptRecord(book.hash(prompt), prompt.name, book.template(prompt))
 
 
 def _own_books(settings: Settings, judging: Judging | None) -> dict[str, PromptBook]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from redraft.domain import Totals, Usage
 from redraft.store.connection import Connection
@@ -42,6 +43,23 @@ class Call:
     """As long as nobody has said what was used: the most that it can have been."""
     booked_usd: float | None = None
     """What it counts as against a budget: the most that it can cost, until it is known what it did cost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """An attempt as the ledger has it, without its reply. `borrowed` says that another run has made and paid it."""
+
+    label: str
+    prompt: str
+    prompt_hash: str
+    model: str
+    outcome: str
+    error: str
+    started: str
+    seconds: float
+    usage: Usage
+    cost_usd: float | None
+    borrowed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +112,15 @@ class Calls:
         )
         return int(row["tokens"]) if row else 0
 
+    def of(self, run: str) -> list[Recorded]:
+        """Every attempt of a run in the order in which they were begun, with the answers it took from other runs."""
+        rows = self._connection.rows(
+            "SELECT *, run IS NOT ?1 AS borrowed FROM calls"
+            " WHERE run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1) ORDER BY borrowed DESC, started, id",
+            (run,),
+        )
+        return [_recorded(dict(row)) for row in rows]
+
     def totals(self, run: str) -> Totals:
         """What a run has used so far. `cached` counts the answers it took from other runs."""
         row = self._connection.row(
@@ -126,3 +153,17 @@ class Calls:
             lost_tokens=row["lost_tokens"],
             lost_usd=None if row["lost_unpriced"] else row["lost_usd"],
         )
+
+
+def _recorded(row: dict[str, Any]) -> Recorded:
+    usage = Usage(
+        row["prompt_tokens"],
+        row["completion_tokens"],
+        row["cached_prompt_tokens"],
+        row["reasoning_tokens"],
+        bool(row["usage_reported"]),
+    )
+    same = {name: row[name] for name in ("label", "prompt", "prompt_hash", "model", "outcome", "error", "started")}
+    return Recorded(
+        **same, seconds=row["seconds"], usage=usage, cost_usd=row["cost_usd"], borrowed=bool(row["borrowed"])
+    )

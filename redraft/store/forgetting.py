@@ -53,6 +53,8 @@ _OF_DOCUMENT = (
     "DELETE FROM embeddings WHERE document = :document",
     "DELETE FROM documents WHERE id = :document",
 )
+# A user's own prompts may say what they were made for.
+_UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +178,7 @@ class Forgetting:
                     raw.execute(statement, {"document": document})
                 gone.documents.append(document)
                 gone.texts.add(document)
+        raw.execute(_UNUSED_PROMPTS)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)
         if at_work:

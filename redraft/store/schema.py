@@ -164,6 +164,16 @@ _PARENTS = (
     """,
 )
 
+_PROMPT_TEXTS = (
+    """
+    CREATE TABLE prompts (
+        hash TEXT PRIMARY KEY,
+        name TEXT NOT NULL,
+        text TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -176,5 +186,6 @@ STEPS = {
     "m009_manners": _MANNERS,
     "m010_agreements": _AGREEMENTS,
     "m011_parents": _PARENTS,
+    "m012_prompts": _PROMPT_TEXTS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -24,6 +24,7 @@ from redraft.store.manners import MannersBook
 from redraft.store.migrations import migrate
 from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
+from redraft.store.prompts import PromptShelf
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
 
@@ -74,6 +75,7 @@ class Store:
         self.judgments = Judgments(self._connection)
         self.manners = MannersBook(self._connection)
         self.agreements = Agreements(self._connection)
+        self.prompts = PromptShelf(self._connection)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

@@ -1,0 +1,326 @@
+"""The contents of a dossier: the contract of `export --format json` and of the HTTP API. Fields are added to it, never
+changed.
+
+Offsets count characters (Unicode code points) into the text that they belong to, from `start` to before `end`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+FORMAT = 1
+State = Literal["open", "mended", "set aside"]
+"""Of a finding: it holds of the result; it holds no more; it was about a draft that was refused."""
+
+
+class Part(BaseModel):
+    """A value of a dossier."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Place(Part):
+    """A stretch of the document."""
+
+    start: int
+    end: int
+    chapter: str
+    percent: int
+    """How far into the document it begins, in hundredths."""
+    text: str
+    """Its words, on one line."""
+
+
+class Step(Part):
+    """A text on the way from a sentence to its source, and where in it."""
+
+    kind: str
+    node: str
+    """Which draft or piece it is; empty for the document."""
+    said: str
+    """What people call it."""
+    start: int
+    end: int
+    text: str
+    weight: float
+    method: str
+
+
+class Source(Part):
+    """A place of the document that a sentence comes from."""
+
+    place: Place
+    weight: float
+    """How sure that is, from 0 to 1."""
+    way: tuple[Step, ...]
+    """The texts in between, from the summary down to the document."""
+
+
+class Sentence(Part):
+    """A sentence of the summary."""
+
+    number: int
+    start: int
+    end: int
+    text: str
+    sources: tuple[Source, ...]
+    drift: str
+    """In words, where the texts in between say something else than the document; else empty."""
+    invented: str
+    """The text in which it came up although nothing bears it out; empty for one that has sources."""
+    findings: tuple[int, ...]
+    """The numbers of those that are about it and hold of it."""
+
+
+class Answered(Part):
+    """What became of a finding in a round."""
+
+    round: int
+    taken: bool | None
+    """Whether that round's draft was taken; None while it has not been judged."""
+    gone: bool
+    """Whether the finding holds no more of that draft."""
+    before: str
+    after: str
+    """The sentence that was changed for it, where one was."""
+
+
+class FindingEntry(Part):
+    """Something found wrong, in whichever round."""
+
+    number: int
+    id: str
+    metric: str
+    kind: str
+    task: str
+    explanation: str
+    sentence: int | None
+    """The number of the sentence of the summary that it is about; None where something is missing, or where the
+    sentence is one of another draft."""
+    about: str
+    """That sentence's words; empty where something is missing."""
+    question: str
+    found: str
+    expected: str
+    evidence: Place | None
+    """None where there is none, or only words whose place is not known."""
+    said: str
+    """The words of the evidence."""
+    judges: str
+    """How many judges say so, where several were asked."""
+    rounds: tuple[int, ...]
+    """Of whose drafts it was found."""
+    aimed: tuple[Answered, ...]
+    """The rounds that were to mend it, and what came of that."""
+    state: State
+
+
+class Score(Part):
+    """What a metric says of a draft."""
+
+    metric: str
+    outcome: str
+    score: float | None
+    judged: int
+    unjudged: int
+    reason: str
+    missing: tuple[str, ...]
+    goal: float | None
+    met: bool | None
+    """None without a goal, and where too few items have a verdict to tell."""
+    initial: float | None
+    certificate: dict[str, Any] | None
+    stands_on: str
+    """The certificate in a line."""
+    details: dict[str, Any]
+
+
+class RoundEntry(Part):
+    """A round: its draft, how good that is, and what became of it."""
+
+    number: int
+    draft: str
+    base: int | None
+    """The round whose draft it revises."""
+    text: str
+    words: int
+    scores: dict[str, float | None]
+    unjudged: dict[str, int]
+    aims: tuple[str, ...]
+    findings: tuple[int, ...]
+    """The numbers of those that it was to mend."""
+    found: tuple[int, ...]
+    """The numbers of those that were found of its draft."""
+    taken: bool | None
+    reason: str
+    why: str
+    instruction: str
+    notes: tuple[str, ...]
+    result: bool
+    """Whether its draft is what the run came to."""
+
+
+class Item(Part):
+    """Something that the summary is judged by, with its place in the document: a question, a key fact, a claim."""
+
+    metric: str
+    kind: str
+    text: str
+    expected: str
+    found: str
+    verdict: str
+    value: float | None
+    """1 where it is as it should be, 0 where it is not, None without a verdict."""
+    place: Place | None
+    sentences: tuple[int, ...]
+    """Those of the summary that it rests on."""
+
+
+class Fact(Part):
+    """A key fact, and whether the summary states it."""
+
+    id: int
+    level: str
+    parent: int | None
+    text: str
+    place: Place | None
+    stated: float | None
+    """1 where it is stated, 0 where it is not, None without a verdict."""
+    sentences: tuple[int, ...]
+    pruned: str
+    """Why it was pruned; empty for one that summaries are judged by."""
+
+
+class FactTree(Part):
+    """The key facts of a stretch of the document from one perspective."""
+
+    chunk: int
+    perspective: str
+    place: Place
+    query: str
+    facts: tuple[Fact, ...]
+
+
+class PieceEntry(Part):
+    """A partial summary, and what it was made from."""
+
+    name: str
+    said: str
+    level: int
+    first_chunk: int
+    last_chunk: int
+    place: Place | None
+    """What of the document it is about."""
+    words: int
+    limit: int
+    attempts: int
+    flaw: str
+    text: str
+    made_from: tuple[str, ...]
+    """The names of the pieces that it was made from."""
+
+
+class CallEntry(Part):
+    """A call to a model, or an answer that was taken from an earlier one."""
+
+    number: int
+    label: str
+    prompt: str
+    hash: str
+    model: str
+    outcome: str
+    borrowed: bool
+    """Whether the answer was there already, and cost nothing."""
+    began: float
+    """Seconds since the first call."""
+    seconds: float
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int
+    cost_usd: float | None
+    error: str
+
+
+class Positions(Part):
+    """From where in the document the summary comes."""
+
+    traced: int
+    untraced: int
+    thirds: tuple[float, ...]
+    bins: tuple[float, ...]
+    density: tuple[float, ...]
+    spread: float | None
+
+
+class PromptText(Part):
+    """A prompt that was used."""
+
+    name: str
+    hash: str
+    text: str | None
+    """None where its text is not on record."""
+
+
+class DocumentEntry(Part):
+    """The document."""
+
+    id: str
+    title: str
+    characters: int
+    words: int
+    sections: tuple[dict[str, Any], ...]
+    text: str | None
+    """None where it is left out."""
+
+
+class RunEntry(Part):
+    """The run."""
+
+    id: str
+    kind: str
+    status: str
+    stopped: str
+    """Why it goes no further."""
+    why: str
+    """The same in the words of a model that led it."""
+    error: str
+    parent: str | None
+    model: str
+    judges: tuple[str, ...]
+    strategy: str
+    version: str
+    tokenizer: str
+    created: str
+    updated: str
+    settings: dict[str, Any]
+    judging: dict[str, Any] | None
+    refinement: dict[str, Any] | None
+    limits: dict[str, Any]
+    usage: dict[str, Any]
+
+
+class Dossier(Part):
+    """All that there is to look at in a run."""
+
+    format: int = FORMAT
+    holds: str
+    """What it contains of the document, in a sentence."""
+    run: RunEntry
+    document: DocumentEntry
+    draft: str | None
+    summary: str | None
+    words: int
+    sentences: tuple[Sentence, ...]
+    findings: tuple[FindingEntry, ...]
+    scores: tuple[Score, ...]
+    rounds: tuple[RoundEntry, ...]
+    items: tuple[Item, ...]
+    trees: tuple[FactTree, ...]
+    positions: Positions | None
+    pieces: tuple[PieceEntry, ...]
+    calls: tuple[CallEntry, ...]
+    prompts: tuple[PromptText, ...]
+    left_out: tuple[str, ...]
+    """What is not in the summary or not in the dossier, and why, in sentences."""

@@ -1,0 +1,125 @@
+"""Everything that was found wrong in a run, with what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from redraft.domain import Finding, Round
+from redraft.dossier.contents import Answered, FindingEntry, State
+from redraft.dossier.places import Places
+from redraft.history.changes import Change, Difference, difference
+from redraft.history.tracing import Trace, Turn
+from redraft.text.cleaning import one_line
+
+_ORDER: tuple[State, ...] = ("open", "mended", "set aside")
+
+
+@dataclass(slots=True)
+class _Known:
+    """A finding, and where in the run it came up."""
+
+    finding: Finding
+    rounds: list[int] = field(default_factory=list)
+    aimed: list[Answered] = field(default_factory=list)
+
+
+class Record:
+    """The findings of a run, numbered: those that hold of the result first, in the order of its sentences."""
+
+    def __init__(self, trace: Trace, numbers: Mapping[str, int], places: Places) -> None:
+        """`numbers` are those of the result's sentences, by their words."""
+        self._trace = trace
+        self._sentences = numbers
+        self._places = places
+        self._result = next((turn for turn in trace.turns if turn.draft.id == trace.run.draft), None)
+        self._line = _line_of_descent(trace, self._result)
+        known = self._gathered()
+        ordered = sorted(known.values(), key=lambda one: (_ORDER.index(self._state(one)), self._about(one) or 10**9))
+        self.numbers = {one.finding.id: number for number, one in enumerate(ordered, 1)}
+        self.entries = tuple(self._entry(one) for one in ordered)
+
+    def numbered(self, findings: Sequence[Finding]) -> tuple[int, ...]:
+        """The numbers of findings."""
+        return tuple(sorted({self.numbers[one.id] for one in findings if one.id in self.numbers}))
+
+    def _gathered(self) -> dict[str, _Known]:
+        known: dict[str, _Known] = {}
+        by_draft = {turn.draft.id: turn for turn in self._trace.turns}
+        for turn in self._trace.turns:
+            for finding in turn.findings:
+                known.setdefault(finding.id, _Known(finding)).rounds.append(turn.made.number)
+            base = by_draft.get(turn.made.base or "")
+            if base is None:
+                continue
+            answers = _answers(difference(base, turn))
+            for finding in turn.mending:
+                one = known.setdefault(finding.id, _Known(finding))
+                one.aimed.append(_answered(turn.made, finding.id in answers, answers.get(finding.id)))
+        for one in known.values():
+            one.rounds = sorted(set(one.rounds))
+        return known
+
+    def _state(self, one: _Known) -> State:
+        if self._result is None or self._result.made.number in one.rounds:
+            return "open"
+        return "mended" if any(number in self._line for number in one.rounds) else "set aside"
+
+    def _about(self, one: _Known) -> int | None:
+        """The number of the sentence it is about, if that is one of the result's."""
+        return self._sentences.get(one_line(one.finding.sentence)) if one.finding.sentence else None
+
+    def _entry(self, one: _Known) -> FindingEntry:
+        finding = one.finding
+        evidence = finding.evidence
+        return FindingEntry(
+            number=self.numbers[finding.id],
+            id=finding.id,
+            metric=finding.metric,
+            kind=finding.kind,
+            task=finding.task,
+            explanation=finding.explanation,
+            sentence=self._about(one),
+            about=one_line(finding.sentence),
+            question=one_line(finding.question),
+            found=one_line(finding.found),
+            expected=one_line(finding.expected),
+            evidence=self._places.at(evidence.span) if evidence else None,
+            said=one_line(evidence.text) if evidence else "",
+            judges=f"{finding.said_by[0]} of {finding.said_by[1]} judges" if finding.said_by else "",
+            rounds=tuple(one.rounds),
+            aimed=tuple(one.aimed),
+            state=self._state(one),
+        )
+
+
+def _line_of_descent(trace: Trace, result: Turn | None) -> set[int]:
+    """The rounds whose drafts the result goes back to, with its own."""
+    by_draft = {turn.draft.id: turn for turn in trace.turns}
+    line: set[int] = set()
+    while result is not None and result.made.number not in line:
+        line.add(result.made.number)
+        result = by_draft.get(result.made.base or "")
+    return line
+
+
+def _answers(found: Difference) -> dict[str, Change | None]:
+    """By id the findings that are gone, with the change to thank for it, where it was one."""
+    gone: dict[str, Change | None] = {finding.id: None for finding in found.answered}
+    return gone | dict(_thanks(found))
+
+
+def _thanks(found: Difference) -> Iterator[tuple[str, Change]]:
+    for change in found.changes:
+        for finding in change.answers:
+            yield finding.id, change
+
+
+def _answered(made: Round, gone: bool, change: Change | None) -> Answered:
+    return Answered(
+        round=made.number,
+        taken=made.accepted,
+        gone=gone,
+        before=change.before if change else "",
+        after=change.after if change else "",
+    )

@@ -1,0 +1,80 @@
+"""How the summary was made: its partial summaries, the calls to models, and the prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from redraft.domain import Span
+from redraft.dossier.contents import CallEntry, PieceEntry, PromptText
+from redraft.dossier.places import Places
+from redraft.dossier.scrubbing import scrubbed
+from redraft.history.family import piece_said
+from redraft.history.results import Result
+from redraft.prompts.book import SETS, PromptBook
+from redraft.prompts.catalog import PROMPTS
+from redraft.store.store import Store
+from redraft.text.cleaning import clean, one_line
+
+
+def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
+    """The partial summaries, from the lowest level up."""
+    run = result.run
+    chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
+    parents = store.ancestry.of(run.id)
+    for piece in store.runs.pieces(run.id):
+        about = chunks[piece.first_chunk : piece.last_chunk + 1]
+        yield PieceEntry(
+            name=piece.name,
+            said=piece_said(piece),
+            level=piece.level,
+            first_chunk=piece.first_chunk,
+            last_chunk=piece.last_chunk,
+            place=places.wide(Span(about[0].span.start, about[-1].span.end)) if about else None,
+            words=piece.words,
+            limit=piece.limit,
+            attempts=piece.attempts,
+            flaw=scrubbed(piece.flaw),
+            text=clean(piece.text),
+            made_from=tuple(dict.fromkeys(one.node for one in parents.get(piece.name, ()) if one.node)),
+        )
+
+
+def calls(store: Store, run: str) -> Iterator[CallEntry]:
+    """Every attempt to ask a model, in their order; what was taken from earlier runs comes first, and took no time."""
+    recorded = store.calls.of(run)
+    begun = [datetime.fromisoformat(one.started) for one in recorded if not one.borrowed]
+    first = min(begun, default=None)
+    for number, one in enumerate(recorded, 1):
+        own = first is not None and not one.borrowed
+        yield CallEntry(
+            number=number,
+            label=one_line(one.label),
+            prompt=one.prompt,
+            hash=one.prompt_hash,
+            model=scrubbed(one.model),
+            outcome=one.outcome,
+            borrowed=one.borrowed,
+            began=round((datetime.fromisoformat(one.started) - first).total_seconds(), 3) if own and first else 0.0,
+            seconds=0.0 if one.borrowed else round(one.seconds, 3),
+            prompt_tokens=one.usage.prompt_tokens,
+            completion_tokens=one.usage.completion_tokens,
+            cached_tokens=one.usage.cached_prompt_tokens,
+            cost_usd=0.0 if one.borrowed else one.cost_usd,
+            error=scrubbed(one_line(one.error)),
+        )
+
+
+def prompts(store: Store, result: Result) -> Iterator[PromptText]:
+    """The prompts that the run has on record. Runs of before texts were kept have those that are still the same."""
+    hashes = result.run.prompt_hashes
+    known = store.prompts.of(list(hashes.values()))
+    ours = {} if set(hashes.values()) <= set(known) else _of_today()
+    for name, digest in sorted(hashes.items()):
+        text = known[digest].text if digest in known else ours.get(digest)
+        yield PromptText(name=name, hash=digest, text=None if text is None else clean(text))
+
+
+def _of_today() -> dict[str, str]:
+    books = [PromptBook(name) for name in SETS]
+    return {book.hash(prompt): book.template(prompt) for book in books for prompt in PROMPTS.values()}
