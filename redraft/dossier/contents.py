@@ -219,7 +219,9 @@ class PieceEntry(Part):
     flaw: str
     text: str
     made_from: tuple[str, ...]
-    """The names of the pieces that it was made from."""
+    """The names of the pieces that it merges."""
+    goes_on_from: tuple[str, ...]
+    """The names of those that it was shown besides: the summary so far, or what comes before."""
 
 
 class CallEntry(Part):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from redraft.domain import Span
+from redraft.domain import Parent, Span
 from redraft.dossier.contents import CallEntry, PieceEntry, PromptText
 from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed
@@ -36,8 +36,13 @@ def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]
             attempts=piece.attempts,
             flaw=scrubbed(piece.flaw),
             text=clean(piece.text),
-            made_from=tuple(dict.fromkeys(one.node for one in parents.get(piece.name, ()) if one.node)),
+            made_from=_named(parents.get(piece.name, ()), merged=True),
+            goes_on_from=_named(parents.get(piece.name, ()), merged=False),
         )
+
+
+def _named(parents: Sequence[Parent], *, merged: bool) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(one.node for one in parents if one.node and (one.kind == "piece") == merged))
 
 
 def calls(store: Store, run: str) -> Iterator[CallEntry]:

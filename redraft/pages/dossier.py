@@ -1,0 +1,157 @@
+"""A dossier as one file of HTML that opens from a disk, without network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from redraft.dossier.contents import Dossier, PieceEntry, Sentence
+from redraft.pages.assets import policy, script, styles
+from redraft.pages.packing import packed, page_data
+from redraft.pages.pictures import pictures
+from redraft.pages.tables import calls_by_prompt, facts_by_level
+from redraft.pages.templates import template
+from redraft.pages.wording import many
+from redraft.text.cleaning import clean
+
+STYLES = ("base.css", "dossier.css")
+SCRIPT = "dossier.js"
+_MEASURES = ("statistics", "position")
+
+
+class Assets(NamedTuple):
+    """What a page has within it that a server would give it otherwise."""
+
+    policy: str
+    styles: str
+    script: str
+
+
+def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
+    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
+    css, js = styles(*STYLES), script(SCRIPT)
+    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
+    return template("dossier.html").render(**view(dossier), assets=assets, data=packed(page_data(dossier)))
+
+
+def view(dossier: Dossier) -> dict[str, Any]:
+    """What the templates of a dossier are filled in with."""
+    shown = pictures(dossier)
+    tree = _Tree.of(dossier.pieces)
+    return {
+        "d": dossier,
+        "views": tuple(_views(dossier)),
+        "paragraphs": tuple(_paragraphs(dossier)),
+        "findings": {one.number: one for one in dossier.findings},
+        "open": sum(1 for one in dossier.findings if one.state == "open"),
+        "missing": [one for one in dossier.findings if one.state == "open" and one.sentence is None],
+        "closed": [one for one in dossier.findings if one.state != "open"],
+        "judged": [one for one in dossier.scores if one.metric not in _MEASURES],
+        "stopped": _stopped(dossier),
+        "pictures": shown,
+        "fact_levels": facts_by_level(dossier.trees),
+        "by_prompt": calls_by_prompt(dossier.calls),
+        "usage": _usage(dossier),
+        "pieces": {one.name: one for one in dossier.pieces},
+        "below": tree.below,
+        "tops": tree.tops,
+        "settings": tuple(_settings(dossier)),
+    }
+
+
+def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
+    yield "reading", "Reading"
+    yield "scores", "Scores"
+    if len(dossier.rounds) > 1:
+        yield "rounds", "Rounds"
+    if dossier.trees:
+        yield "facts", "Key facts"
+    yield "places", "Places"
+    if dossier.pieces:
+        yield "pieces", "Partial summaries"
+    if dossier.calls:
+        yield "calls", "Calls"
+    yield "about", "About"
+
+
+class _Shown(NamedTuple):
+    """A sentence as it stands in the summary, line breaks and all."""
+
+    number: int
+    text: str
+    sources: Sequence[object]
+    findings: Sequence[int]
+    invented: str
+
+
+def _paragraphs(dossier: Dossier) -> Iterator[list[_Shown]]:
+    """The sentences of the summary in its paragraphs."""
+    text, made, end = dossier.summary or "", list[_Shown](), 0
+    for one in dossier.sentences:
+        if made and "\n\n" in text[end : one.start]:
+            yield made
+            made = []
+        made.append(_shown(one, text))
+        end = one.end
+    if made:
+        yield made
+
+
+def _shown(one: Sentence, text: str) -> _Shown:
+    return _Shown(one.number, clean(text[one.start : one.end]).strip(), one.sources, one.findings, one.invented)
+
+
+@dataclass(frozen=True, slots=True)
+class _Tree:
+    """The partial summaries as a tree: what is below each, and what is below none."""
+
+    tops: list[str]
+    below: Mapping[str, list[str]]
+
+    @classmethod
+    def of(cls, pieces: Sequence[PieceEntry]) -> _Tree:
+        """Each stands once, below the first that was made from it."""
+        names, placed = {one.name for one in pieces}, set[str]()
+        below: dict[str, list[str]] = {name: [] for name in names}
+        for one in pieces:
+            for child in one.made_from:
+                if child in names and child not in placed and child != one.name:
+                    placed.add(child)
+                    below[one.name].append(child)
+        return cls([one.name for one in reversed(pieces) if one.name not in placed], below)
+
+
+def _stopped(dossier: Dossier) -> str:
+    taken = sum(1 for one in dossier.rounds[1:] if one.taken)
+    words = dossier.run.stopped.replace("_", " ")
+    parts = [many(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} taken"]
+    return f"{', '.join(parts)}. It stopped: {words or dossier.run.status}." + (
+        f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
+    )
+
+
+def _usage(dossier: Dossier) -> str:
+    used = dossier.run.usage
+    cost = "a price that is not known" if used["cost_usd"] is None else f"{used['cost_usd']:.4f} USD"
+    parts = [
+        many(used["calls"], "call"),
+        f"{used['prompt_tokens']:,} tokens in, {used['completion_tokens']:,} out",
+        cost,
+        f"{used['seconds']:.0f} s",
+    ]
+    if used["cached"]:
+        parts.append(f"{many(used['cached'], 'answer')} taken from earlier runs")
+    if used["lost"]:
+        parts.append(f"{many(used['lost'], 'call')} never answered")
+    return f"{', '.join(parts)}."
+
+
+def _settings(dossier: Dossier) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    run = dossier.run
+    yield "Drafting", run.settings
+    if run.judging:
+        yield "Judging", run.judging
+    if run.refinement:
+        yield "Refining", run.refinement
+    yield "Limits", run.limits

@@ -1,0 +1,154 @@
+// The document's text: built once, in paragraphs that the browser lays out only when they come near the screen.
+import { Offsets } from "./offsets.js";
+
+const PARAGRAPHS = 40; // in a stretch that is laid out together
+const LONGEST = 6000; // units of a paragraph; what is longer is cut, for the browser's sake
+const VERSE = 50; // lines shorter than this are meant as lines
+
+export class Pane {
+  constructor(root, text, sections, links) {
+    this.root = root;
+    this.text = text;
+    this.offsets = new Offsets(text);
+    this.starts = [];
+    this.blocks = [];
+    this.titles = new Map(sections.map(([start, level]) => [this.offsets.units(start), level]));
+    this.links = [...links].map((one) => ({ ...one, from: this.offsets.units(one.start), to: this.offsets.units(one.end) }))
+      .sort((one, other) => one.from - other.from);
+    this.build();
+  }
+
+  build() {
+    const all = document.createDocumentFragment();
+    let stretch = null, count = PARAGRAPHS, next = 0;
+    for (const [from, to, onward] of cuts(this.text)) {
+      if (count === PARAGRAPHS) {
+        stretch = document.createElement("div");
+        stretch.className = "stretch";
+        all.append(stretch);
+        count = 0;
+      }
+      count++;
+      const block = this.block(from, to, onward);
+      const uses = [];
+      while (next < this.links.length && this.links[next].from < to) uses.push(this.links[next++].sentence);
+      if (uses.length) block.prepend(margin(uses));
+      stretch.append(block);
+    }
+    this.root.replaceChildren(all);
+  }
+
+  block(from, to, onward) {
+    const block = document.createElement("div"), paragraph = document.createElement("p");
+    const words = this.text.slice(from, to), level = this.titles.get(from);
+    block.className = "block" + (onward ? " on" : "") + (isVerse(words) ? " verse" : "");
+    if (level) {
+      block.classList.add("title");
+      paragraph.setAttribute("role", "heading");
+      paragraph.setAttribute("aria-level", String(Math.min(6, level + 3)));
+    }
+    paragraph.append(words);
+    block.append(paragraph);
+    this.starts.push(from);
+    this.blocks.push(block);
+    return block;
+  }
+
+  /** The number of the paragraph that an offset in units stands in, or before. */
+  at(unit) {
+    let low = 0, high = this.starts.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.starts[middle] <= unit) low = middle + 1; else high = middle;
+    }
+    return Math.max(0, low - 1);
+  }
+
+  words(number) {
+    return this.blocks[number].querySelector("p").firstChild;
+  }
+
+  /** The range of a stretch given in characters. */
+  range(start, end) {
+    const from = this.offsets.units(start), to = Math.max(from, this.offsets.units(end));
+    const first = this.at(from), last = this.at(Math.max(from, to - 1)), range = document.createRange();
+    const node = this.words(first), end_ = this.words(last);
+    range.setStart(node, Math.min(node.length, Math.max(0, from - this.starts[first])));
+    range.setEnd(end_, Math.min(end_.length, Math.max(0, to - this.starts[last])));
+    return range;
+  }
+
+  /** Bring a place into view, a third from the top. */
+  show(start, end = start + 1) {
+    const block = this.blocks[this.at(this.offsets.units(start))];
+    block.scrollIntoView({ block: "start" });
+    const box = this.range(start, end).getBoundingClientRect(), mine = this.root.getBoundingClientRect();
+    this.root.scrollTop += box.top - mine.top - mine.height / 3;
+    return block;
+  }
+
+  /** Where in the text, in characters, a point on the screen is; null outside of it. */
+  under(x, y) {
+    const found = document.caretPositionFromPoint?.(x, y) ?? fromRange(document.caretRangeFromPoint?.(x, y));
+    const block = found?.offsetNode.parentElement?.closest(".block");
+    const number = block ? this.blocks.indexOf(block) : -1;
+    return number < 0 ? null : this.offsets.characters(this.starts[number] + found.offset);
+  }
+
+  /** The share of the text above the top of the pane, and that above its bottom. */
+  seen() {
+    const { scrollTop, scrollHeight, clientHeight } = this.root;
+    const whole = Math.max(1, scrollHeight);
+    return [scrollTop / whole, (scrollTop + clientHeight) / whole];
+  }
+}
+
+function fromRange(range) {
+  return range ? { offsetNode: range.startContainer, offset: range.startOffset } : null;
+}
+
+/** The paragraphs as [from, to, whether the next one goes on], without the empty lines between them. */
+function* cuts(text) {
+  const gap = /\n[ \t]*(?:\n[ \t]*)+|$/g;
+  let from = text.length - text.trimStart().length;
+  while (from < text.length) {
+    gap.lastIndex = from;
+    const found = gap.exec(text);
+    let end = found.index;
+    while (end - from > LONGEST) {
+      const cut = text.lastIndexOf(" ", from + LONGEST) + 1;
+      const to = cut > from + LONGEST / 2 ? cut : from + LONGEST - (isHalf(text, from + LONGEST) ? 1 : 0);
+      yield [from, to, true];
+      from = to;
+    }
+    if (end > from) yield [from, end, false];
+    from = end + found[0].length;
+    if (!found[0].length) break;
+  }
+}
+
+function isHalf(text, at) {
+  const code = text.charCodeAt(at);
+  return code >= 0xdc00 && code < 0xe000;
+}
+
+function isVerse(words) {
+  const lines = words.split("\n");
+  return lines.length > 1 && lines.every((line) => line.length < VERSE);
+}
+
+/** Buttons that lead from a paragraph to the sentences of the summary that come from it. */
+function margin(sentences) {
+  const uses = document.createElement("span");
+  uses.className = "uses";
+  for (const number of new Set(sentences)) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.dataset.choose = number;
+    button.textContent = number;
+    button.setAttribute("aria-pressed", "false");
+    button.setAttribute("aria-label", `used by sentence ${number} of the summary`);
+    uses.append(button);
+  }
+  return uses;
+}

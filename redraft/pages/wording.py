@@ -1,0 +1,119 @@
+"""How values read on a page: numbers, shares, names, signs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from redraft.dossier.contents import Fact, FindingEntry, Sentence
+from redraft.text.cleaning import clean, one_line
+
+_QUOTE, _OPENING = 320, 70
+_HALF = 0.5
+
+
+def many(number: int, what: str) -> str:
+    """A number of things: 1 word, 2 words, 1,200 summaries."""
+    if number == 1:
+        return f"1 {what}"
+    return f"{number:,} {what[:-1]}ies" if what.endswith("y") else f"{number:,} {what}s"
+
+
+def score(value: float | None) -> str:
+    """A score with two digits, rounded down, so that none looks like a goal that it misses; a dash for none."""
+    return "–" if value is None else f"{int(value * 100 + 1e-9) / 100:.2f}"
+
+
+def spaced(name: str) -> str:
+    """A name for programs as people read it."""
+    return one_line(name).replace("_", " ")
+
+
+def shortened(text: str) -> str:
+    """The beginning of a passage, if it is long."""
+    return one_line(text, _QUOTE)
+
+
+def opening(text: str) -> str:
+    """The first words of a sentence."""
+    return one_line(text, _OPENING)
+
+
+def capitalized(text: str) -> str:
+    """A sentence with its first letter large."""
+    return text[:1].upper() + text[1:]
+
+
+def cell(value: object) -> str:
+    """A cell of a table."""
+    if value is None:
+        return "–"
+    if isinstance(value, float):
+        return f"{value:,.3f}".rstrip("0").rstrip(".") if value == value else "–"
+    return f"{value:,}" if isinstance(value, int) else clean(str(value))
+
+
+def setting(value: Any) -> str:
+    """What something is set to."""
+    if value is None or value == [] or value == {}:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(setting, value))
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else clean(str(value))
+
+
+def kind(finding: FindingEntry) -> str:
+    """Whether something is missing in the summary, or wrong in it."""
+    return "lost" if finding.sentence is None and not finding.about else "wrong"
+
+
+def sign(finding: FindingEntry) -> str:
+    """A sign for that, beside its colour."""
+    return "○" if kind(finding) == "lost" else "✗"
+
+
+def standing(fact: Fact) -> str:
+    """What became of a key fact."""
+    if fact.pruned:
+        return "pruned"
+    if fact.stated is None:
+        return "unjudged"
+    return "stated" if fact.stated >= _HALF else "missing"
+
+
+def fact_sign(fact: Fact) -> str:
+    """A sign for that."""
+    return {"pruned": "·", "unjudged": "–", "stated": "✓", "missing": "✗"}[standing(fact)]
+
+
+def sentence_label(sentence: Sentence) -> str:
+    """What a sentence's button is called."""
+    parts = [many(len(sentence.sources), "source")]
+    if sentence.findings:
+        parts.append(many(len(sentence.findings), "finding"))
+    if sentence.invented:
+        parts.append("nothing bears it out")
+    return f"Sentence {sentence.number}: {', '.join(parts)}"
+
+
+FILTERS: dict[str, Callable[..., str]] = {
+    one.__name__: one
+    for one in (
+        many,
+        score,
+        spaced,
+        shortened,
+        opening,
+        capitalized,
+        cell,
+        setting,
+        kind,
+        sign,
+        standing,
+        fact_sign,
+        sentence_label,
+    )
+}
