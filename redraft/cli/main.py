@@ -15,6 +15,7 @@ from redraft.cli.commands.diff import diff
 from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
+from redraft.cli.commands.export import export
 from redraft.cli.commands.forget import forget
 from redraft.cli.commands.fork import fork
 from redraft.cli.commands.help import help_
@@ -51,6 +52,7 @@ Examples:
   redraft keyfacts book.txt
   redraft trace 3fa2c1d0
   redraft lineage 3fa2c1d0
+  redraft export 3fa2c1d0 -o dossier.html
   redraft resume 3fa2c1d0
 
 Results go to stdout, everything else to stderr. Options can also be set as
@@ -69,7 +71,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, trace, diff, lineage, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, trace, diff, lineage, export, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 
