@@ -10,6 +10,7 @@ from redraft.domain import Evidence, Finding, Parent, Span
 from redraft.errors import RunError
 from redraft.history.family import Member
 from redraft.history.lineage import NEAR, Lineage, Tracer
+from redraft.history.results import finding_json
 from redraft.history.tracing import chapter_of, percent_of
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -141,6 +142,7 @@ class Losses:
                 {"sentence": one.text, "node": one.invented_in, "said": one.invented} for one in self.lineage.invented
             ],
             "by_step": self.by_step,
+            "findings": [finding_json(one) for one in self.findings],
         }
 
 
@@ -171,8 +173,11 @@ def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
     origins = tracer.origins([tracer.document.text])
 
     def fact(text: str, kind: str, evidence: Evidence) -> Fact:
+        if evidence.span is not None:
+            return Fact(text, kind, evidence, (evidence.span,))
         direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
-        return Fact(text, kind, evidence, tuple([evidence.span] if evidence.span else direct))
+        passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
+        return Fact(text, kind, next(iter(passage), evidence), tuple(direct))
 
     if keyfacts is not None:
         trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]

@@ -11,7 +11,7 @@ from typing import Any, Literal, Self
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
-from redraft.domain import Document
+from redraft.domain import Document, Finding
 from redraft.errors import RunError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import scoring
@@ -169,14 +169,16 @@ class Workshop:
         settings: Settings | None = None,
         judging: Judging | None = None,
         refinement: Refinement | None = None,
+        findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
         """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length.
 
-        With `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
+        `findings` are mended first, whatever the goals, as those of `redraft.read_losses`; they count as no score. With
+        `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
         """
         asked = self._with(settings, judging, refinement, metrics, options)
-        return await self._made(source, asked, "refine", given=summary)
+        return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
 
     async def compare(
         self,
@@ -274,12 +276,9 @@ class Workshop:
         The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
         errors of the run are raised after its last event. Closing the iterator stops the run, which can be resumed.
         """
-        work = (
-            self.summarize(source, metrics=metrics, **options)
-            if summary is None
-            else self.refine(source, summary, metrics=metrics, **options)
-        )
-        return streaming(work)
+        if summary is None:
+            return streaming(self.summarize(source, metrics=metrics, **options))
+        return streaming(self.refine(source, summary, metrics=metrics, **options))
 
     def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
         """What happens in a run that goes on, as `stream` has it."""
