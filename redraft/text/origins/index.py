@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -66,6 +67,19 @@ class Index:
     def texts(self) -> list[str]:
         """The sentences to the letter."""
         return [self._text[span.start : span.end] for span in self.spans]
+
+    def at(self, place: int) -> int:
+        """The first sentence that ends behind a place of the text."""
+        return bisect_right(self.spans, place, key=lambda span: span.end)
+
+    def stretch(self, first: int, after: int, longest: int) -> Span:
+        """The sentences from the first on, before another and as long as they have no more characters together."""
+        start, end = self.spans[first]
+        for span in self.spans[first + 1 : after]:
+            if span.end - start > longest:
+                break
+            end = span.end
+        return Span(start, end)
 
     def holding(self, term: str) -> Numbers:
         """The sentences that have a term, in order."""

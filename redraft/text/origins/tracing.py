@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import log
 from typing import NamedTuple
 
@@ -113,6 +114,27 @@ class Origins:
         )
         best = there[np.argsort(-said[there], kind="stable")[:most]]
         return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
+
+    def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
+        """Up to so many places evenly spread between two others of one text, for what shares no word with any.
+
+        Without the one before, or the one behind, they are those next to the other. No place has more characters than
+        `longest`, unless a sentence has.
+        """
+        beside = after or before
+        if beside is None or (before and after and before.text != after.text):
+            return ()
+        index = self._indexes[beside.text]
+        first = index.at(before.span.end) if before else None
+        end = index.at(after.span.start) if after else None
+        reach = most * _GAP
+        lower = first if first is not None else max(0, (end or 0) - reach)
+        upper = end if end is not None else min(len(index), lower + reach)
+        if lower >= upper:
+            return ()
+        cuts = np.linspace(lower, upper, min(most, upper - lower) + 1).astype(int)
+        spans = [index.stretch(int(a), int(b), longest) for a, b in pairwise(cuts)]
+        return tuple(Link(beside.text, span, 0.0, "words") for span in spans)
 
     def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
         """How like in meaning every place is to each of some texts; nothing where meanings are not compared."""
