@@ -110,10 +110,11 @@ class Reviser:
         return found
 
     def _places(self, finding: Finding) -> list[Span]:
-        """Where its evidence stands; for what a person has asked for, the places that are nearest to that."""
-        if finding.metric == REVIEW:
-            return [passage.span for passage in self.desk.passages.nearest(finding.explanation, NEAR)]
+        """Where its evidence stands; for what a person has asked for in his own words, the places nearest to that."""
         span = finding.evidence.span if finding.evidence else None
+        if span is None and finding.metric == REVIEW:
+            asked = f"{finding.sentence} {finding.question} {finding.expected}".strip() or finding.explanation
+            return [passage.span for passage in self.desk.passages.nearest(asked, NEAR)]
         return [span] if span else []
 
     async def revise(self, order: Order, given: ReviseGiven, label: str) -> Written:

@@ -16,7 +16,7 @@ from redraft.sources import STDIN
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-    from redraft.domain import Document
+    from redraft.domain import Document, Finding
     from redraft.settings import Judging, Limits, ModelSettings, Refinement, Settings
     from redraft.store.store import Store
 
@@ -160,13 +160,22 @@ def known_pack(judging: Judging, store: Store) -> Judging:
     return judging.model_copy(update=known)
 
 
-def draft(source: str, summary: str, *, review: bool = False, quiet: bool) -> str:
+def draft(source: str, summary: str, findings: str | None = None, *, review: bool = False, quiet: bool) -> str:
     """The text of the summary, which may be empty. Standard input can be read for one thing only."""
-    if source == summary == STDIN:
-        raise UsageError("SOURCE and SUMMARY cannot both be stdin", hint="give one of them as a file")
-    if review and STDIN in (source, summary):
-        raise UsageError("--review reads your answers from stdin", hint="give SOURCE and SUMMARY as files")
+    named = {"SOURCE": source, "SUMMARY": summary, "--findings": findings}
+    if len(read := [name for name, one in named.items() if one == STDIN]) > 1:
+        both = "both" if len(read) == 2 else "all"
+        raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
+    if review and read:
+        raise UsageError(f"--review reads your answers from stdin, as {read[0]}", hint="give them as files")
     return text(summary, quiet=quiet)
+
+
+def findings(source: str | None) -> tuple[Finding, ...]:
+    """What is to be mended first, from a file; nothing where there is none."""
+    from redraft.runs.handing import read_findings
+
+    return read_findings(source) if source else ()
 
 
 def text(source: str, *, quiet: bool) -> str:

@@ -170,6 +170,14 @@ decider = option(
     help="Model that decides with --policy agent, in place of --model.",
 )
 
+findings = option(
+    "--findings",
+    section="refining",
+    metavar="FILE",
+    help="What to mend first, whatever the goals: findings as `lineage RUN --lost --json` or `evaluate --json` prints"
+    " them; - reads stdin.",
+)
+
 refining_options = grouped(
     option(
         "--goal",

@@ -96,10 +96,12 @@ POLICIES: dict[PolicyName, Policy] = {
 def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims: Aims) -> Aim | None:
     """What to do next about a draft: the findings not yet tried, on the metric whose turn it is; None without any.
 
-    A metric that offers nothing more to try gives its turn to the next that misses its goal; to the letter of the
-    paper it does not.
+    What somebody has asked for comes first, whether goals are met or not. A metric that offers nothing more to try
+    gives its turn to the next that misses its goal; to the letter of the paper it does not.
     """
     scores = scores_of(judged)
+    if asked := requests_open(judged, tried):
+        return Aim((REVIEW,), tuple(asked if policy.follows else asked[:FINDINGS_AT_ONCE]))
     missed = unmet(scores, goals)
     while missed:
         metrics = policy.order(missed, scores, goals, aims)
@@ -114,14 +116,20 @@ def aim(policy: Policy, judged: Judged, goals: Goals, tried: Sequence[str], aims
     return None
 
 
+def requests_open(judged: Judged, tried: Sequence[str]) -> list[Finding]:
+    """What somebody has asked for and no revision was to mend yet."""
+    return [one for one in judged[REVIEW].findings if one.id not in tried] if REVIEW in judged else []
+
+
 def held_by(judged: Judged, aims: Aims, dropped: Sequence[str] = ()) -> list[str]:
-    """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep.
+    """The sentences that what matters rests on and in which nothing is wrong: what a revision had better keep, and
+    those that somebody has asked for.
 
     A sentence that any metric finds fault with is none of them, also where that fault is not mended yet; findings that
     a person has `dropped` are no faults.
     """
     faulty = {found.sentence for said in judged.values() for found in said.findings if found.id not in dropped}
-    about_content = sorted(metric for metric in judged if aims.get(metric) == "content")
+    about_content = sorted(metric for metric in judged if aims.get(metric) == "content" or metric == REVIEW)
     held = dict.fromkeys(sentence for metric in about_content for sentence in judged[metric].held)
     return [sentence for sentence in held if sentence not in faulty]
 
@@ -215,6 +223,9 @@ def reason_to_stop(
 ) -> str | None:
     """Why the refinement ends here; None when it goes on. Of a goal that is unsure only what is sure is mended."""
     missed = unmet(scores, goals)
+    if next_aim is not None and next_aim.metrics == (REVIEW,):
+        # Each request is tried, and once: neither goals that are met nor refused revisions end that.
+        return None if rounds_left > 0 else "rounds"
     if not missed:
         return "unsure" if unsure else "goals_met"
     if rounds_left <= 0:

@@ -26,6 +26,7 @@ from redraft.graphs.policy import (
     aim,
     in_turn,
     reason_to_stop,
+    requests_open,
     rule,
     scores_of,
     unmet,
@@ -36,6 +37,7 @@ from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
 from redraft.settings import FIGURES, Refinement
 from redraft.store.threads import off_loop
+from redraft.text.sentences import worded
 
 NO_DOCUMENT = (
     "the document does not fit into the window of the model that revises: it reads the passages around what was found"
@@ -70,13 +72,28 @@ async def settle(state: State, job: Job) -> Update:
     job.observe(RoundSettled(number, draft, accepted, reason, made.aims, **stands))
     settled: Update = {"accepted": accepted, "reason": reason}
     if accepted:
+        await _pass_on_requests(state, job, draft)
         return {**settled, **stands, "best": draft, "tried": [], "refused": 0}
     settled["refused"] = state["refused"] + 1
     if otherwise != best:
         return {**settled, **_stands(await job.judged(otherwise), settings), "best": otherwise, "tried": []}
-    # What a policy that follows has not been able to mend is drawn for again.
-    tried = [] if policy.follows else state["findings"]
+    # What a policy that follows has not been able to mend is drawn for again, unless somebody has asked for it.
+    tried = [] if policy.follows and REVIEW not in state["aims"] else state["findings"]
     return {**settled, "tried": [*state["tried"], *tried]}
+
+
+async def _pass_on_requests(state: State, job: Job, draft: str) -> None:
+    """What somebody has asked for and no revision was to mend yet is wanted of the new best draft, too, and what is
+    there because of such a request is to stay."""
+    base, judged = await job.draft(state["best"]), await job.judged(state["best"])
+    if REVIEW not in judged:
+        return
+    left = requests_open(judged, [*state["findings"], *state["tried"], *state["dropped"]])
+    had, held = set(worded(base.text)), judged[REVIEW].held
+    brought = REVIEW in state["aims"]
+    kept = [one for one in worded((await job.draft(draft)).text) if one in held or (brought and one not in had)]
+    if left or kept:
+        await off_loop(job.store.judgments.keep, draft, reviewed(None, left, kept))
 
 
 def _stands(judged: dict[str, Evaluation], settings: Refinement) -> _Stands:
@@ -121,13 +138,15 @@ async def decide(state: State, job: Job) -> Update:
         unsure=unsure(judged, settings.goals, settings.judged_share),
     )
     if chosen is None or stop:
+        if chosen is not None and chosen.metrics == (REVIEW,):
+            job.observe(Noted("no rounds are left for all that was asked for (--rounds N for more)"))
         end = await shortening.ending(state, job)
         # Once it has been shortened there may be something to mend again.
         reason = {"stop": stop or "nothing_to_fix"} if end["next"] == "finish" else {}
         return {"why": "", **reason, **end}
     following = "review" if settings.review else "revise"
     new: Update = {"by_hand": False, "shortening": False, "next": following, "why": "", "instruction": ""}
-    if job.decider is not None:
+    if job.decider is not None and chosen.metrics != (REVIEW,):
         return {**new, **await _led(state, job, job.decider, judged, chosen)}
     return {**new, **_aimed(chosen.metrics, chosen.findings)}
 
@@ -195,7 +214,8 @@ async def review(state: State, job: Job) -> Update:
         return {**passed, "findings": left, "next": "revise" if left else "decide"}
     await off_loop(job.store.judgments.keep, best, reviewed(judged.get(REVIEW), added))
     wanted = [*(finding.id for finding in added), *left]
-    return {**passed, "findings": wanted, "aims": [REVIEW, *(state["aims"] if left else [])], "next": "revise"}
+    aims = list(dict.fromkeys([REVIEW, *(state["aims"] if left else [])]))
+    return {**passed, "findings": wanted, "aims": aims, "next": "revise"}
 
 
 def _ask(asked: ReviewQuestion) -> ReviewAnswer:

@@ -138,8 +138,13 @@ def requests(texts: Sequence[str]) -> tuple[Finding, ...]:
     return tuple(Finding(REVIEW, "request", "change", text.strip()) for text in texts)
 
 
-def reviewed(earlier: Evaluation | None, added: Sequence[Finding]) -> Evaluation:
-    """All that a person has asked for on one draft: what refused rounds were to mend stays on record."""
+def reviewed(earlier: Evaluation | None, added: Sequence[Finding], held: Sequence[str] = ()) -> Evaluation:
+    """All that a person has asked for on one draft: what refused rounds were to mend stays on record.
+
+    `held` are the sentences that are there because somebody has asked for them.
+    """
     known = earlier.findings if earlier else ()
     findings = (*known, *(finding for finding in added if finding not in known))
-    return Evaluation(REVIEW, 1, "not_applicable", findings=findings, reason="what a person has asked for")
+    kept = tuple(dict.fromkeys((*(earlier.held if earlier else ()), *held)))
+    reason = "what a person has asked for"
+    return Evaluation(REVIEW, 1, "not_applicable", findings=findings, held=kept, reason=reason)

@@ -9,7 +9,8 @@ from typing import Literal
 from redraft.domain import Evidence, Finding, Parent, Span
 from redraft.errors import RunError
 from redraft.history.family import Member
-from redraft.history.lineage import NEAR, Lineage, Tracer
+from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer
+from redraft.history.results import finding_json
 from redraft.history.tracing import chapter_of, percent_of
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -141,6 +142,7 @@ class Losses:
                 {"sentence": one.text, "node": one.invented_in, "said": one.invented} for one in self.lineage.invented
             ],
             "by_step": self.by_step,
+            "findings": [finding_json(one) for one in self.findings],
         }
 
 
@@ -158,8 +160,7 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     if run.draft is None:
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
     tracer = Tracer(store, store.documents.get(run.document), encoder)
-    by, facts = _facts(store, run, tracer)
-    return _Search(store, run, tracer).losses(run.draft, by, facts)
+    return FactSearch(store, run, tracer, run.draft).losses()
 
 
 def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
@@ -171,8 +172,11 @@ def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
     origins = tracer.origins([tracer.document.text])
 
     def fact(text: str, kind: str, evidence: Evidence) -> Fact:
+        if evidence.span is not None:
+            return Fact(text, kind, evidence, (evidence.span,))
         direct = [link.span for one in origins.trace(text) for link in one.links[:1]]
-        return Fact(text, kind, evidence, tuple([evidence.span] if evidence.span else direct))
+        passage = [Evidence(tracer.document.text[place.start : place.end], place) for place in direct[:1]]
+        return Fact(text, kind, next(iter(passage), evidence), tuple(direct))
 
     if keyfacts is not None:
         trees = [tree for tree in keyfacts.trees if run.settings.query in (None, tree.query)]
@@ -188,23 +192,57 @@ def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:
     return f"questions {pack.id}", [fact(text, one.kind, one.evidence) for text, one in questions.items()]
 
 
-class _Search:
-    """Looks for facts in the texts of a run, and for the steps at which they got lost."""
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A fact that a text seems to lack, and the places of the text that may say it all the same."""
 
-    def __init__(self, store: Store, run: Run, tracer: Tracer) -> None:
+    text: str
+    """Which text it is, of all runs."""
+    fact: str
+    places: tuple[str, ...]
+
+
+class FactSearch:
+    """Looks for the facts of a document in the texts of a run, and for the steps at which they got lost on the way into
+    a draft. What was `said` of sentences goes before what words tell of them."""
+
+    def __init__(self, store: Store, run: Run, tracer: Tracer, draft: str, said: Said = NOTHING_SAID) -> None:
         self._store = store
         self._run = run
         self._tracer = tracer
+        self._by, self._facts = _facts(store, run, tracer)
+        self._lineage = tracer.lineage(draft, said)
+        self._refusals = self._refused(draft)
         self._holding: dict[tuple[str, str], bool] = {}
         self._origins: dict[str, Origins] = {}
 
-    def losses(self, draft: str, by: str, facts: Sequence[Fact]) -> Losses:
-        """What became of each of the facts on the way into a draft."""
-        lineage = self._tracer.lineage(draft)
-        refused = self._refused(draft)
-        kept = [fact for fact in facts if self._holds(lineage.members[-1], fact)]
-        lost = [self._loss(lineage.members, refused, fact) for fact in facts if fact not in kept]
-        return Losses(lineage, by, tuple(kept), tuple(lost))
+    def losses(self) -> Losses:
+        """What became of each of the facts."""
+        members = self._lineage.members
+        kept = [fact for fact in self._facts if self._holds(members[-1], fact)]
+        lost = [self._loss(members, self._refusals, fact) for fact in self._facts if fact not in kept]
+        return Losses(self._lineage, self._by, tuple(kept), tuple(lost))
+
+    def doubts(self, most: int) -> list[Doubt]:
+        """What there is to ask whoever can read: whether the draft, and the text that a fact seems to have got lost in,
+        say it in other words, at one of the `most` likeliest places."""
+        members = {one.name: one for one in self._lineage.members}
+        found: list[Doubt] = []
+        for loss in self.losses().lost:
+            for member in dict.fromkeys(filter(None, (self._lineage.members[-1], members.get(loss.node)))):
+                links = self._origins_of(member).candidates(loss.fact.text, most)
+                places = tuple(dict.fromkeys(member.text[slice(*link.span)] for link in links))
+                found += [Doubt(member.key, loss.fact.text, places)] if places else []
+        return found
+
+    def settle(self, doubt: Doubt, *, holds: bool) -> None:
+        """Note what a reader says of it."""
+        self._holding[doubt.text, doubt.fact] = holds
+
+    def _origins_of(self, member: Member) -> Origins:
+        if member.key not in self._origins:
+            self._origins[member.key] = self._tracer.origins([member.text])
+        return self._origins[member.key]
 
     def _refused(self, draft: str) -> list[tuple[Member, Member]]:
         """The revisions that were refused, each with its base."""
@@ -267,9 +305,7 @@ class _Search:
         """Whether a text states a fact: it says so nearly as it is, or less nearly, and has it from there."""
         key = (member.key, fact.text)
         if key not in self._holding:
-            if member.key not in self._origins:
-                self._origins[member.key] = self._tracer.origins([member.text])
-            links = [link for one in self._origins[member.key].trace(fact.text) for link in one.links[:1]]
+            links = [link for one in self._origins_of(member).trace(fact.text) for link in one.links[:1]]
             self._holding[key] = any(link.weight >= _SURE or self._comes_from(member, link, fact) for link in links)
         return self._holding[key]
 

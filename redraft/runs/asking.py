@@ -31,6 +31,15 @@ class Asked:
     own: Mapping[str, Evaluator] = field(default_factory=dict)
     """The evaluators that were handed over, by name."""
 
+    def with_bases(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None) -> Asked:
+        """With other settings, judging or refinement in place of these, where there are others."""
+        return replace(
+            self,
+            settings=settings or self.settings,
+            judging=judging or self.judging,
+            refinement=refinement or self.refinement,
+        )
+
     def with_options(self, options: Mapping[str, Any]) -> Asked:
         """With fields of settings, judging and refinement by name."""
         known = {name for kind in _KINDS for name in kind.model_fields}

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol, TypeVar
 
-from redraft.agents.judge import Judge
 from redraft.agents.tracer import SentenceTracer, Untraced
-from redraft.builtin.door import opened
 from redraft.domain import Document
 from redraft.errors import RunError, UsageError
 from redraft.events import Noted, StageStarted
@@ -17,7 +16,7 @@ from redraft.history.family import Member
 from redraft.history.lineage import Lineage, Tracer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
-from redraft.runs.preparing import Order, Prepared
+from redraft.runs.preparing import Order
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, Trace
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -26,12 +25,13 @@ from redraft.text.embeddings import load_encoder
 from redraft.text.origins.links import Link, Traced
 from redraft.text.references import points_back
 
+AnItem = TypeVar("AnItem", bound="Item")
 SHARE = 0.12
 """What tracing may take at most of the tokens that drafting has taken."""
 # A place that is no better than so much than another is asked about, and so is whatever is below the floor.
 _THIN = 0.1
-# So many places are shown for a sentence.
-_CANDIDATES = 6
+CANDIDATES = 6
+"""So many places are shown for a sentence."""
 _LONGEST_PLACE = 600
 # What a model says that it has read is as good as most of what is found by words.
 _SAID = 0.8
@@ -53,6 +53,32 @@ class Open:
     """The places that are shown, in the order of the item's."""
 
 
+class Item(Protocol):
+    """Something to be asked about."""
+
+    @property
+    def item(self) -> Untraced:
+        """As it is put to a model."""
+        ...
+
+
+class Asking(Protocol[AnItem]):
+    """What is asked about wave by wave: `what` it is, and how many tokens there is room for."""
+
+    what: str
+    room: int
+    left: int
+    """How many there was no room for."""
+
+    def open(self) -> list[AnItem]:
+        """What there is to ask about, and was not asked about."""
+        ...
+
+    def take(self, found: Sequence[AnItem], named: Mapping[int, Sequence[int]]) -> None:
+        """Note the places that were named for some of them."""
+        ...
+
+
 @dataclass(slots=True)
 class Tracing:
     """The tracing of one draft: what has been said so far, and what may still be asked."""
@@ -64,6 +90,7 @@ class Tracing:
     said: dict[tuple[str, int], Traced] = field(default_factory=dict)
     left: int = 0
     """How many sentences there was no room for."""
+    what: str = "sentences"
 
     def lineage(self) -> Lineage:
         """The draft with what is known of it by now."""
@@ -111,9 +138,11 @@ class Tracing:
         origins = self.tracer.origins(shown)
         for at in wanted:
             sentence = _cut(member.text, traced[at])
-            links = (*traced[at].links, *origins.candidates(sentence, _CANDIDATES))
+            links = (*traced[at].links, *origins.candidates(sentence, CANDIDATES))
+            if not links:
+                links = origins.between(*_neighbours(traced, at), CANDIDATES, _LONGEST_PLACE)
             places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
-            chosen = dict(list(reversed(places.items()))[:_CANDIDATES])
+            chosen = dict(list(reversed(places.items()))[:CANDIDATES])
             before = _cut(member.text, traced[at - 1]) if at and points_back(sentence) else ""
             if chosen:
                 yield Open(key, at, traced[at], Untraced(sentence, before, tuple(chosen)), tuple(chosen.values()))
@@ -128,6 +157,12 @@ class Tracing:
 
 def _is_thin(traced: Traced) -> bool:
     return not traced.links or (traced.margin < _THIN and traced.links[0].method != "quotation")
+
+
+def _neighbours(traced: Sequence[Traced], at: int) -> tuple[Link | None, Link | None]:
+    """Where the sentences before and after one come from that come from somewhere."""
+    before = next((one.links[0] for one in reversed(traced[:at]) if one.links), None)
+    return before, next((one.links[0] for one in traced[at + 1 :] if one.links), None)
 
 
 def _cut(text: str, traced: Traced) -> str:
@@ -178,27 +213,29 @@ async def trace(floor: Floor, run: Run) -> Lineage:
     end."""
     async with floor.working(run.id) as foreman:
         tracing = await off_loop(tracing_of, floor.store, run, foreman.prepared.plan.document_tokens)
-        asking = sentence_tracer(foreman)
-        trouble = ""
-        for _ in range(_WAVES):
-            found = await off_loop(tracing.open)
-            batches = await off_loop(fitting, tracing, asking, found)
-            if not batches:
-                break
-            floor.observe(StageStarted(f"tracing {sum(map(len, batches))} sentences", len(batches)))
-            said = await asking.trace([one.item for one in found], batches)
-            tracing.take(found, {number: one.places for number, one in said.verdicts.items()})
-            trouble = trouble or said.trouble
-            if trouble:
-                break
-        if tracing.left:
-            floor.observe(Noted(f"{tracing.left} sentences were not asked about: {SHARE:.0%} of the drafting is used"))
-        if trouble:
-            floor.observe(Noted(f"not all sentences could be asked about: {trouble}"))
+        await ask_about(floor, foreman, tracing)
         lineage = await off_loop(tracing.lineage)
     assert run.draft is not None
     await floor.finish(run.id, run.draft, "complete")
     return lineage
+
+
+async def ask_about(floor: Floor, foreman: Foreman, about: Asking[AnItem]) -> None:
+    """Ask wave after wave, as far as the room for it goes: what is found leads to more."""
+    asking, what = sentence_tracer(foreman), about.what
+    for _ in range(_WAVES):
+        found = await off_loop(about.open)
+        batches = await off_loop(fitting, about, asking, found)
+        if not batches:
+            break
+        floor.observe(StageStarted(f"tracing {sum(map(len, batches))} {what}", len(batches)))
+        said = await asking.trace([one.item for one in found], batches)
+        about.take(found, {number: one.places for number, one in said.verdicts.items()})
+        if said.trouble:
+            floor.observe(Noted(f"not all {what} could be asked about: {said.trouble}"))
+            break
+    if about.left:
+        floor.observe(Noted(f"{about.left} {what} were not asked about: {SHARE:.0%} of the drafting is used"))
 
 
 def sentence_tracer(foreman: Foreman) -> SentenceTracer:
@@ -207,7 +244,7 @@ def sentence_tracer(foreman: Foreman) -> SentenceTracer:
     return foreman.sentence_tracer(foreman.run.judging)
 
 
-def fitting(tracing: Tracing, asking: SentenceTracer, found: Sequence[Open]) -> list[list[int]]:
+def fitting(tracing: Asking[Any], asking: SentenceTracer, found: Sequence[Item]) -> list[list[int]]:
     """As many prompts about open sentences as there is room for; what is remembered takes none."""
     items = [one.item for one in found]
     known = asking.known(items)
@@ -223,34 +260,3 @@ def fitting(tracing: Tracing, asking: SentenceTracer, found: Sequence[Open]) -> 
         chosen.append(batch)
     remembered = [n for n, there in enumerate(known) if there]
     return [*([remembered] if remembered else []), *chosen]
-
-
-@dataclass(frozen=True, slots=True)
-class TracingPlan:
-    """What tracing would ask first, before anything is asked: what that leads to is within the same bound."""
-
-    sentences: int
-    calls: int
-    tokens: int
-    """About as many, both ways."""
-    most: int
-    """All that tracing may use."""
-
-    def to_json(self) -> dict[str, object]:
-        """The contract of `lineage --trace MODEL --dry-run --json`."""
-        return {"plan": asdict(self)}
-
-
-def foreseen(store: Store, key: str, prepared: Prepared) -> TracingPlan:
-    """What tracing a run's result would ask, by a model with the window and the prompts of these settings."""
-    run = store.runs.get(key)
-    assert run.draft is not None, "who asks has looked"
-    window = prepared.settings.context_tokens
-    # Nobody is asked: a judge is needed for its prompts and for the room of its replies.
-    judge = Judge(opened(), prepared.book, store.judgments)
-    asking = SentenceTracer(judge, prepared.tokenizer, window)
-    most = room_for(store, run.id, prepared.plan.document_tokens)
-    tracing = Tracing(Tracer(store, prepared.document), run.draft, most)
-    found = tracing.open()
-    batches = fitting(tracing, asking, found)
-    return TracingPlan(sum(map(len, batches)), len(batches), most - tracing.room, most)

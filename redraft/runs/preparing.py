@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from redraft.builtin.door import is_answered
-from redraft.domain import GIVEN, OTHER, Chunk, Document, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, Planner, fitting_words
+from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
 from redraft.models.base import Model
 from redraft.models.windows import window_of_family
@@ -26,6 +27,7 @@ from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
 from redraft.runs.entailing import check_judges, check_writer
+from redraft.runs.handing import handed_over
 from redraft.runs.opening import name_of, resolve, tokenizer_of
 from redraft.runs.roles import judging_under
 from redraft.settings import (
@@ -87,6 +89,8 @@ class Order:
     """The experiment that the run is made for."""
     prompts: tuple[Prompt[Any, Any], ...] = ()
     """What a part of an experiment asks."""
+    findings: tuple[Finding, ...] = ()
+    """What somebody wants mended in the draft that is given, whatever the metrics find."""
 
     @property
     def judging(self) -> Judging | None:
@@ -173,6 +177,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
     check_writer(prepared.settings, order.refinement)
+    handed_over(order.findings, document, order.given or "")
     if judging is None:
         return
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
@@ -227,7 +232,9 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         store.prompts.keep(used.values())
         store.runs.add(run)
         if order.given is not None:
-            store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+            draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
+            if order.findings:
+                store.judgments.keep(draft, reviewed(None, handed_over(order.findings, document, order.given)))
         if order.other is not None:
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
     return store.runs.get(run.id)
@@ -245,6 +252,7 @@ def _identity(of_settings: str, order: Order) -> str:
         order.refinement.model_dump(mode="json") if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
+        *([[asdict(one) for one in order.findings]] if order.findings else []),
     ]
     return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

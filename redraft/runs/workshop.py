@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
 
-from redraft.domain import Document
+from redraft.domain import Document, Finding
 from redraft.errors import RunError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import scoring
@@ -21,6 +21,7 @@ from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.state import Options, Scope, Task
 from redraft.graphs.strategies import check_there
 from redraft.history.lineage import Lineage, read_lineage
+from redraft.history.lost import Losses, read_losses
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
@@ -32,6 +33,7 @@ from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.lineages import to_trace, trace
+from redraft.runs.losses import trace_losses
 from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
@@ -46,6 +48,7 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import load_encoder
 
+T = TypeVar("T")
 Source = str | Path | Document
 """A document by its path, by the id under which it is in the store, or as an object."""
 
@@ -169,14 +172,16 @@ class Workshop:
         settings: Settings | None = None,
         judging: Judging | None = None,
         refinement: Refinement | None = None,
+        findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
         """Redraft the text of a summary until it meets its goals. Its limit is `words`, or else its own length.
 
-        With `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
+        `findings` are mended first, whatever the goals, as those of `redraft.read_losses`; they count as no score. With
+        `review=True` it stops before each revision, with the status `waiting`, unless there is a `reviewer`.
         """
         asked = self._with(settings, judging, refinement, metrics, options)
-        return await self._made(source, asked, "refine", given=summary)
+        return await self._made(source, asked, "refine", given=summary, findings=tuple(findings))
 
     async def compare(
         self,
@@ -274,12 +279,9 @@ class Workshop:
         The first event has the run's id, and the last is `RunDone` or `Waiting`; then `result(run)` has the rest. The
         errors of the run are raised after its last event. Closing the iterator stops the run, which can be resumed.
         """
-        work = (
-            self.summarize(source, metrics=metrics, **options)
-            if summary is None
-            else self.refine(source, summary, metrics=metrics, **options)
-        )
-        return streaming(work)
+        if summary is None:
+            return streaming(self.summarize(source, metrics=metrics, **options))
+        return streaming(self.refine(source, summary, metrics=metrics, **options))
 
     def stream_resume(self, key: str, answer: Mapping[str, Any] | None = None) -> AsyncGenerator[Event, None]:
         """What happens in a run that goes on, as `stream` has it."""
@@ -294,15 +296,11 @@ class Workshop:
     async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
         """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
         with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
-        if ask:
-            settings = self._people.settings(self._asked.settings)
-            judging = self._people.judging(self._asked.judging, settings)
-            document, order = await off_loop(to_trace, self.store, key, settings, judging, embeddings)
-            run = await self._recorded(document, settings, order)
-            with tracing(self._floor.traced):
-                return await trace(self._floor, run)
-        encoder = await off_loop(load_encoder, str(embeddings)) if embeddings else None
-        return await off_loop(read_lineage, self.store, key, encoder=encoder)
+        return await self._traced(read_lineage, trace, key, ask, embeddings)
+
+    async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
+        """What the document says and a run's summary does not, and the step at which each was lost; as `lineage`."""
+        return await self._traced(read_losses, trace_losses, key, ask, embeddings)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """What a run that waits wants to know; None where it does not wait."""
@@ -350,21 +348,23 @@ class Workshop:
 
     # How they do it.
 
-    def _with(
-        self,
-        settings: Settings | None,
-        judging: Judging | None,
-        refinement: Refinement | None,
-        metrics: Sequence[str | Evaluator],
-        options: Mapping[str, Any],
-    ) -> Asked:
-        base = self._asked
-        began = Asked(
-            settings or base.settings, judging or base.judging, refinement or base.refinement, base.metrics, base.own
-        )
-        asked = began.with_options(options).with_metrics(metrics)
+    def _with(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None,
+              metrics: Sequence[str | Evaluator], options: Mapping[str, Any]) -> Asked:  # fmt: skip
+        asked = self._asked.with_bases(settings, judging, refinement).with_options(options).with_metrics(metrics)
         self._own.update(asked.own)
         return asked
+
+    async def _traced(
+        self, read: Callable[..., T], asking: Callable[[Floor, Run], Awaitable[T]], key: str, ask: bool, by: Any
+    ) -> T:
+        if ask:
+            settings = self._people.settings(self._asked.settings)
+            judging = self._people.judging(self._asked.judging, settings)
+            document, order = await off_loop(to_trace, self.store, key, settings, judging, by)
+            run = await self._recorded(document, settings, order)
+            with tracing(self._floor.traced):
+                return await asking(self._floor, run)
+        return await off_loop(read, self.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)
 
     async def _made(self, source: Source, asked: Asked, scope: Scope, **given: Any) -> Result:
         settings, order = asked.order(scope, self._people, **given)

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
 from redraft.domain import Document, Span
 from redraft.text.embeddings import Encoder
-from redraft.text.sentences import sentences
+from redraft.text.origins.index import indexed
+from redraft.text.origins.stretches import Stretches
 from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.vectors import SentenceVectors, Weights
 
 WINDOW = 120
 """About as many tokens as a passage has at most."""
 LONGEST = 240
 """A single sentence longer than a window is a passage by itself up to this many tokens, and is cut beyond them."""
-
-# Equal passages must tie whatever the order in which their products were summed up.
-_DECIMALS = 6
 
 STRETCH = 16
 """How many passages a stretch has: a stretch is what is read whole when much of it is wanted."""
@@ -50,8 +45,8 @@ class Passage:
 class Passages:
     """The passages of one document, which overlap by a sentence, and the search among them.
 
-    They are cut and indexed at the first search, in time linear in the length of the document. Without an encoder the
-    search counts shared terms, the rare ones more; with one it compares meanings.
+    They are cut at the first search, in time linear in the length of the document, and found by the map that traces
+    sentences: by shared words, the rare ones more; with an encoder by like meanings as well.
     """
 
     def __init__(self, document: Document, tokenizer: Tokenizer, encoder: Encoder | None = None) -> None:
@@ -62,22 +57,18 @@ class Passages:
     @property
     def name(self) -> str:
         """What the passages of a document and their order depend on; recorded with what was found through them."""
-        by = self._encoder.name if self._encoder else "tf-idf"
+        by = f"words and {self._encoder.name}" if self._encoder else "words"
         return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}"
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
-        """The up to `count` passages that are most like `query`, the best first, of equals the earlier first.
+        """The up to `count` passages that bear most of `query` out, the best first, of equals the earlier first.
 
-        Those that have nothing in common with the query are left out, and those of which no part is `within` a place.
+        After the first those come that bear out of it what the ones before do not. Those that have nothing in common
+        with the query are left out, and those of which no part is `within` a place.
         """
         if not query.strip() or not self._passages:
             return []
-        scores = np.round(self._index.similarity_to(query), _DECIMALS)
-        if within is not None:
-            starts, ends = np.asarray([passage.span for passage in self._passages]).T
-            scores = np.where((starts < within.end) & (ends > within.start), scores, 0.0)
-        order = np.argsort(-scores, kind="stable")[: max(0, count)]
-        return [self._passages[at] for at in order if scores[at] > 0]
+        return [self._passages[at] for at in self._index.nearest(query, count, within)]
 
     def holding(self, span: Span) -> list[Passage]:
         """The fewest passages that together hold a place of the document."""
@@ -114,28 +105,15 @@ class Passages:
         starts = sorted({section.span.start for section in self._document.sections})
         spans = (
             span
-            for block in _blocks(sentences(text), starts)
+            for block in _blocks(indexed(text).sentences, starts)
             for window in _windows(block, meter)
             for span in _within_limit(text, window, meter)
         )
         return [Passage(index, span, meter.tokens(*span)) for index, span in enumerate(spans)]
 
     @cached_property
-    def _index(self) -> SentenceVectors | _Embedded:
-        texts = [self.text(passage) for passage in self._passages]
-        return _Embedded(texts, self._encoder) if self._encoder else SentenceVectors(texts)
-
-
-class _Embedded:
-    """The embeddings of some texts."""
-
-    def __init__(self, texts: Sequence[str], encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._rows = encoder.encode(texts)
-
-    def similarity_to(self, text: str) -> Weights:
-        """The cosine of every text with this one."""
-        return np.asarray(self._rows @ self._encoder.encode([text])[0], dtype=np.float64)
+    def _index(self) -> Stretches:
+        return Stretches(self._document.text, [passage.span for passage in self._passages], self._encoder)
 
 
 def _blocks(found: list[Span], section_starts: list[int]) -> Iterator[list[Span]]:

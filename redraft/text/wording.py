@@ -16,6 +16,7 @@ _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
 )
+_LETTER = re.compile(rf"[{_UNSPACED}]")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _CONTRACTION = re.compile(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
 _TAILS: Mapping[str, tuple[str, ...]] = {
@@ -27,6 +28,7 @@ _TAILS: Mapping[str, tuple[str, ...]] = {
     "m": ("am",),
 }
 _BEFORE_NOT = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
+_APOSTROPHES = frozenset("'’")
 _WHOLE = {"cannot": ("can", "not"), "n't": ("not",), "n’t": ("not",)}
 
 
@@ -70,12 +72,11 @@ class Word(NamedTuple):
 
 def words(text: str) -> list[Word]:
     """The words of `text`. A word that stands for two, as "didn't", gives both; a possessive ending gives none."""
-    found: list[Word] = []
-    for match in _WORD.finditer(text):
-        start, end = match.span()
-        ending = start > 0 and text[start - 1] in "'’"
-        found.extend(Word(key, start, end) for key in _keys(match.group(), ending))
-    return found
+    return [
+        Word(key, match.start(), match.end())
+        for match in _WORD.finditer(text)
+        for key in _keys(match.group(), text[match.start() - 1 : match.start()] in _APOSTROPHES)
+    ]
 
 
 def keys(text: str) -> list[str]:
@@ -143,6 +144,11 @@ def is_number(key: str) -> bool:
 def is_negation(key: str) -> bool:
     """Whether it turns what is said into its opposite."""
     return key in NEGATIONS
+
+
+def has_unspaced(text: str) -> bool:
+    """Whether it has letters of a script without spaces, of which it takes several to say something."""
+    return _LETTER.search(text) is not None
 
 
 def carries(key: str) -> bool:

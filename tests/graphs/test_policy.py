@@ -343,3 +343,24 @@ def test_it_stops_for_the_first_of_these_reasons(
 
 def test_the_paper_does_not_stop_for_want_of_progress() -> None:
     assert reason_to_stop(PAPER, BEFORE, GOALS, rounds_left=1, refused_in_a_row=9, next_aim=NEXT) is None
+
+
+@pytest.mark.parametrize("policy", POLICIES.values())
+def test_what_somebody_has_asked_for_comes_first_though_all_goals_are_met(policy: Any) -> None:
+    wanted = findings(REVIEW, 7)
+    draft = {**judged(0.9, 0.9), REVIEW: Evaluation(REVIEW, 1, "not_applicable", findings=wanted)}
+    chosen = aim(policy, draft, GOALS, [wanted[0].id], AIMS)
+    assert chosen == Aim((REVIEW,), wanted[1:])
+    scores: Draft = {COVERAGE: 0.9, CONSISTENCY: 0.9}
+    for refused in (0, 5):
+        going = reason_to_stop(policy, scores, GOALS, rounds_left=1, refused_in_a_row=refused, next_aim=chosen)
+        assert going is None
+    assert reason_to_stop(policy, scores, GOALS, rounds_left=0, refused_in_a_row=0, next_aim=chosen) == "rounds"
+    tried = [one.id for one in wanted]
+    assert aim(policy, draft, GOALS, tried, AIMS) is None
+    assert aim(policy, {**draft, **judged(0.1, 0.9)}, GOALS, tried, AIMS) is not None
+
+
+def test_what_is_there_because_somebody_has_asked_for_it_is_to_be_kept() -> None:
+    asked = Evaluation(REVIEW, 1, "not_applicable", held=("It rained.",))
+    assert held_by({REVIEW: asked}, AIMS) == ["It rained."]

@@ -16,6 +16,7 @@ from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.origins import AllSources, Sources
 from redraft.runs import lineages
 from redraft.runs.preparing import prepare
+from redraft.runs.tracing_plan import foreseen
 from tests.history.test_lineage import INVENTED, KEEPERS, chronicle, faithful
 from tests.support import Desk
 
@@ -161,7 +162,7 @@ async def test_whoever_says_nothing_changes_nothing(tmp_path: Path) -> None:
 async def test_a_plan_asks_nobody_and_is_kept_to(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     prepared = prepare(chronicle(), Settings(**SETTINGS, strategy="given"))
-    plan = lineages.foreseen(desk.store, run, prepared)
+    plan = foreseen(desk.store, run, prepared)
     assert (plan.calls, plan.sentences > 0) == (1, True)
     assert 0 < plan.tokens <= plan.most
     reader = Reader()

@@ -174,12 +174,12 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
     assert encoder.encoded == [], "nothing is encoded before it is needed"
     assert [passage.index for passage in passages.nearest("bacca", 1)] == [1]
     assert passages.nearest(" ", 1) == []
-    assert encoder.encoded == [*said(text, 0, text.index("# b")), "bacca"]
+    assert encoder.encoded == ["# a", "zzz yyy.", "# b", "abba cab.", "bacca"], "the sentences, as position has them"
 
 
 def test_the_name_says_what_the_order_depends_on() -> None:
-    assert Passages(document("x"), ESTIMATE).name == "tf-idf 120-240 estimate"
-    assert Passages(document("x"), ESTIMATE, Letters()).name == "letters 120-240 estimate"
+    assert Passages(document("x"), ESTIMATE).name == "words 120-240 estimate"
+    assert Passages(document("x"), ESTIMATE, Letters()).name == "words and letters 120-240 estimate"
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "...", "?"])

@@ -13,6 +13,7 @@ from redraft.errors import UsageError
 if TYPE_CHECKING:
     from redraft.history.lineage import Lineage
     from redraft.history.lost import Losses
+    from redraft.runs.workshop import Workshop
     from redraft.text.embeddings import Encoder
 
 _EPILOG = """\b
@@ -20,10 +21,11 @@ Examples:
   redraft lineage 3fa2c1d0
   redraft lineage 3fa2 --lost
   redraft lineage 3fa2 --trace openai:gpt-5-mini
+  redraft lineage 3fa2 --lost --trace openai:gpt-5-mini
 
 Without --trace no model is asked. With it one is asked about those sentences
-that words alone do not trace, and uses at most 12 % of the tokens that the
-summary took to draft.
+that words alone do not trace, with --lost also about the facts that words alone
+do not find, and uses at most 12 % of the tokens that the summary took to draft.
 """
 
 
@@ -45,7 +47,7 @@ summary took to draft.
     "trace_by",
     section="model",
     metavar="MODEL",
-    help="Ask this model about sentences that words alone do not trace.",
+    help="Ask this model about sentences that words alone do not trace, and with --lost about facts.",
 )
 @options.embeddings
 @options.setup_options
@@ -69,10 +71,8 @@ def lineage(
 
     if dry_run and not trace_by:
         raise UsageError("without --trace nothing is asked", hint="leave --dry-run out, or name a model with --trace")
-    if trace_by and lost:
-        raise UsageError("--lost goes by words alone", hint="leave --trace out")
     if trace_by:
-        return _traced(run_id, trace_by, dry_run=dry_run, db=db, as_json=as_json, **given)
+        return _traced(run_id, trace_by, lost=lost, dry_run=dry_run, db=db, as_json=as_json, **given)
     with store_to_read(db) as store:
         read = read_losses if lost else read_lineage
         found: Lineage | Losses = read(store, run_id, encoder=_encoder(given["embeddings"]))
@@ -90,15 +90,16 @@ def _encoder(name: str | None) -> Encoder | None:
     return load_encoder(name) if name else None
 
 
-def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
+def _traced(run_id: str, model: str, *, lost: bool, dry_run: bool, db: str | None, as_json: bool, **given: Any) -> int:
     """With a model's help, which is a run of its own; or what that would ask."""
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views import lineages
     from redraft.cli.views.render import echo_json
     from redraft.models.prices import price_table
-    from redraft.runs.lineages import foreseen, to_trace
+    from redraft.runs.lineages import to_trace
     from redraft.runs.preparing import prepare
+    from redraft.runs.tracing_plan import foreseen
     from redraft.settings import Judging
 
     with asked.store_to_read(db) as store:
@@ -108,12 +109,20 @@ def _traced(run_id: str, model: str, *, dry_run: bool, db: str | None, as_json: 
         limits, prices = asked.limits(given), price_table(given["prices"])
         document, order = to_trace(store, run_id, settings, Judging(), given["embeddings"])
         if dry_run:
-            plan = foreseen(store, run.id, prepare(document, order.settled(settings), given=order.given))
+            prepared = prepare(document, order.settled(settings), given=order.given)
+            plan = foreseen(store, run.id, prepared, lost=lost)
             lineages.show_plan(plan, as_json=as_json)
             return 0
+
+        async def traced(shop: Workshop) -> Lineage | Losses:
+            by = given["embeddings"]
+            if lost:
+                return await shop.losses(run.id, ask=True, embeddings=by)
+            return await shop.lineage(run.id, ask=True, embeddings=by)
+
         found = work(
             store,
-            lambda shop: shop.lineage(run.id, ask=True, embeddings=given["embeddings"]),
+            traced,
             limits=limits,
             prices=prices,
             quiet=given["quiet"],

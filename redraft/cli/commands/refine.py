@@ -19,6 +19,7 @@ Examples:
   redraft refine book.txt summary.md -g keyfact_recall=0.5 -g faithfulness=0.9
   redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
   redraft refine book.txt summary.md --review
+  redraft lineage 3fa2 --lost --json | redraft refine book.txt summary.md --findings -
 
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
 --words, or else the length of the summary that is given. The exit code is 3 when
@@ -29,10 +30,11 @@ a goal is missed; the best draft is printed all the same.
 @command(
     short_help="Refine a summary until it meets its goals.",
     epilog=_EPILOG,
-    first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
+    first=("words", "model", "judge", "goal", "rounds", "findings", "review", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("source")
 @click.argument("summary")
+@judging.findings
 @judging.refining_options
 @options.length_options
 @judging.judging_options
@@ -49,6 +51,7 @@ a goal is missed; the best draft is printed all the same.
 def refine(
     source: str,
     summary: str,
+    findings: str | None,
     dry_run: bool,
     output: str | None,
     db: str | None,
@@ -74,17 +77,19 @@ def refine(
     check_output(output)
     settings, limits, refinement = asked.settings(given), asked.limits(given), asked.refinement(given)
     judging = asked.judging(given, refinement)
-    text = asked.draft(source, summary, review=refinement.review and not dry_run, quiet=quiet)
+    text = asked.draft(source, summary, findings, review=refinement.review and not dry_run, quiet=quiet)
+    wanted = asked.findings(findings)
     table = price_table(prices)
     if dry_run:
-        return show_plan(
-            source, settings, Order(with_draft(judging, refinement), given=text), table, limits, as_json=as_json
-        )
+        order = Order(with_draft(judging, refinement), given=text, findings=wanted)
+        return show_plan(source, settings, order, table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
             store,
-            lambda shop: shop.refine(source, text, settings=settings, judging=judging, refinement=refinement),
+            lambda shop: shop.refine(
+                source, text, settings=settings, judging=judging, refinement=refinement, findings=wanted
+            ),
             limits=limits,
             prices=table,
             quiet=quiet,

@@ -15,7 +15,7 @@ from redraft.text.cleaning import one_line
 from redraft.text.headings import is_heading
 
 if TYPE_CHECKING:
-    from redraft.runs.lineages import TracingPlan
+    from redraft.runs.tracing_plan import TracingPlan
 
 _QUOTE = 200
 _MARGIN = " " * 6
@@ -111,5 +111,6 @@ def show_plan(plan: TracingPlan, *, as_json: bool) -> None:
     if as_json:
         echo_json(plan.to_json())
         return
-    click.echo(f"{count(plan.sentences, 'sentence')} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens")
+    what = count(plan.sentences, "sentence") + (f" and {count(plan.facts, 'fact')}" if plan.facts else "")
+    click.echo(f"{what} in {count(plan.calls, 'call')}: about {plan.tokens:,} tokens")
     click.echo(f"and what that leads to: at most {plan.most:,} tokens in all, 12 % of what drafting took")

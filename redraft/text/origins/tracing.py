@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from math import log
 from typing import NamedTuple
 
@@ -36,18 +37,30 @@ _CHANCE = 2.0
 # How much a like meaning counts beside the same words.
 _MEANING = 0.5
 _QUOTATIONS = 2
+_MOST_WORDS = 100
 
 
-class _Sought(NamedTuple):
+class Sought(NamedTuple):
     """A sentence as it is looked for: what each of its telling words is worth, and how near each place is to each."""
 
     worth: Scores
     near: Scores
     chance: float
+    alike: Scores | None = None
+    """How like in meaning each place is, where meanings are compared."""
 
-    def borne_out(self, left: Scores) -> Scores:
+    def said(self, left: Scores) -> Scores:
         """How much of the sentence every place bears out, where of each word so much is `left`."""
         found: Scores = (self.worth * left) @ self.near / (self.worth.sum() + self.chance)
+        return found
+
+    def borne_out(self, left: Scores) -> Scores:
+        """The same with the meaning, of which as large a share is left as of the words."""
+        if self.alike is None:
+            return self.said(left)
+        worth = float(self.worth.sum())
+        share = float(self.worth @ left) / worth if worth else 1.0
+        found: Scores = (self.said(left) + _MEANING * share * self.alike) / (1 + _MEANING)
         return found
 
 
@@ -79,11 +92,55 @@ class Origins:
         """Every sentence of a text that has words, in order, with the places that it comes from."""
         spans = sentences(child)
         read = [(span, found) for span in spans if (found := keys(child[span.start : span.end]))]
-        like: Sequence[Scores | None] = [None] * len(read)
-        if self._embedded is not None and self._encoder is not None and read:
-            rows = self._encoder.encode([child[span.start : span.end] for span, _ in read])
-            like = list(np.maximum(rows @ self._embedded.T, 0.0).astype(np.float64))
+        like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
+
+    def sought(self, sentence: str) -> Sought | None:
+        """A sentence, or a question, as it is looked for; None where nothing can be found of it."""
+        told = telling(keys(sentence))
+        if not self._count or not (told or (self._encoder and sentence.strip())):
+            return None
+        return self._sought(told, self._alike([sentence])[0])
+
+    def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
+        """The places that are likeliest to say what a sentence says, also below the floor, for whoever can read."""
+        sought = self.sought(sentence)
+        if sought is None:
+            return ()
+        said = sought.borne_out(np.ones(len(sought.worth)))
+        # Between two texts there is a gap, in which nothing stands.
+        there = np.concatenate(
+            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self._indexes, strict=False)]
+        )
+        best = there[np.argsort(-said[there], kind="stable")[:most]]
+        return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
+
+    def between(self, before: Link | None, after: Link | None, most: int, longest: int) -> tuple[Link, ...]:
+        """Up to so many places evenly spread between two others of one text, for what shares no word with any.
+
+        Without the one before, or the one behind, they are those next to the other. No place has more characters than
+        `longest`, unless a sentence has.
+        """
+        beside = after or before
+        if beside is None or (before and after and before.text != after.text):
+            return ()
+        index = self._indexes[beside.text]
+        first = index.at(before.span.end) if before else None
+        end = index.at(after.span.start) if after else None
+        reach = most * _GAP
+        lower = first if first is not None else max(0, (end or 0) - reach)
+        upper = end if end is not None else min(len(index), lower + reach)
+        if lower >= upper:
+            return ()
+        cuts = np.linspace(lower, upper, min(most, upper - lower) + 1).astype(int)
+        spans = [index.stretch(int(a), int(b), longest) for a, b in pairwise(cuts)]
+        return tuple(Link(beside.text, span, 0.0, "words") for span in spans)
+
+    def _alike(self, texts: Sequence[str]) -> list[Scores] | list[None]:
+        """How like in meaning every place is to each of some texts; nothing where meanings are not compared."""
+        if self._embedded is None or self._encoder is None or not texts:
+            return [None] * len(texts)
+        return list(np.maximum(self._encoder.encode(texts) @ self._embedded.T, 0.0).astype(np.float64))
 
     def _traced(self, span: Span, words: Sequence[str], alike: Scores | None) -> Traced:
         quoted = self._quoted(words)
@@ -92,10 +149,9 @@ class Origins:
         told = telling(words)
         if not told or not self._count:
             return Traced(span)
-        sought = self._sought(told)
+        sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
-        said = sought.borne_out(everything)
-        whole = said if alike is None else (said + _MEANING * alike) / (1 + _MEANING)
+        said, whole = sought.said(everything), sought.borne_out(everything)
         floor = FLOOR if alike is None else FLOOR_EMBEDDED
         best = int(np.argmax(whole))
         if whole[best] < floor:
@@ -107,23 +163,6 @@ class Origins:
         )
         return Traced(span, links, self._margin(whole, best))
 
-    def candidates(self, sentence: str, most: int) -> tuple[Link, ...]:
-        """The places that are likeliest to say what a sentence says, also below the floor, for whoever can read."""
-        told = telling(keys(sentence))
-        if not told or not self._count:
-            return ()
-        sought = self._sought(told)
-        said = sought.borne_out(np.ones(len(sought.worth)))
-        if self._embedded is not None and self._encoder is not None:
-            alike = np.maximum(self._encoder.encode([sentence])[0] @ self._embedded.T, 0.0).astype(np.float64)
-            said = (said + _MEANING * alike) / (1 + _MEANING)
-        # Between two texts there is a gap, in which nothing stands.
-        there = np.concatenate(
-            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self._indexes, strict=False)]
-        )
-        best = there[np.argsort(-said[there], kind="stable")[:most]]
-        return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
-
     def _quoted(self, words: Sequence[str]) -> tuple[Link, ...]:
         """Where the sentence stands as it is; more than one place where it may come from either."""
         return tuple(
@@ -132,16 +171,20 @@ class Origins:
             for place in index.quotations(words, _QUOTATIONS)
         )[:_QUOTATIONS]
 
-    def _sought(self, words: Sequence[str]) -> _Sought:
-        near = np.zeros((len(words), int(self._starts[-1])))
-        worth = np.zeros(len(words))
-        for row, word in enumerate(words):
-            held = np.concatenate(
+    def _sought(self, words: Sequence[str], alike: Scores | None) -> Sought:
+        held = [
+            np.concatenate(
                 [index.holding(word) + start for index, start in zip(self._indexes, self._starts, strict=False)]
             )
-            worth[row] = log((self._count + 1) / (len(held) + 0.5))
-            self._spread(near[row], held)
-        return _Sought(worth, near, _CHANCE * log(self._count))
+            for word in words
+        ]
+        # Of endless sentences the rarest words tell where they come from.
+        held = sorted(held, key=len)[:_MOST_WORDS]
+        near = np.zeros((len(held), int(self._starts[-1])))
+        for row, places in zip(near, held, strict=True):
+            self._spread(row, places)
+        worth = np.array([log((self._count + 1) / (len(places) + 0.5)) for places in held])
+        return Sought(worth, near, _CHANCE * log(self._count), alike)
 
     def _spread(self, row: Scores, held: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):
@@ -152,13 +195,13 @@ class Origins:
         for start in self._starts[1:]:
             row[start - _GAP : start] = 0.0
 
-    def _further(self, sought: _Sought, first: int) -> Iterator[int]:
+    def _further(self, sought: Sought, first: int) -> Iterator[int]:
         """The places that say of the sentence what those before them do not."""
         left = np.ones(len(sought.worth))
         at = first
         for _ in range(MOST - 1):
             left = np.minimum(left, 1 - sought.near[:, at])
-            gains = sought.borne_out(left)
+            gains = sought.said(left)
             at = int(np.argmax(gains))
             if gains[at] < _ADDS:
                 return

@@ -1,0 +1,106 @@
+"""Findings that somebody hands over to be mended: of an earlier judging, of a lineage, or his own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, Field, TypeAdapter, ValidationError
+
+from redraft.domain import REVIEW, Document, Evidence, Finding, Span, Task
+from redraft.errors import UsageError
+from redraft.sources import STDIN, read_file, read_stdin
+from redraft.text.cleaning import one_line
+from redraft.text.quotes import locate
+from redraft.text.wording import keys
+
+MOST = 1000
+_LONGEST = 10_000
+_WANTED = (
+    'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
+    ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
+)
+_Text = Annotated[str, Field(max_length=_LONGEST)]
+
+
+class _Evidence(BaseModel):
+    text: _Text
+    span: tuple[int, int] | None = None
+
+
+class _Finding(BaseModel):
+    """A finding as redraft prints it. What it does not say is empty."""
+
+    task: Task
+    explanation: _Text = Field(min_length=1)
+    kind: _Text = "request"
+    sentence: _Text = ""
+    question: _Text = ""
+    found: _Text = ""
+    expected: _Text = ""
+    evidence: _Evidence | None = None
+
+
+class _Findings(BaseModel):
+    findings: list[_Finding] = Field(max_length=MOST)
+
+
+class _Judged(BaseModel):
+    metrics: dict[str, _Findings]
+
+
+_FILE: TypeAdapter[_Findings | _Judged | list[_Finding]] = TypeAdapter(_Findings | _Judged | list[_Finding])
+
+
+def read_findings(source: str) -> tuple[Finding, ...]:
+    """The findings in a file, or in stdin, as redraft prints them. Raises a `UsageError` where there are none."""
+    data = read_stdin() if source == STDIN else read_file(Path(source).expanduser())
+    try:
+        found = _FILE.validate_python(json.loads(data))
+    except (ValueError, RecursionError) as error:
+        said = f": {error.errors()[0]['msg']}" if isinstance(error, ValidationError) else ""
+        raise UsageError(f"there are no findings in it{said}", place=source, hint=_WANTED) from error
+    parts = found if isinstance(found, list) else [one for some in _parts(found) for one in some.findings]
+    return tuple(_finding(one) for one in parts[:MOST])
+
+
+def _parts(found: _Findings | _Judged) -> list[_Findings]:
+    return [found] if isinstance(found, _Findings) else list(found.metrics.values())
+
+
+def _finding(one: _Finding) -> Finding:
+    span = Span(*one.evidence.span) if one.evidence and one.evidence.span else None
+    evidence = Evidence(one.evidence.text, span) if one.evidence else None
+    said = one.model_dump(exclude={"evidence", "task", "kind", "explanation"})
+    return Finding(REVIEW, one.kind, one.task, one.explanation, **said, evidence=evidence)
+
+
+def handed_over(findings: Sequence[Finding], document: Document, summary: str) -> tuple[Finding, ...]:
+    """The findings as they are on record: each a request of whoever hands them over, with its place in the document.
+
+    Raises a `UsageError` for one about a sentence that the summary does not have, or with evidence that the document
+    does not have: they are about others.
+    """
+    told = f" {' '.join(keys(summary))} "
+    settled: dict[str, Finding] = {}
+    for number, one in enumerate(findings, 1):
+        if one.sentence and f" {' '.join(keys(one.sentence))} " not in told:
+            said = f"finding {number} is about a sentence that the summary does not have"
+            raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="hand over findings on this summary")
+        evidence = _placed(one.evidence, document) if one.evidence and one.evidence.text else None
+        if evidence and evidence.span is None:
+            said = f"finding {number} rests on words that the document does not have"
+            raise UsageError(f"{said}: {one_line(evidence.text, 80)!r}", hint="hand over findings on this document")
+        made = replace(one, metric=REVIEW, evidence=evidence, said_by=None)
+        settled.setdefault(made.id, made)
+    return tuple(settled.values())
+
+
+def _placed(evidence: Evidence, document: Document) -> Evidence:
+    span = evidence.span
+    if span and document.text[span.start : span.end] == evidence.text:
+        return evidence
+    return Evidence(evidence.text, locate(document.text, evidence.text, []))

@@ -1,0 +1,175 @@
+"""Findings that somebody hands over are mended first, whatever the goals, and count as no score."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redraft import Document, Evidence, Finding, Workshop, read_losses
+from redraft.domain import REVIEW, Span
+from redraft.errors import UsageError
+from redraft.graphs.reviewing import requests, reviewed
+from redraft.runs.handing import handed_over, read_findings
+from redraft.text.documents import parse
+from tests.cli.inside import Inside
+
+LINES = [
+    "The keeper of the northern light was called Amos Finch.",
+    "Amos Finch kept a ledger of every ship that passed the rocks.",
+    "In the spring of 1911 a schooner named Dolphin struck the reef.",
+    "Captain Jonas Reed swam ashore with the mail under one arm.",
+    "The harbour board of Carrow refused to pay for a new lamp.",
+    "A nephew from the town took over the ledger in the autumn.",
+    "The insurers had sold the cargo twice before the ship had sailed.",
+]
+TEXT = "\n\n".join(LINES)
+FACT = LINES[3]
+SUMMARY = f"{LINES[0]} {LINES[4]}"
+GOALS = {"consistency": 0.1}
+
+
+def book() -> Document:
+    return parse(TEXT.encode(), name="book.txt")
+
+
+def lost(fact: str = FACT) -> Finding:
+    place = TEXT.index(fact)
+    evidence = Evidence(fact, Span(place, place + len(fact)))
+    return Finding("lineage", "lost", "add", "State this.", expected=fact, evidence=evidence)
+
+
+async def test_a_lost_fact_is_brought_in_though_the_goals_are_met(tmp_path: Path) -> None:
+    async with Workshop(tmp_path / "a.db") as shop:
+        untouched = await shop.refine(book(), SUMMARY, words=60, goals=GOALS)
+        result = await shop.refine(book(), SUMMARY, words=60, goals=GOALS, findings=[lost()])
+
+    assert untouched.summary == SUMMARY
+    assert FACT in (result.summary or "")
+    assert [(made.aims, made.accepted) for made in result.rounds[1:]] == [((REVIEW,), True)]
+    assert result.run.stop_reason == "goals_met"
+    assert result.scores.keys() == untouched.scores.keys()
+    assert result.run.identity != untouched.run.identity
+
+
+async def test_they_meet_no_goal_and_what_misses_one_is_mended_after_them(tmp_path: Path) -> None:
+    async with Workshop(tmp_path / "a.db") as shop:
+        result = await shop.refine(book(), SUMMARY, words=60, goals={"coverage": 1.0}, findings=[lost()], rounds=3)
+
+    assert result.rounds[1].aims == (REVIEW,)
+    assert [made.aims for made in result.rounds[2:]] == [("coverage",)] * (len(result.rounds) - 2)
+    assert len(result.rounds) > 2
+    assert FACT in (result.summary or ""), "what was asked for stays when coverage is mended"
+
+
+async def test_more_than_a_revision_takes_are_mended_in_the_next_one_and_those_before_stay(tmp_path: Path) -> None:
+    facts = [line for line in LINES if line not in SUMMARY]
+    several = [lost(fact) for fact in [*facts, LINES[1][5:], LINES[2][14:]]]
+    assert len(several) == 7
+    async with Workshop(tmp_path / "a.db") as shop:
+        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several)
+        first = shop.store.judgments.of(result.rounds[0].draft)[REVIEW].findings
+
+    assert [len(made.findings) for made in result.rounds[1:]] == [6, 1]
+    assert sorted(one for made in result.rounds for one in made.findings) == sorted(one.id for one in first)
+    for fact in facts:
+        assert fact in (result.summary or "")
+
+
+async def test_without_rounds_for_all_of_them_it_says_so(tmp_path: Path) -> None:
+    said: list[str] = []
+    async with Workshop(tmp_path / "a.db", observer=lambda event: said.append(str(event))) as shop:
+        several = [lost(line) for line in (*LINES, LINES[1][5:])]
+        result = await shop.refine(book(), SUMMARY, words=200, goals=GOALS, findings=several, rounds=1)
+    assert result.run.stop_reason == "rounds"
+    assert any("no rounds are left for all that was asked for" in one for one in said)
+
+
+async def test_what_was_lost_on_the_way_of_a_run_can_be_handed_over(tmp_path: Path) -> None:
+    async with Workshop(tmp_path / "a.db") as shop:
+        drafted = await shop.summarize(book(), words=20)
+        await shop.build(book())
+        losses = read_losses(shop.store, drafted.run.id)
+        result = await shop.refine(book(), drafted.summary or "", words=80, goals=GOALS, findings=losses.findings)
+    assert losses.lost
+    for loss in losses.lost:
+        assert loss.fact.evidence.text in (result.summary or "")
+
+
+@pytest.mark.parametrize(
+    ("finding", "said"),
+    [
+        (Finding("x", "x", "remove", "Remove this.", sentence="The moon is a cheese."), "the summary does not have"),
+        (Finding("x", "x", "add", "Add.", evidence=Evidence("Never said at all.")), "the document does not have"),
+    ],
+)
+async def test_findings_on_something_else_are_refused_before_anything_is_spent(
+    tmp_path: Path, finding: Finding, said: str
+) -> None:
+    async with Workshop(tmp_path / "a.db") as shop:
+        with pytest.raises(UsageError, match=said):
+            await shop.refine(book(), SUMMARY, goals=GOALS, findings=[lost(), finding])
+        assert shop.store.runs.latest(1) == []
+
+
+def test_evidence_without_its_place_or_with_a_wrong_one_is_looked_up() -> None:
+    astray = Finding("x", "lost", "add", "State this.", expected=FACT, evidence=Evidence(FACT, Span(3, 9)))
+    (found,) = handed_over([astray, lost()], book(), SUMMARY)[:1]
+    assert found.evidence == lost().evidence
+    assert found.metric == REVIEW
+    assert len(handed_over([lost(), lost()], book(), SUMMARY)) == 1
+
+
+def test_what_a_person_adds_keeps_what_was_asked_for_before() -> None:
+    before = reviewed(None, requests(["Say more."]), ["It rained."])
+    after = reviewed(before, requests(["Say less."]))
+    assert [one.explanation for one in after.findings] == ["Say more.", "Say less."]
+    assert after.held == ("It rained.",)
+
+
+FORMS = [
+    [{"task": "add", "explanation": "State this.", "expected": FACT}],
+    {"findings": [{"task": "add", "explanation": "State this.", "expected": FACT}], "lost": []},
+    {"metrics": {"coverage": {"findings": [{"task": "add", "explanation": "State this.", "expected": FACT}]}}},
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_in_which_redraft_prints_findings_is_read(tmp_path: Path, form: object) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(form), "utf-8")
+    assert read_findings(str(path)) == (Finding(REVIEW, "request", "add", "State this.", expected=FACT),)
+
+
+@pytest.mark.parametrize("text", ["", "nothing", "3", '{"findings": [{"task": "sing"}]}', "[" * 100_000, '{"a": 1}'])
+def test_what_holds_no_findings_is_refused(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(text, "utf-8")
+    with pytest.raises(UsageError, match="no findings"):
+        read_findings(str(path))
+
+
+def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
+    command = Inside(tmp_path)
+    (tmp_path / "book.txt").write_text(TEXT, "utf-8")
+    assert command.run("pack", "build", "book.txt", "--quiet").code == 0
+    done = command.run("summarize", "book.txt", "-w", "20", "-o", "s.md", "--json")
+    assert done.code == 0, done.err
+    losses = command.run("lineage", done.json["run"], "--lost", "--json")
+    wanted = [one for one in losses.json["findings"] if one["kind"] == "lost"]
+    assert wanted
+    (tmp_path / "losses.json").write_text(losses.out, "utf-8")
+
+    words = ("refine", "book.txt", "s.md", "-g", "consistency=0.1", "-w", "90")
+    refined = command.run(*words, "--findings", "losses.json", "--json")
+    assert refined.code == 0, refined.err
+    for one in wanted:
+        assert one["evidence"]["text"] in refined.json["summary"]
+    trace = command.run("trace", refined.json["run"]).out
+    assert "round 1 · from round 0, for review" in trace
+    assert "· lost: " in trace
+    through = command.run(*words, "--findings", "-", "--json", stdin=losses.out.encode())
+    assert through.json["summary"] == refined.json["summary"]
+    assert command.run(*words, "--findings", "s.md").code == 2
+    assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
