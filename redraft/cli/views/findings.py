@@ -11,8 +11,8 @@ from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
 from redraft.evaluators.words import UNSUPPORTED
 from redraft.history.certificates import Certificate
-from redraft.history.tracing import place_of
 from redraft.text.cleaning import one_line
+from redraft.text.places import place_of
 
 SHOWN = 10
 _LABEL = 14
