@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from redraft import Judging, Refinement
 from redraft.runs import loading
 from tests.judges import KEY, Court, island, told
 from tests.runs.courts import Open
@@ -45,10 +46,23 @@ async def test_it_is_not_loaded_for_models_of_other_kinds(
     built_in = court()
     built_in.model = None
     await built_in.evaluate(told(1, 2))
-    with court().served() as server:
-        # A writer that is never asked.
-        judged_by_itself = court()
-        judged_by_itself.model = None
-        writer = {"model": "openai:m", "base_url": server.base_url}
-        await judged_by_itself.evaluate(told(1, 2), settings=writer, judges=["extractive"], metrics=["consistency"])
-    assert loaded == []
+
+
+async def test_where_there_is_a_draft_the_judge_is_asked_and_not_the_writer(
+    court: Open, loaded: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = court()
+    watch(monkeypatch, loaded, opened)
+    with opened.served() as server:
+        opened.model = None
+        where = {"model": "openai:m", "base_url": server.base_url}
+        goals = Refinement(goals={"consistency": 0.1})
+        async with opened.shop(judges=["extractive"]) as shop:
+            settings = opened.settings(where)
+            await shop.refine(opened.document, told(1, 2), settings=settings, refinement=goals)
+        assert loaded == []
+        async with opened.shop(judges=["openai:judge"]) as shop:
+            judged = opened.settings({"model": "extractive", "base_url": None})
+            judging = Judging(base_url=server.base_url, metrics=("consistency",))
+            await shop.evaluate(island(20), told(1, 2), settings=judged, judging=judging)
+    assert loaded == [0]

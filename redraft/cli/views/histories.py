@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Lookup, Round
+from redraft.evaluators.words import is_unheard
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
@@ -102,7 +103,7 @@ def _found(turn: Turn) -> Iterator[str]:
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":
-            parts.append(f"not judged: {one_line(one.reason, 200)}")
+            parts.append(f"{'not judged' if is_unheard(one) else 'no score'}: {one_line(one.reason, 200)}")
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
         for trouble in one.missing:
