@@ -4,7 +4,7 @@
 
 A 600 KB text, chunks of 2,048 tokens, a window of 8,192, 16 requests at once, against a local server that takes
 0.25 s plus 0.06 ms a prompt token plus 4.5 ms a reply token, give or take a fifth. The bound is the larger of all
-latencies divided by 16 and the longest chain of calls that need each other's replies.
+latencies divided by 16 and the longest chain of calls that need each other's replies, with those that tidy the top.
 """
 
 from __future__ import annotations
@@ -62,7 +62,8 @@ def report(
     served: list[Served], pieces: list[Piece], document_tokens: int, run_seconds: float, process_seconds: float
 ) -> None:
     seconds = {piece: next(one.seconds for one in served if one.reply == piece.text) for piece in pieces}
-    total, chain = sum(seconds.values()), longest_chain(pieces, seconds)
+    tidying = sum(one.seconds for one in served if one.reply not in {piece.text for piece in pieces})
+    total, chain = sum(seconds.values()) + tidying, longest_chain(pieces, seconds) + tidying
     bound = max(total / CONCURRENCY, chain)
     calls, tokens = paper_procedure(pieces, document_tokens)
     # The server takes four bytes for a token; the comparison is in tokens of the model's vocabulary.
@@ -73,7 +74,13 @@ def report(
             ("", "calls", "prompt tokens", "seconds", "of the bound"),
             ("redraft", len(served), ours, run_seconds, run_seconds / bound),
             ("redraft, the whole process", "", "", process_seconds, process_seconds / bound),
-            ("a barrier after every level", "", "", (barriers := with_barriers(pieces, seconds)), barriers / bound),
+            (
+                "a barrier after every level",
+                "",
+                "",
+                (barriers := with_barriers(pieces, seconds) + tidying),
+                barriers / bound,
+            ),
             ("the paper's procedure", calls, tokens, total, total / bound),
         ]
     )

@@ -4,28 +4,30 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from redraft.agents import library
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
-from redraft.domain import Finding, Round, Span
+from redraft.agents.research import AT_ONCE, Answered, Research
+from redraft.domain import Finding, Lookup, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
-from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Standing
+from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Read, Standing
+from redraft.prompts.tags import NOBODY, Tags
 from redraft.text.cleaning import one_line
 
 T = TypeVar("T")
 
 DECISION_TOKENS = 600
-LOOKS, PASSAGES_A_LOOK = 2, 6
-"""How often passages are looked up before a decision, and how many each time."""
-_SEARCHES = 3
+LOOKS = 2
+"""How often something is looked up before a decision."""
 MOST_ATTEMPTS, AN_ATTEMPT = 8, 200
 """How many of the latest revisions are told of, and the tokens of one at most, as a rule."""
 _MOST_FINDINGS = 40
 # Of what a prompt has room for beside the summary and the reply.
 _SHARE_OF_FINDINGS, _SHARE_OF_PASSAGES = 0.6, 0.4
-_LONGEST_TEXT, _LONGEST_SEARCH, _LONGEST_REASON = 300, 200, 600
+_LONGEST_TEXT, _LONGEST_REASON = 300, 600
 # What is said around a finding's texts to name them.
 _TAG_TOKENS = 40
 
@@ -56,6 +58,8 @@ class Decided:
     why: str
     instruction: str = ""
     stop: bool = False
+    lookups: tuple[Lookup, ...] = ()
+    """What was looked up before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,27 +71,36 @@ class Decider:
     bounded: bool = True
 
     async def decide(self, board: Board, label: str) -> Decided:
-        """What the next revision is to mend, or that there shall be none.
-
-        Where a search finds nothing the same is asked as before, and the cache answers.
-        """
-        findings, found, looks = self._shown(board.findings), list[Span](), LOOKS
-        while True:
-            given = self._given(board, findings, found, _SEARCHES if looks else 0)
+        """What the next revision is to mend, or that there shall be none."""
+        findings, looked = self._shown(board.findings), list[Answered]()
+        for looks in range(LOOKS, -1, -1):
+            given = self._given(board, findings, looked, looks)
             try:
                 decision = (await self.judge.ask(DECIDE, given, DECISION_TOKENS, label)).value
             except (ReplyError, RejectedRequest) as error:
-                return Decided((), f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}")
-            searches = [search for one in decision.look_up if (search := one_line(one, _LONGEST_SEARCH))][:_SEARCHES]
-            if decision.mend or decision.stop or not searches or not looks:
-                return _decided(decision, findings, board.at_most)
-            # The first search indexes the document, and nothing else should have to wait for that.
-            found = list(dict.fromkeys([*found, *await asyncio.to_thread(self._found, searches)]))
-            looks -= 1
+                why = f"the decider has decided nothing: {one_line(error.message, _LONGEST_REASON)}"
+                return Decided((), why, lookups=_lookups(looked))
+            searches = [one for one in decision.look_up if one_line(one)]
+            if decision.mend or decision.stop or not (searches or decision.read):
+                break
+            if looks:
+                # The first search indexes the document, and nothing else should have to wait for that.
+                looked += await asyncio.to_thread(self._research(given, findings).answers, searches, decision.read)
+        return replace(_decided(decision, findings, board.at_most), lookups=_lookups(looked))
 
-    def _found(self, searches: Sequence[str]) -> list[Span]:
-        each = PASSAGES_A_LOOK // len(searches)
-        return [passage.span for one in searches for passage in self.desk.passages.nearest(one, each)]
+    def _research(self, given: DecideGiven, findings: Sequence[Finding]) -> Research:
+        """What can be looked up by whoever is `given` the findings."""
+        tags = Tags(given)
+
+        def finding(said: str) -> Finding | None:
+            number = tags.number("findings", said)
+            return None if number == NOBODY else findings[number - 1]
+
+        return Research(self.desk, self._room_of_passages, finding)
+
+    @property
+    def _room_of_passages(self) -> int:
+        return int(self.desk.room * _SHARE_OF_PASSAGES)
 
     def _shown(self, findings: Sequence[Finding]) -> list[Finding]:
         """As many findings as the prompt has room for."""
@@ -100,20 +113,41 @@ class Decider:
         texts = (option.problem, option.sentence, option.question, option.answer, option.why, option.evidence)
         return _TAG_TOKENS + sum(self.desk.tokenizer.count(text) for text in texts)
 
-    def _given(self, board: Board, findings: Sequence[Finding], found: Sequence[Span], searches: int) -> DecideGiven:
-        room = int(self.desk.room * _SHARE_OF_PASSAGES)
-        near = _fitting(found, lambda span: self.desk.tokenizer.count(self.desk.text(span)), room)
+    def _given(self, board: Board, findings: Sequence[Finding], looked: Sequence[Answered], looks: int) -> DecideGiven:
+        count = self.desk.tokenizer.count
+        answers = [_answer(one.lookup) for one in looked]
+        # What was asked for last is what is wanted most.
+        found = list(dict.fromkeys(span for one in reversed(looked) for span in one.spans))
+        room = self._room_of_passages - sum(_TAG_TOKENS + count(one) for one in answers)
+        near = _fitting(found, lambda span: _TAG_TOKENS + count(self.desk.text(span)), room)
+        if len(near) < len(found):
+            answers.append(f"there is no room for {len(found) - len(near)} of the passages found before")
         judged = [one for one in board.rounds if one.number and one.accepted is not None]
         return DecideGiven(
             summary=board.summary,
             scoreboard=[_standing(number, metric, board) for number, metric in enumerate(board.scores, 1)],
             findings=[_option(number, one) for number, one in enumerate(findings, 1)],
             tried=[_attempt(one) for one in judged[-MOST_ATTEMPTS:]],
-            passages=[self.desk.text(span) for span in self.desk.joined([near])],
+            answers=answers,
+            passages=[self._read(span) for span in self.desk.joined([near])],
             rounds_left=board.rounds_left,
             at_most=board.at_most,
-            searches=searches,
+            looks=looks,
+            requests=AT_ONCE,
         )
+
+    def _read(self, span: Span) -> Read:
+        passage = library.passage_at(self.desk.document, span)
+        return Read(place=f"characters {passage.start}-{passage.end}, {passage.place}", text=passage.text)
+
+
+def _lookups(looked: Sequence[Answered]) -> tuple[Lookup, ...]:
+    return tuple(one.lookup for one in looked)
+
+
+def _answer(lookup: Lookup) -> str:
+    found = lookup.said or f"{lookup.found} passage{'s' * (lookup.found != 1)}"
+    return f"{lookup.asked}: {found}"
 
 
 def _fitting(items: Sequence[T], tokens: Callable[[T], int], room: int) -> list[T]:

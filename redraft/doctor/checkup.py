@@ -16,6 +16,7 @@ from redraft.doctor.texts import texts
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, UsageError
 from redraft.evaluators.base import Evaluator
+from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
 from redraft.models.base import Model
 from redraft.runs.bench import Bench, Watch
@@ -137,10 +138,16 @@ class Examined:
 
 
 def check_aims(metrics: Sequence[Evaluator]) -> None:
-    """Refuse a metric of which nothing can be expected."""
+    """Refuse a metric of which nothing can be expected, or that asks no judge."""
     for one in metrics:
-        if one.aim is None:
-            raise UsageError(f"there are no controls for {one.name}, which gives no score")
+        why = (
+            "gives no score" if one.aim is None else "asks no judge" if one.name in BUILT_IN and not one.prompts else ""
+        )
+        if why:
+            there = ", ".join(name for name, known in BUILT_IN.items() if known.aim and known.prompts)
+            raise UsageError(
+                f"there are no controls for {one.name}, which {why}", hint=f"there are for {there}, and for your own"
+            )
 
 
 def sittings(metrics: Sequence[Evaluator]) -> list[Sitting]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from redraft.domain import Document, Span
 from redraft.dossier.contents import Place
-from redraft.history.tracing import chapter_of, percent_of
 from redraft.text.cleaning import one_line
+from redraft.text.places import chapter_of, percent_of
 
 
 class Places:

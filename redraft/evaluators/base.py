@@ -13,6 +13,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
 from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
 from redraft.evaluators.forecasting import Ahead, Stage
+from redraft.evaluators.words import ABSTAINED
 from redraft.packs.keyfacts import trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -27,9 +28,6 @@ MetricAim = Literal["truth", "content", "form"]
 """What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
 PackPart = Literal["questions", "keyfacts"]
 """What a document's pack has: questions, and trees of key facts."""
-
-ABSTAINED = "abstained"
-"""The detail of an evaluation without any verdict that says whether its judges have themselves left all items open."""
 
 # How many sentences stand before one that points back.
 _BEFORE = 1

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import JudgingError, RedraftError
-from redraft.evaluators.base import ABSTAINED
+from redraft.evaluators.words import is_unheard
 from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
@@ -113,7 +113,7 @@ def _require_verdict(evaluation: Evaluation) -> None:
 
     Judges who can tell nothing of it are another matter: they have been heard, and the goal is unsure.
     """
-    if evaluation.outcome == "failed" and not evaluation.judged and not evaluation.details.get(ABSTAINED):
+    if is_unheard(evaluation):
         raise JudgingError(
             f"{evaluation.metric} could not be judged: {evaluation.reason}",
             hint="do what the reason names, or try another --judge; what was done is kept",

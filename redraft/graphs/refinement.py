@@ -155,6 +155,7 @@ async def _led(state: State, job: Job, decider: Decider, judged: Mapping[str, Ev
     """What a model decides on; what the policy has chosen `otherwise`, where it says nothing that can be done."""
     goals, number = job.refinement.goals, state["round"]
     found = await decider.decide(await _board(state, job, judged), f"decision before revision {number + 1}")
+    await off_loop(job.store.judgments.keep_lookups, job.run.id, number + 1, found.lookups)
     if found.stop:
         return {"stop": "decided", **await shortening.ending(state, job), "why": found.why}
     if not found.findings:

@@ -15,7 +15,6 @@ from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.embedded import KeptEncoder
 from redraft.history.family import Family, Member
-from redraft.history.tracing import chapter_of, percent_of
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
@@ -23,6 +22,7 @@ from redraft.text.headings import is_heading
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
+from redraft.text.places import chapter_of, percent_of
 
 _VERSION = 1
 """Raised with every change of what is found: what was kept before is worked out anew."""

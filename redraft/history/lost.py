@@ -11,13 +11,13 @@ from redraft.errors import RunError
 from redraft.history.family import Member
 from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer
 from redraft.history.results import finding_json
-from redraft.history.tracing import chapter_of, percent_of
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.embeddings import Encoder
 from redraft.text.origins.composing import Composed
 from redraft.text.origins.links import Link
 from redraft.text.origins.tracing import Origins
+from redraft.text.places import chapter_of, percent_of
 
 METRIC = "lineage"
 """In place of a metric, in findings on what was lost and invented."""

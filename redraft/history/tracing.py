@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
-from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round, Span
+from redraft.domain import REVIEW, Draft, Evaluation, Finding, Lookup, Round
 from redraft.errors import RunError
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, figures, finding_json, read_result
@@ -27,6 +27,8 @@ class Turn:
     mending: tuple[Finding, ...]
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
     """By metric what stands behind the draft's score."""
+    lookups: tuple[Lookup, ...] = ()
+    """What a model has looked up before it decided on this round."""
 
     @property
     def scores(self) -> dict[str, float | None]:
@@ -56,6 +58,8 @@ class Trace:
 
     result: Result
     turns: tuple[Turn, ...]
+    lookups: tuple[Lookup, ...] = ()
+    """What a model has looked up since the last round, as before it stopped."""
 
     @property
     def run(self) -> Run:
@@ -87,6 +91,7 @@ class Trace:
             "policy": run.refinement.policy if run.refinement else None,
             "goals": self.result.goals,
             "rounds": [_turn_json(turn) for turn in self.turns],
+            "lookups": [asdict(one) for one in self.lookups],
         }
 
 
@@ -97,6 +102,7 @@ def read_trace(store: Store, key: str) -> Trace:
     if not rounds and run.draft is not None and run.kind != "compare":
         rounds = [Round(0, run.draft)]
     judged = {made.draft: store.judgments.of(made.draft) for made in rounds}
+    looked_up = store.judgments.lookups(run.id)
     turns = tuple(
         Turn(
             made,
@@ -104,10 +110,11 @@ def read_trace(store: Store, key: str) -> Trace:
             _in_order(run, judged[made.draft]),
             tuple(_mending(made, judged.get(made.base or "", {}))),
             certificates(store, run, _scored(judged[made.draft])),
+            tuple(looked_up.pop(made.number, ())),
         )
         for made in rounds
     )
-    return Trace(result, turns)
+    return Trace(result, turns, tuple(one for some in looked_up.values() for one in some))
 
 
 def scores_of(store: Store, run: Run) -> dict[str, float | None]:
@@ -148,27 +155,10 @@ def _turn_json(turn: Turn) -> dict[str, object]:
         "reason": made.reason,
         "why": made.why,
         "instruction": made.instruction,
+        "lookups": [asdict(one) for one in turn.lookups],
         "unjudged": {name: one.unjudged for name, one in turn.evaluations.items() if name not in _UNSCORED},
         "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
         "statistics": figures(turn.evaluations),
         "findings": [finding_json(finding) for finding in turn.findings],
     }
-
-
-def place_of(document: Document, span: Span) -> str:
-    """Where in a document something stands, for people: its chapter, and how far into the document that is."""
-    chapter, where = chapter_of(document, span), f"at {percent_of(document, span.start)} % of the document"
-    return f"{chapter}, {where}" if chapter else where
-
-
-def chapter_of(document: Document, span: Span) -> str:
-    """The title of the innermost section that something stands in; empty where there is none but the document."""
-    within = [one for one in document.sections if one.span.start <= span.start < one.span.end]
-    titles = [one.title for one in within if one.title != document.title]
-    return titles[-1] if titles else ""
-
-
-def percent_of(document: Document, offset: int) -> int:
-    """How far into a document something stands, in whole hundredths of it."""
-    return 100 * offset // max(1, len(document.text))

@@ -12,6 +12,8 @@ from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, Summ
 from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 _WORD = re.compile(r"\w+")
+# No document has a place beyond.
+_FAR = 10**12
 
 
 class Standing(GivenModel):
@@ -37,6 +39,13 @@ class Option(Item):
     evidence: str = ""
 
 
+class Read(GivenModel):
+    """Words of the document that were looked up, and where they stand."""
+
+    place: str
+    text: str
+
+
 class DecideGiven(GivenModel):
     """The best summary so far, how it stands, what is wrong with it, what has been tried, and what was looked up."""
 
@@ -44,12 +53,16 @@ class DecideGiven(GivenModel):
     scoreboard: Annotated[list[Standing], Fence("metric")]
     findings: Annotated[list[Option], Fence("finding")]
     tried: Annotated[list[str], Fence("attempt")]
-    passages: Annotated[list[str], Fence("passage")]
+    answers: Annotated[list[str], Fence("answer")]
+    """What became of what has been looked up."""
+    passages: Annotated[list[Read], Fence("passage")]
     rounds_left: int
     at_most: int
     """How many findings a revision can deal with."""
-    searches: int
-    """How many passages may be asked for before deciding; none any more when 0."""
+    looks: int
+    """How often something may be looked up before deciding; no more when 0."""
+    requests: int
+    """How many searches are answered at once, and how many places read."""
 
 
 def _listed(value: object) -> list[object]:
@@ -70,14 +83,27 @@ def _text(value: object) -> str:
     return " ".join(_texts(value))
 
 
+def _places(value: object) -> list[str]:
+    """Places by their names, also one that is given as an object of two numbers."""
+    return [place for one in _listed(value) if (place := _place(one))]
+
+
+def _place(one: object) -> str:
+    if isinstance(one, dict):
+        ends = one.get("start"), one.get("end")
+        return "-".join(str(end) for end in ends) if all(type(end) is int and abs(end) < _FAR for end in ends) else ""
+    return one if isinstance(one, str) else str(one) if type(one) is int and abs(one) < _FAR else ""
+
+
 _Text = Annotated[str, BeforeValidator(_text)]
 
 
 class Decision(ReplyModel):
-    """What to do, and why: passages to look up first, findings to mend with an instruction, or to stop."""
+    """What to do, and why: what to look up and read first, findings to mend with an instruction, or to stop."""
 
     why: _Text
     look_up: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
+    read: Annotated[list[str], BeforeValidator(_places)] = Field(default_factory=list)
     mend: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN] = Field(
         default_factory=list
     )

@@ -131,6 +131,11 @@ async def open_model(settings: Settings, *, seconds: float, usual_key: bool = Tr
         yield (open_plugged if known else open_provided)(settings, seconds=seconds)
 
 
+def load_openai() -> None:
+    """Import the client of OpenAI's protocol."""
+    import redraft.models.openai  # noqa: F401
+
+
 def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None

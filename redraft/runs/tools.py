@@ -11,10 +11,10 @@ from langchain_core.tools import BaseTool, StructuredTool, ToolException
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.v1 import ValidationError as OldValidationError
 
-from redraft.domain import Document, Draft, Finding, Span
+from redraft.agents import library
+from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.graphs.judging import in_short
-from redraft.history.tracing import place_of
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
 from redraft.settings import FIGURES
@@ -24,9 +24,6 @@ from redraft.text.cleaning import one_line
 from redraft.text.passages import Passages as DocumentPassages
 from redraft.text.tokens import tokenizer_named
 
-# A document is read in parts, whoever asks for more.
-_LONGEST_READ = 4000
-_MOST_PASSAGES = 10
 _MOST_FINDINGS = 50
 _LONGEST_TEXT = 400
 
@@ -43,18 +40,12 @@ class OfRun(_Given):
     """The run that is meant."""
 
 
-class Search(_Given):
-    """What to look for in the document."""
-
-    query: str = Field(min_length=1, max_length=1000, description="What the passages should be about.")
-    count: int = Field(default=3, ge=1, le=_MOST_PASSAGES, description="How many passages.")
+class SearchOf(_Given, library.Search):
+    """What to look for in the document of the run."""
 
 
-class Place(_Given):
-    """A place in the document."""
-
-    start: int = Field(ge=0, description="The first character.")
-    end: int = Field(gt=0, description=f"The character after the last; at most {_LONGEST_READ} are read.")
+class PlaceOf(_Given, library.Place):
+    """A place in the document of the run."""
 
 
 class Which(_Given):
@@ -76,20 +67,11 @@ class Ending(_Given):
     reason: str = Field(default="finished", max_length=100, description="Why, in a word or two.")
 
 
-class Passage(BaseModel):
-    """Words of the document, and where they stand."""
-
-    start: int
-    end: int
-    place: str
-    text: str
-
-
 class Passages(BaseModel):
     """What was found, the nearest first."""
 
     run: str
-    passages: list[Passage]
+    passages: list[library.Passage]
 
 
 class FindingShown(BaseModel):
@@ -164,8 +146,8 @@ def tools(shop: Workshop) -> list[BaseTool]:
     """
     bench = _Bench(shop)
     made = [
-        _tool("find_passages", "Find the passages of the document that are nearest to a query.", Search, bench.find),
-        _tool("read_span", "Read the document from one character to another.", Place, bench.read),
+        _tool("find_passages", "Find the passages of the document that are nearest to a query.", SearchOf, bench.find),
+        _tool("read_span", "Read the document from one character to another.", PlaceOf, bench.read),
         _tool("list_findings", "List what the metrics have found wrong with the best draft.", Which, bench.findings),
         _tool("current_draft", "Show the best draft of the summary so far, with its scores.", OfRun, bench.draft),
         _tool("revise", "Have findings mended in a revision, which is taken only if it gains.", Mending, bench.revise),
@@ -209,28 +191,18 @@ class _Bench:
         # An agent may call for several things at once: a revision is made of the best draft, one after the other.
         self._turns: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
-    async def find(self, given: Search) -> Passages:
+    async def find(self, given: SearchOf) -> Passages:
         run = await off_loop(self._shop.store.runs.get, given.run)
         return await off_loop(self._found, run, given)
 
-    def _found(self, run: StoredRun, given: Search) -> Passages:
+    def _found(self, run: StoredRun, given: SearchOf) -> Passages:
         document = self._shop.store.documents.get(run.document)
-        found = DocumentPassages(document, tokenizer_named(run.tokenizer)).nearest(given.query, given.count)
-        return Passages(run=run.id, passages=[_passage(document, one.span) for one in found])
+        index = DocumentPassages(document, tokenizer_named(run.tokenizer))
+        return Passages(run=run.id, passages=library.find_passages(document, index, given))
 
-    async def read(self, given: Place) -> Passage:
+    async def read(self, given: PlaceOf) -> library.Passage:
         run = await off_loop(self._shop.store.runs.get, given.run)
-        document = await off_loop(self._shop.store.documents.get, run.document)
-        length = len(document.text)
-        # Not the whole of a short one either.
-        most = min(_LONGEST_READ, (length + 1) // 2)
-        span = Span(given.start, min(given.end, given.start + most, length))
-        if span.start >= span.end:
-            raise UsageError(
-                f"there is nothing from character {given.start:,} to {given.end:,}",
-                hint=f"the document has {len(document.text):,} characters",
-            )
-        return _passage(document, span)
+        return library.read_span(await off_loop(self._shop.store.documents.get, run.document), given)
 
     async def findings(self, given: Which) -> Findings:
         shown = await self._best(given.run)
@@ -283,11 +255,6 @@ class _Bench:
             best = await self._best(run)
             reason = await self._shop.finish(run, best.id, one_line(given.reason, 100) or "finished")
         return Finished(run=run, stop_reason=reason, words=best.words)
-
-
-def _passage(document: Document, span: Span) -> Passage:
-    text = document.text[span.start : span.end]
-    return Passage(start=span.start, end=span.end, place=place_of(document, span), text=text)
 
 
 def _shown(finding: Finding) -> FindingShown:

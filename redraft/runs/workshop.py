@@ -33,11 +33,12 @@ from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.lineages import to_trace, trace
+from redraft.runs.loading import prepare_and_load
 from redraft.runs.losses import trace_losses
 from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
-from redraft.runs.preparing import Order, check_judging, prepare, record
+from redraft.runs.preparing import Order, check_judging, record
 from redraft.runs.reading import document_of, draft_of_round, summary_of
 from redraft.runs.staff import hire
 from redraft.runs.streaming import streaming
@@ -383,8 +384,8 @@ class Workshop:
         document = await off_loop(document_of, self.store, source)
         settings, order, notes = await off_loop(with_windows, settings, order, told_window, objects)
         self._floor.note(*notes)
-        writer = self._people.objects.get(self._people.model or "")
-        prepared = await off_loop(prepare, document, settings, writer, order.given)
+        writer = objects.get(self._people.model or "")
+        prepared = await prepare_and_load(self.store, document, settings, order, writer, objects)
         # Whatever is amiss with how drafts are judged is said before the first one is paid for.
         await off_loop(check_judging, order, prepared, self.store)
         asked = (prepared.settings, order.judging, limits, self._prices)

@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
-from redraft.domain import Evaluation, Evidence, Finding, Round, Span
+from redraft.domain import Evaluation, Evidence, Finding, Lookup, Round, Span
 from redraft.store.connection import Connection, storable
 from redraft.store.documents import now
 
@@ -92,6 +92,8 @@ class Judgments:
     def forget_rounds(self, run: str, after: int) -> bool:
         """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
         with self._connection.writing() as raw:
+            # What comes next has been decided on already.
+            raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
 
     def rounds(self, run: str) -> list[Round]:
@@ -111,6 +113,20 @@ class Judgments:
             )
             for row in rows
         ]
+
+    def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
+        """Store what was looked up before the decision on a round, in place of what was known of it."""
+        rows = [(run, number, at, storable(one.asked), one.found, storable(one.said)) for at, one in enumerate(lookups)]
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
+            raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
+
+    def lookups(self, run: str) -> dict[int, list[Lookup]]:
+        """What was looked up before each decision, by the round that it was on; to stop is on none that there is."""
+        found: dict[int, list[Lookup]] = {}
+        for row in self._connection.rows("SELECT * FROM lookups WHERE run = ? ORDER BY round, idx", (run,)):
+            found.setdefault(row["round"], []).append(Lookup(row["asked"], row["found"], row["said"]))
+        return found
 
     def verdicts(self, keys: Sequence[str]) -> dict[str, str]:
         """The verdicts that are known of these items."""

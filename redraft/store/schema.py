@@ -174,6 +174,21 @@ _PROMPT_TEXTS = (
     """,
 )
 
+# What a model that leads the refinement has looked up before each of its decisions.
+_LOOKUPS = (
+    """
+    CREATE TABLE lookups (
+        run TEXT NOT NULL REFERENCES runs(id),
+        round INTEGER NOT NULL,
+        idx INTEGER NOT NULL,
+        asked TEXT NOT NULL,
+        found INTEGER NOT NULL,
+        said TEXT NOT NULL,
+        PRIMARY KEY (run, round, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -187,5 +202,6 @@ STEPS = {
     "m010_agreements": _AGREEMENTS,
     "m011_parents": _PARENTS,
     "m012_prompts": _PROMPT_TEXTS,
+    "m014_lookups": _LOOKUPS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -137,7 +137,16 @@ async def test_where_every_reply_ends_within_its_thoughts_the_next_step_is_named
 def asks(judge: Judge, room: int) -> Decision:
     """What it decides on an empty board."""
     given = DecideGiven(
-        summary="A.", scoreboard=[], findings=[], tried=[], passages=[], rounds_left=1, at_most=1, searches=0
+        summary="A.",
+        scoreboard=[],
+        findings=[],
+        tried=[],
+        answers=[],
+        passages=[],
+        rounds_left=1,
+        at_most=1,
+        looks=0,
+        requests=1,
     )
     return asyncio.run(judge.ask(DECIDE, given, room, "deciding")).value
 

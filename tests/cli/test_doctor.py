@@ -119,6 +119,11 @@ def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
     ("words", "message"),
     [
         (("--metric", "statistics"), "there are no controls for statistics, which gives no score"),
+        (("--metric", "spread"), "there are no controls for spread, which asks no judge"),
+        (
+            ("--metric", "coverage", "--metric", "spread"),
+            "there are for coverage, consistency, keyfact_recall, faithfulness, booookscore, and for your own",
+        ),
         (("--metric", "charm"), "there is no metric 'charm'"),
         (("--judge", "nobody"), "there is no model 'nobody'"),
         (("--judge", "extractive", "--judge", "extractive"), "the judge extractive is named twice"),

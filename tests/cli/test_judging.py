@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -137,6 +138,20 @@ def test_a_metric_that_cannot_be_judged_is_told_and_is_no_success(command: Insid
 
     assert done.code == 3, done.err
     assert "consistency failed: " in done.out
+
+
+def test_a_judge_that_finds_faults_and_gives_no_score_has_not_failed(command: Inside) -> None:
+    """The built-in judge says of no sentence that it is clear, and what confuses stands."""
+    muddled = b"She went to the light. The keeper was called Tom. The keeper was called Tom. It was cold there."
+    done = command.run("evaluate", "book.md", "-", "--metric", "booookscore", "--judge", "extractive", stdin=muddled)
+
+    shown = " ".join(done.out.split())
+    assert re.search(r"booookscore has no score: \d sentences confuse, and of \d nobody can tell; the built-in", shown)
+    assert "duplication: Why is this said twice?" in shown
+    assert "failed" not in done.out
+    traced = command.run("trace", command.run("runs", "--json").json["runs"][0]["run"])
+    assert "booookscore has no score: " in traced.out
+    assert "failed" not in traced.out
 
 
 def test_long_lists_are_cut_and_all_shows_the_rest(command: Inside) -> None:

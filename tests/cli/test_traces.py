@@ -23,6 +23,7 @@ ROUND_KEYS = {
     "reason",
     "why",
     "instruction",
+    "lookups",
     "scores",
     "unjudged",
     "statistics",
@@ -78,7 +79,18 @@ def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -
 def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -> None:
     traced = command.run("trace", refined["run"], "--json").json
 
-    assert set(traced) == {"run", "kind", "parent", "status", "stop_reason", "why", "policy", "goals", "rounds"}
+    assert set(traced) == {
+        "run",
+        "kind",
+        "parent",
+        "status",
+        "stop_reason",
+        "why",
+        "policy",
+        "goals",
+        "rounds",
+        "lookups",
+    }
     assert traced["goals"] == refined["goals"]
     assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 3
     first, second, third = traced["rounds"]

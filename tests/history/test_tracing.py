@@ -11,7 +11,8 @@ import pytest
 from redraft.domain import Document, Section, Span
 from redraft.errors import RunError
 from redraft.graphs.reviewing import ReviewQuestion
-from redraft.history.tracing import place_of, read_trace
+from redraft.history.tracing import read_trace
+from redraft.text.places import place_of
 from tests.judges import Court, Json, told
 
 POOR = told(1, wrong={2: "Bob"})

@@ -80,7 +80,16 @@ def _cases() -> dict[str, Case]:
         for n, one in enumerate(NAMES, 1)
     ]
     decide = deciding.DecideGiven(
-        summary="x", scoreboard=[], findings=options, tried=[], passages=[], rounds_left=2, at_most=3, searches=0
+        summary="x",
+        scoreboard=[],
+        findings=options,
+        tried=[],
+        answers=[],
+        passages=[],
+        rounds_left=2,
+        at_most=3,
+        looks=0,
+        requests=3,
     )
     places = [origins.Place(id=n, passage=f"{one} had a lamp.") for n, one in enumerate(NAMES, 1)]
     trace = origins.TraceGiven(places=places, sentences=_STATEMENTS)
@@ -202,6 +211,7 @@ def _cases() -> dict[str, Case]:
             {
                 "why": "It is first.",
                 "look_up": [],
+                "read": [],
                 "mend": [found.tag("findings", n) for n in (2, 4)],
                 "instruction": "",
                 "stop": False,

@@ -15,7 +15,21 @@ from typing import Any
 import pytest
 from langchain_openai import ChatOpenAI
 
-from redraft import Document, Limits, Refinement, Result, Settings, Store, Workshop
+from redraft import (
+    Case,
+    Document,
+    Evaluation,
+    Evaluator,
+    Finding,
+    Limits,
+    Lookup,
+    Refinement,
+    Result,
+    Settings,
+    Store,
+    Workshop,
+    tools,
+)
 from redraft.cli.views.histories import trace_lines
 from redraft.domain import Usage
 from redraft.errors import EmptyReply, RefusedReply
@@ -85,6 +99,11 @@ async def lead(
 
 def decisions(court: Court) -> list[Sheet]:
     return court.asked("decide")
+
+
+def answers(sheet: Sheet) -> list[str]:
+    """What became of what has been looked up."""
+    return [one["text"] for one in sheet.items("answers").values()]
 
 
 def told_of(result: Result) -> list[tuple[Any, ...]]:
@@ -175,9 +194,12 @@ async def test_it_may_look_passages_up_before_it_decides(any_court: Open) -> Non
 
     first, second = decisions(opened)
     assert not first.items("passages")
-    found = [item["text"] for item in second.items("passages").values()]
-    assert any("Tom9" in text for text in found)
-    assert all(text in opened.document.text for text in found)
+    assert answers(second) == ["search: keeper number 9 is called Tom9: 4 passages"]
+    found = list(second.items("passages").values())
+    assert any("Tom9" in one["text"] for one in found)
+    for one in found:
+        start, end = map(int, re.match(r"characters (\d+)-(\d+), at \d+ % of the document$", one["place"]).groups())
+        assert one["text"] == " ".join(opened.document.text[start:end].split())
     assert result.rounds[1].why == "These are the worst."
 
 
@@ -191,6 +213,7 @@ async def test_it_looks_up_no_more_than_it_may(any_court: Open) -> None:
     assert len(decisions(opened)) == 3
     assert [len(sheet.items("passages")) <= 12 for sheet in decisions(opened)] == [True] * 3
     assert ["look_up" in sheet.text.partition('"look_up"')[0] for sheet in decisions(opened)] == [True, True, False]
+    assert answers(decisions(opened)[1])[3:] == ["17 more searches: no more than 3 searches are answered at once"]
     assert "named no finding" in result.rounds[1].why
 
 
@@ -204,13 +227,166 @@ class Curious(Keepers):
         return {"why": "Let me see.", "look_up": self.look()}
 
 
-async def test_a_search_that_finds_nothing_ends_the_looking(court: Open) -> None:
-    opened = court(leading({"why": "?", "look_up": ["zyzzyva quux"]}, mend(1)))
+async def test_a_search_that_finds_nothing_is_told_so_and_may_be_made_in_other_words(court: Open) -> None:
+    opened = court(
+        leading({"why": "?", "look_up": ["zyzzyva quux"]}, {"why": "?", "look_up": ["keeper number 9"]}, mend(1))
+    )
     await lead(opened, rounds=1)
 
-    _, second = decisions(opened)
+    _, second, third = decisions(opened)
     assert not second.items("passages")
-    assert "look_up" not in second.text
+    (told_it,) = answers(second)
+    assert told_it.startswith("search: zyzzyva quux: nothing in the document has to do with these words")
+    assert answers(third)[1:] == ["search: keeper number 9: 4 passages"]
+    assert third.items("passages")
+
+
+async def test_it_may_read_around_a_finding_at_a_part_and_from_character_to_character(any_court: Open) -> None:
+    """Each in the words in which the prompt has it; what it reads is what the tool of an agent reads."""
+    opened = any_court(document=island(60))
+    text, finding = opened.document.text, list[str]()
+
+    class Reading(Keepers):
+        def decide(self, sheet: Sheet) -> Said:
+            shown = sheet.items("findings")
+            if not finding:
+                finding.append(next(name for name, one in shown.items() if one["metric"] == "consistency"))
+                return {"why": "Let me see.", "read": [f"finding {finding[0]}", "at 50 % of it", "1,200 to 1500"]}
+            return {"why": "So it is.", "mend": [finding[0]]}
+
+    opened.script = Reading()
+    result = await lead(opened, rounds=1)
+
+    _, second = decisions(opened)
+    assert answers(second) == [
+        f"read: finding {finding[0]}: 1 passage",
+        "read: at 50 % of it: 1 passage",
+        "read: 1,200 to 1500: 1 passage",
+    ]
+    places = [tuple(map(int, re.findall(r"\d+", one["place"])[:2])) for one in second.items("passages").values()]
+    evidence = text.index("keeper number 2 is called")
+    assert any(start <= evidence < end for start, end in places), "what the finding rests on"
+    assert any(start <= len(text) // 2 < end for start, end in places), "half way through"
+    async with opened.shop() as shop:
+        read = {tool.name: tool for tool in tools(shop)}["read_span"]
+        message = await read.ainvoke(
+            {
+                "type": "tool_call",
+                "id": "1",
+                "name": "read_span",
+                "args": {"run": result.run.id, "start": 1200, "end": 1500},
+            }
+        )
+    passage = message.artifact
+    assert any(start <= passage.start and passage.end <= end for start, end in places)
+    assert any(" ".join(passage.text.split()) in one["text"] for one in second.items("passages").values())
+    assert result.rounds[1].findings
+
+
+async def test_what_cannot_be_looked_up_is_answered_by_a_sentence(any_court: Open) -> None:
+    opened = any_court(document=island(40))
+    length = len(opened.document.text)
+    wrong = ["the end", "140 %", f"{length + 5}-{length + 9}", "one too many"]
+    opened.script = leading(
+        {"why": "?", "read": wrong}, {"why": "?", "read": ["9-9", "zzzz", {"start": 3, "end": 2}]}, mend(1)
+    )
+    result = await lead(opened, rounds=1)
+
+    _, second, third = decisions(opened)
+    nowhere = 'that is no place: name one such as "40 %" or "1200-2400", or the id of a finding'
+    assert answers(second) == [
+        f"read: the end: {nowhere}",
+        "read: 140 %: a document ends at 100 %",
+        f"read: {length + 5}-{length + 9}: there is nothing from character {length + 5:,} to {length + 9:,}:"
+        f" the document has {length:,} characters",
+        "1 more place: no more than 3 places are answered at once",
+    ]
+    assert answers(third)[4:] == [
+        f"read: 9-9: there is nothing from character 9 to 9: the document has {length:,} characters",
+        f"read: zzzz: {nowhere}",
+        f"read: 3-2: there is nothing from character 3 to 2: the document has {length:,} characters",
+    ]
+    assert not second.items("passages")
+    assert result.rounds[1].why == "These are the worst."
+
+
+class NamesTheThird(Evaluator):
+    """Wants the third keeper's name, and says of no place that it is there."""
+
+    name = "third"
+    aim = "content"
+
+    async def evaluate(self, case: Case) -> Evaluation:
+        missing = Finding(self.name, "missing", "add", "Name him.", expected="The keeper number 3 is called Tom3.")
+        return self.scored(float("called Tom3" in case.text), findings=[missing])
+
+
+async def test_a_finding_that_rests_on_no_place_is_not_read_around(court: Open) -> None:
+    class Reading(Keepers):
+        def decide(self, sheet: Sheet) -> Said:
+            return mend(1) if sheet.items("answers") else {"why": "?", "read": list(sheet.items("findings"))}
+
+    opened = court(Reading())
+    await lead(opened, rounds=1, goals={"third": 1.0}, people={"metrics": [NamesTheThird()]})
+
+    (said,) = answers(decisions(opened)[1])
+    assert said.endswith(": that finding rests on no place of the document: search for what it is about")
+
+
+async def test_what_it_has_looked_up_stands_in_the_trace(any_court: Open) -> None:
+    opened = any_court(
+        leading(
+            {"why": "?", "look_up": ["keeper number 9"], "read": ["nowhere"]},
+            mend(1),
+            {"why": "?", "read": ["40 %"]},
+            {"why": "Enough.", "stop": True},
+        )
+    )
+    result = await lead(opened)
+
+    trace = read_trace(opened.store, result.run.id)
+    search = Lookup("search: keeper number 9", 4)
+    refused_ = trace.turns[1].lookups[1]
+    assert trace.turns[0].lookups == ()
+    assert trace.turns[1].lookups == (search, refused_)
+    assert (refused_.asked, refused_.found, refused_.said[:16]) == ("read: nowhere", 0, "that is no place")
+    assert trace.lookups == (Lookup("read: 40 %", 1),)
+    shown = trace.to_json()
+    assert shown["lookups"] == [{"asked": "read: 40 %", "found": 1, "said": ""}]
+    lines = list(trace_lines(trace, opened.document, show_all=False))
+    at = lines.index("  looked up first:")
+    assert lines[at + 1] == "    · search: keeper number 9 -> 4 passages"
+    assert lines[at + 2].startswith("    · read: nowhere -> that is no place")
+    assert "    · read: 40 % -> 1 passage" in lines[lines.index("  looked up first:", at + 1) :]
+
+
+async def test_a_look_is_answered_once_and_on_the_ledger(any_court: Open) -> None:
+    """The same refinement again asks nobody, and reads the same."""
+    opened = any_court(leading({"why": "?", "look_up": ["keeper number 9"], "read": ["40 %"]}, mend(1)))
+    first = await lead(opened, rounds=1)
+    asked = len(opened.sheets)
+    again = await lead(opened, rounds=1)
+
+    assert len(opened.sheets) == asked
+    assert again.usage.calls == 0
+    traces = [read_trace(opened.store, one.run.id) for one in (first, again)]
+    assert traces[0].turns[1].lookups == traces[1].turns[1].lookups != ()
+    with plain(opened.store.path) as database:
+        rows = database.execute("SELECT label FROM calls WHERE prompt = 'decide'").fetchall()
+    assert [row[0] for row in rows] == ["decision before revision 1"] * 2
+
+
+async def test_what_is_read_fits_however_much_is_asked_for(court: Open) -> None:
+    opened = court(leading({"why": "?", "read": ["0-400000", "20000-90000", "50 %"]}, mend(1)))
+    opened.document = island(400)
+    window, count_of = 2000, EstimatingTokenizer().count
+    await lead(opened, settings={"context_tokens": window}, rounds=1)
+
+    _, second = decisions(opened)
+    read = [one["text"] for one in second.items("passages").values()]
+    assert read
+    assert sum(map(count_of, read)) <= window / 2 * 0.4
+    assert "there is no room for 2 of the passages found before" in answers(second)
 
 
 async def test_acceptance_rounds_and_stalls_stay_what_they_are(any_court: Open) -> None:
@@ -374,7 +550,16 @@ async def test_orders_in_texts_stay_where_they_are_quoted(any_court: Open) -> No
 
 def _bare() -> Any:
     return DECIDE.given(
-        summary="", scoreboard=[], findings=[], tried=[], passages=[], rounds_left=1, at_most=6, searches=0
+        summary="",
+        scoreboard=[],
+        findings=[],
+        tried=[],
+        answers=[],
+        passages=[],
+        rounds_left=1,
+        at_most=6,
+        looks=0,
+        requests=3,
     )
 
 

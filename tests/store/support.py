@@ -22,6 +22,7 @@ from redraft.domain import (
     Gap,
     KeyFact,
     KeyFacts,
+    Lookup,
     Objection,
     Pack,
     PackQuestion,
@@ -111,6 +112,7 @@ STANDING = Standing(MODEL, "consistency", 3, "3f2a9c41", '{"threshold":0.1}')
 AGREEMENT = Agreement(
     STANDING, "QAGS Ünïcode \U0001f600", "consistency", "summaries", "tau-b", 108, 1 / 3, None, 0.5, "2026-11-22"
 )
+LOOKUPS = [Lookup("search: lamp", 2), Lookup("read: nöwhere", 0, "that is no place \U0001f600")]
 VERDICTS = {"verdict-1": "agrees", "verdict-2": "Ünïcode \U0001f600"}
 
 
@@ -216,6 +218,7 @@ def fill_judged(store: Store, parent: str) -> str:
         store.judgments.keep(first, one)
     for round_ in rounds(first, second):
         store.judgments.keep_round(fork, round_)
+    store.judgments.keep_lookups(fork, 1, LOOKUPS)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")

@@ -24,6 +24,7 @@ from tests.store.support import (
     AGREEMENT,
     FAILED,
     JUDGING,
+    LOOKUPS,
     MODEL,
     PARENTS,
     PRINTABLE,
@@ -47,6 +48,7 @@ AGES = sorted(SCHEMAS.glob("*.sql"))
 SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
 SINCE_MANNERS = [schema for schema in AGES if schema.stem >= "m009"]
 SINCE_AGREEMENTS = [schema for schema in AGES if schema.stem >= "m010"]
+SINCE_LOOKUPS = [schema for schema in AGES if schema.stem >= "m014"]
 SINCE_PARENTS = [schema for schema in AGES if schema.stem >= "m011"]
 SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
@@ -126,6 +128,13 @@ def test_a_database_since_key_facts_keeps_them(tmp_path: Path, schema: Path) -> 
     restored(tmp_path / "redraft.db", schema)
     with Store(tmp_path / "redraft.db") as store:
         assert store.keyfacts.latest(document(PRINTABLE).id) == keyfacts(text=PRINTABLE)
+
+
+@pytest.mark.parametrize("schema", SINCE_LOOKUPS, ids=lambda path: path.stem)
+def test_a_database_since_lookups_keeps_what_was_looked_up(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.judgments.lookups("fork-of-abc123") == {1: LOOKUPS}
 
 
 @pytest.mark.parametrize("schema", SINCE_MANNERS, ids=lambda path: path.stem)

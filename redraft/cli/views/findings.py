@@ -9,10 +9,10 @@ from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.words import UNSUPPORTED
+from redraft.evaluators.words import UNSUPPORTED, is_unheard
 from redraft.history.certificates import Certificate
-from redraft.history.tracing import place_of
 from redraft.text.cleaning import one_line
+from redraft.text.places import place_of
 
 SHOWN = 10
 _LABEL = 14
@@ -46,7 +46,8 @@ def evaluation(
     if one.outcome == "scored":
         yield f"{one.metric} {score(one.score)}: {judged}, {count(len(one.findings), 'finding')}"
     else:
-        yield from _wrapped(f"{one.metric} {spaced(one.outcome)}: {one_line(one.reason, 300)}", "", "  ")
+        says = "has no score" if one.outcome == "failed" and not is_unheard(one) else spaced(one.outcome)
+        yield from _wrapped(f"{one.metric} {says}: {one_line(one.reason, 300)}", "", "  ")
     yield from breakdown(one)
     yield from _panel(one)
     if certificate is not None:

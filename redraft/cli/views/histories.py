@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding, Round
+from redraft.domain import Document, Finding, Lookup, Round
+from redraft.evaluators.words import is_unheard
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
@@ -53,6 +54,7 @@ def _heading(turn: Turn, by_draft: dict[str, Turn]) -> str:
 
 def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *, show_all: bool) -> Iterator[str]:
     few = None if show_all else _FEW
+    yield from _looked_up(turn.lookups)
     yield from _reasons(turn.made)
     if base is not None:
         yield from _listed("to mend", turn.mending, few)
@@ -74,6 +76,15 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
             yield from terminal.indented(render.certificate_lines(result.certificates))
 
 
+def _looked_up(lookups: Sequence[Lookup]) -> Iterator[str]:
+    """What a model has looked up in the document before it decided."""
+    if lookups:
+        yield "  looked up first:"
+    for one in lookups:
+        became = one_line(one.said) or render.count(one.found, "passage")
+        yield from findings.wrapped([f"{one_line(one.asked)} -> {became}"], "    · ")
+
+
 def _reasons(made: Round) -> Iterator[str]:
     """Why a model has decided on this round, and what it told the reviser."""
     for name, text in (("why", made.why), ("told the reviser", made.instruction)):
@@ -92,7 +103,7 @@ def _found(turn: Turn) -> Iterator[str]:
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":
-            parts.append(f"not judged: {one_line(one.reason, 200)}")
+            parts.append(f"{'not judged' if is_unheard(one) else 'no score'}: {one_line(one.reason, 200)}")
         if parts:
             yield f"  found in {name}: {', '.join(parts)}"
         for trouble in one.missing:
@@ -145,6 +156,7 @@ def _end(trace: Trace) -> Iterator[str]:
     elif run.refinement and result.status == "done":
         best = trace.number(run.draft)
         yield f"{render.why_stopped(result)}; the result is the draft of round {best}"
+        yield from _looked_up(trace.lookups)
         if run.why:
             yield from findings.wrapped([one_line(run.why)], "  why: ")
     elif result.status != "done":

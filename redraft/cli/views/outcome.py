@@ -14,11 +14,11 @@ from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared
 from redraft.history.results import Result
-from redraft.history.tracing import place_of
 from redraft.packs.file import keyfacts_json, pack_json
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
+from redraft.text.places import place_of
 
 _DONE, _SHORT = 0, 3
 _LONGEST = 400

@@ -9,9 +9,9 @@ from itertools import groupby
 from redraft.cli import terminal
 from redraft.cli.views import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
-from redraft.history.tracing import chapter_of, percent_of
 from redraft.packs.keyfacts import ALL, LEVELS, pruning
 from redraft.text.cleaning import one_line
+from redraft.text.places import chapter_of, percent_of
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
 _LONGEST = 400
