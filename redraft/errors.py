@@ -201,6 +201,8 @@ class UnreadableReply(ReplyError):
     code = "unreadable"
     formless = False
     """Whether it is no reply of that form at all, as if the server had not been told of it."""
+    nameless = False
+    """Whether it is lost for nothing but the items, of which it names none."""
     moved = False
     """Whether the next request asks for the form in another way: what was wrong may have been the way."""
 

@@ -458,7 +458,9 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
         try:
             value: Line = read_value(text, shape, request.given)
         except NoValueError as error:
-            return UnreadableReply(str(error), text=text, usage=Usage())
+            failure = UnreadableReply(str(error), text=text, usage=Usage())
+            failure.nameless = error.nameless
+            return failure
         return value
 
     return FunctionModel(answer, identity)
