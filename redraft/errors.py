@@ -74,7 +74,7 @@ class BudgetError(RedraftError):
 
 
 class JudgingError(RedraftError):
-    """A draft could not be judged, so that nothing can be decided about it."""
+    """Nothing came of what a draft was to be judged by: no questions, or no key facts."""
 
     code = "judging"
 

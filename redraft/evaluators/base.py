@@ -28,9 +28,6 @@ MetricAim = Literal["truth", "content", "form"]
 PackPart = Literal["questions", "keyfacts"]
 """What a document's pack has: questions, and trees of key facts."""
 
-ABSTAINED = "abstained"
-"""The detail of an evaluation without any verdict that says whether its judges have themselves left all items open."""
-
 # How many sentences stand before one that points back.
 _BEFORE = 1
 
@@ -225,8 +222,7 @@ def concluded(evaluation: Evaluation, sittings: Sequence[Sitting], items: Mappin
     trouble = next((sitting.trouble for sitting in sittings if sitting.trouble), "")
     if score is None:
         reason = trouble or "no judge can tell of any item"
-        told = {**evaluation.details, ABSTAINED: not trouble}
-        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason, details=told)
+        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
     if len(sittings) > 1:
         details["judges"] = [

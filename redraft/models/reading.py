@@ -131,7 +131,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         value = shape.model_validate_json(json.dumps(folded), context=wire) if entries else None
     except ValueError:
         return None
-    return None if form.is_nameless(value, wire) else value
+    return None if value is None or form.is_nameless(value, wire) else value
 
 
 def is_exact(text: str, shape: object) -> bool:
