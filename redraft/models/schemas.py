@@ -22,7 +22,9 @@ LIMITS, NAMES = "maxItems", "enum"
 def said(request: Request[Any, Any]) -> str:
     """The schema as it stands in a prompt, the same for every request; nothing for prose."""
     shape = request.prompt.returns
-    return json.dumps(reply_schema(shape), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
+    if not issubclass(shape, BaseModel):
+        return ""
+    return json.dumps(reply_schema(shape), ensure_ascii=False, separators=(",", ":"))
 
 
 def called(request: Request[Any, Any], mode: Mode, takes: Collection[str]) -> dict[str, Any]:
