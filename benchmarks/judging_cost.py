@@ -27,9 +27,10 @@ from benchmarks.common import prose, table, use_vocabulary
 from redraft import Document, Workshop
 from redraft.domain import Usage
 from redraft.graphs.plan import DEFAULT_WORDS
+from redraft.models import schemas
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
-from redraft.prompts.contract import Given_, Value_, reply_schema
+from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.judging import UNANSWERABLE
 from redraft.prompts.tags import Tags, Wire
 from redraft.settings import USUAL_METRICS
@@ -59,9 +60,8 @@ class Reader:
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         value = getattr(self, request.prompt.name)(request.given)
         wire = json.dumps(value.model_dump(mode="json", context=Wire(Tags(request.given))), ensure_ascii=False)
-        schema = json.dumps(reply_schema(cast(Any, request.prompt.returns)))
         tokenizer = tokenizer_named(VOCABULARY_NAME)
-        usage = Usage(tokenizer.count(request.text) + tokenizer.count(schema), tokenizer.count(wire))
+        usage = Usage(tokenizer.count(request.text) + tokenizer.count(schemas.said(request)), tokenizer.count(wire))
         assert usage.completion_tokens <= (request.sampling.max_tokens or 0), request.prompt.name
         return Reply(cast(Value_, value), wire, usage)
 

@@ -119,9 +119,9 @@ def tallies(requests: Sequence[Asked]) -> dict[str, Tally]:
 
 
 def _is_halved(one: Asked, later: Iterable[Asked]) -> bool:
-    """Whether a cut reply to several items was followed by a request about the first part of them."""
+    """Whether a reply to several items, cut or about none of them, was followed by a request about the first few."""
     mine = one.items
-    if one.read or mine is None or mine[1] == mine[2] or "length" not in one.finishes:
+    if one.read or mine is None or mine[1] == mine[2]:
         return False
     return any(
         other.prompt == one.prompt and theirs[:2] == mine[:2] and theirs[2] < mine[2]

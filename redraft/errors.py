@@ -74,7 +74,7 @@ class BudgetError(RedraftError):
 
 
 class JudgingError(RedraftError):
-    """A draft could not be judged, so that nothing can be decided about it."""
+    """Nothing came of what a draft was to be judged by: no questions, or no key facts."""
 
     code = "judging"
 
@@ -201,6 +201,8 @@ class UnreadableReply(ReplyError):
     code = "unreadable"
     formless = False
     """Whether it is no reply of that form at all, as if the server had not been told of it."""
+    nameless = False
+    """Whether it is lost for nothing but the items, of which it names none."""
     moved = False
     """Whether the next request asks for the form in another way: what was wrong may have been the way."""
 

@@ -424,7 +424,7 @@ def seen_on(wire: Seen) -> Sheet:
     schema = (body.get("response_format") or {}).get("json_schema") or {}
     tools = body.get("tools") or [{}]
     shape = schema.get("name") or tools[0].get("function", {}).get("name") or ""
-    plain = re.search(r'"title": "(\w+)", "type": "object"}$', text)
+    plain = re.search(r'"title":"(\w+)","type":"object"}$', text)
     shape = shape or (plain.group(1) if plain else "")
     room = body.get("max_completion_tokens") or body.get("max_tokens") or 0
     return Sheet(_prompt_of(_SHAPES.get(shape) or ["revise"], text), text, len(wire.messages) > 1, room)
@@ -458,7 +458,9 @@ def function_model(script: Script, identity: str = "function") -> FunctionModel:
         try:
             value: Line = read_value(text, shape, request.given)
         except NoValueError as error:
-            return UnreadableReply(str(error), text=text, usage=Usage())
+            failure = UnreadableReply(str(error), text=text, usage=Usage())
+            failure.nameless = error.nameless
+            return failure
         return value
 
     return FunctionModel(answer, identity)

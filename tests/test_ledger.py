@@ -55,11 +55,18 @@ def test_what_was_given_up_with_its_run_is_no_request(judged: tuple[Path, Evalua
     assert asked(database) == [one for one in before if one.prompt != "answer_from_summary"] != before
 
 
-def test_a_cut_reply_that_is_asked_again_in_parts_counts_as_halved() -> None:
-    whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), ("length", "length"), 1.0, 9)
+@pytest.mark.parametrize("finish", ["length", "stop"])
+def test_a_reply_that_is_asked_again_in_parts_counts_as_halved(finish: str) -> None:
+    whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
     tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    assert (tally.requests, tally.at_once, tally.halved, tally.lost, tally.cut) == (3, 2, 1, 0, 2)
+    assert (tally.requests, tally.at_once, tally.halved, tally.lost, tally.cut) == (
+        3,
+        2,
+        1,
+        0,
+        2 * (finish == "length"),
+    )
 
     alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
     assert (alone.halved, alone.lost) == (0, 1)

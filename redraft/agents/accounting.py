@@ -7,7 +7,7 @@ counted. A reply that is cut at the end of its room is asked for again in halves
 whole had: of those items that it has no whole entry for. One item alone has twice the room, and twice that, unless it
 was time that ran out. A reply that says the same over and over is drawn with some temperature in place of more room.
 What the provider rejects, or answers with nothing, is asked in halves as well, and about a
-single item once more.
+single item once more. Where a reply names none of the items, they are asked about one by one.
 """
 
 from __future__ import annotations
@@ -109,6 +109,9 @@ async def _after(
     error: ReplyError | RejectedRequest, numbers: Sequence[int], ask: Ask[Verdict_], attempt: Attempt
 ) -> Account[Verdict_]:
     """What comes of asking for less, for more room or once more; nothing where the reply was of no use."""
+    if isinstance(error, UnreadableReply) and error.nameless and len(numbers) > 1:
+        # What a reply to one item is about is certain, whatever that calls it.
+        return _joined(await together(_batch([number], ask, attempt) for number in numbers))
     following = _following(error, attempt, single=len(numbers) == 1)
     return await _in_parts(numbers, ask, following) if following else Account(trouble=str(error))
 

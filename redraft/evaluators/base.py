@@ -13,7 +13,6 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
 from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
 from redraft.evaluators.forecasting import Ahead, Stage
-from redraft.evaluators.words import ABSTAINED
 from redraft.packs.keyfacts import trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -223,8 +222,7 @@ def concluded(evaluation: Evaluation, sittings: Sequence[Sitting], items: Mappin
     trouble = next((sitting.trouble for sitting in sittings if sitting.trouble), "")
     if score is None:
         reason = trouble or "no judge can tell of any item"
-        told = {**evaluation.details, ABSTAINED: not trouble}
-        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason, details=told)
+        return replace(evaluation, outcome="failed", score=None, findings=(), held=(), reason=reason)
     details = dict(evaluation.details)
     if len(sittings) > 1:
         details["judges"] = [

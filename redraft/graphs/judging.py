@@ -11,8 +11,7 @@ from langgraph.types import Send
 from typing_extensions import TypedDict
 
 from redraft.domain import Evaluation, Round
-from redraft.errors import JudgingError, RedraftError
-from redraft.evaluators.words import is_unheard
+from redraft.errors import RedraftError
 from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
@@ -50,8 +49,6 @@ async def metric(state: Seat, job: Job) -> Update:
     name, number = state["metric"], state["round"]
     try:
         evaluation = await job.judges.judge_by(name, state["draft"])
-        if number == 0 and job.run.refinement is not None and name in job.refinement.goals:
-            _require_verdict(evaluation)
     except RedraftError as error:
         job.failures[name] = error
         return {"judged": {}}
@@ -63,8 +60,7 @@ async def gather(state: State, job: Job) -> Update:
     """Wait for all metrics. One that was cut short by what stops the run judges again when the run goes on."""
     missing = [name for name in state["due"] if name not in state["judged"]]
     if failed := [job.failures[name] for name in missing if name in job.failures]:
-        # What has stopped the run stands before what another judge might make good.
-        raise min(failed, key=lambda error: isinstance(error, JudgingError))
+        raise failed[0]
     scores = {name: verdict["score"] for name, verdict in state["judged"].items() if verdict["outcome"] != "measured"}
     return {"due": missing, **({"scores": scores} if state["round"] == 0 and not missing else {})}
 
@@ -106,15 +102,3 @@ def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     for one in evaluation.findings:
         about = (one.sentence, one.question, one.expected)
         job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))
-
-
-def _require_verdict(evaluation: Evaluation) -> None:
-    """A first draft that a goal cannot be judged by at all leaves nothing to compare revisions with.
-
-    Judges who can tell nothing of it are another matter: they have been heard, and the goal is unsure.
-    """
-    if is_unheard(evaluation):
-        raise JudgingError(
-            f"{evaluation.metric} could not be judged: {evaluation.reason}",
-            hint="do what the reason names, or try another --judge; what was done is kept",
-        )

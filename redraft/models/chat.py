@@ -11,7 +11,6 @@ from typing import Any, cast
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.runnables import Runnable
-from langchain_core.utils.function_calling import convert_to_openai_tool
 from pydantic import BaseModel, ValidationError
 
 from redraft.domain import Usage
@@ -28,10 +27,10 @@ from redraft.errors import (
     UnreadableReply,
     UsageError,
 )
+from redraft.models import schemas
 from redraft.models.addresses import is_openais
 from redraft.models.base import BROKEN_OFF, Model, Reply, Request, Sampling
 from redraft.models.failures import status_of, translate
-from redraft.models.forms import Form
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value, whole_entries
 from redraft.models.reasoning import ThinkingRoom, refuses_drawing, thought_tokens, usual_room
@@ -39,14 +38,14 @@ from redraft.models.secrets import message_without
 from redraft.models.thoughts import declines, without_thoughts
 from redraft.models.traits import traits_of
 from redraft.prompts.book import neutralize
-from redraft.prompts.contract import Given_, Value_, reply_schema
+from redraft.prompts.contract import Given_, Value_
 from redraft.text.cleaning import clean
 from redraft.text.remains import ends_in_loop
 
 # What a reply without a limit is taken to cost at most: more than models write at once.
 _UNLIMITED = 131_072
 # What a provider may refuse to take, and can be done without.
-_FEATURES = ("temperature", "top_p", "maxItems", "max_completion_tokens")
+_FEATURES = ("temperature", "top_p", schemas.LIMITS, schemas.NAMES, "max_completion_tokens")
 # By these a server says that it cannot make out a request, or breaks down over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
@@ -109,7 +108,7 @@ class ChatModel:
         draws = not refuses_drawing(traits.name) if takes_temperature is None else takes_temperature
         # OpenAI makes a grammar of each schema that it has not seen, and lets the request wait for it.
         limits = traits.speaks_openai and not is_openais(traits.address or "")
-        has = (draws and traits.temperature, draws and traits.top_p, limits, traits.speaks_openai)
+        has = (draws and traits.temperature, draws and traits.top_p, limits, limits, traits.speaks_openai)
         self._takes = {feature for feature, there in zip(_FEATURES, has, strict=True) if there}
         self._seconds = seconds
 
@@ -228,7 +227,9 @@ class ChatModel:
     def _used(self, mode: Mode | None, sampling: Sampling) -> frozenset[str]:
         used: set[str] = self._takes | ({mode} if mode and not self._modes.is_last(mode) else set())
         if mode not in ("json_schema", "tools"):
-            used.discard("maxItems")
+            used.discard(schemas.LIMITS)
+        if mode != "json_schema":
+            used.discard(schemas.NAMES)
         if sampling.top_p is None:
             used.discard("top_p")
         return frozenset(used)
@@ -265,7 +266,7 @@ class ChatModel:
                 f"the prompt {request.prompt.name} was not filled in",
                 hint="ask through a RecordedModel, which renders the prompt and keeps the reply",
             )
-        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{_schema(request)}"
+        form = f"Reply with one JSON object that fits this JSON Schema, and with nothing else:\n{schemas.said(request)}"
         if mode and not self._modes.is_proven(mode):
             text += f"\n\n{form}"
         messages: list[BaseMessage] = [HumanMessage(text)]
@@ -293,24 +294,15 @@ class ChatModel:
         chat = self._chat.model_copy(update=fields) if fields else self._chat
         runnable = cast(Runnable[Any, BaseMessage], chat)
         if mode == "tools":
-            runnable = _with_tool(chat, self._tool(request))
+            runnable = _with_tool(chat, schemas.called(request, mode, self._takes))
         elif mode == "json_schema":
-            tool = self._tool(request, strict=True)["function"]
+            tool = schemas.called(request, mode, self._takes)["function"]
             schema = {"name": tool["name"], "schema": tool["parameters"], "strict": True}
             extra["response_format"] = {"type": "json_schema", "json_schema": schema}
         if extra:
             # It takes the place of the chat model's own, which stays in force.
             runnable = runnable.bind(extra_body=(getattr(chat, "extra_body", None) or {}) | extra)
         return runnable
-
-    def _tool(self, request: Request[Any, Any], *, strict: bool | None = None) -> dict[str, Any]:
-        """The reply that is asked for, as the call of a function. Its lists are limited where that costs nothing."""
-        shape = _shape(request)
-        tool = convert_to_openai_tool(shape, strict=strict)
-        if "maxItems" in self._takes:
-            called = tool["function"]
-            called["parameters"] = Form(shape).limited(called["parameters"], request.given)
-        return tool
 
 
 def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseMessage]:
@@ -319,17 +311,6 @@ def _with_tool(chat: BaseChatModel, tool: dict[str, Any]) -> Runnable[Any, BaseM
     except NotImplementedError:
         raise CapabilityError("tools: this chat model takes none") from None
     return cast(Runnable[Any, BaseMessage], bound)
-
-
-def _shape(request: Request[Any, Any]) -> type[BaseModel]:
-    shape = request.prompt.returns
-    assert issubclass(shape, BaseModel)
-    return shape
-
-
-def _schema(request: Request[Any, Any]) -> str:
-    shape = request.prompt.returns
-    return json.dumps(reply_schema(shape), ensure_ascii=False) if issubclass(shape, BaseModel) else ""
 
 
 def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage: Usage, finish: str) -> Reply[Value_]:
@@ -365,7 +346,7 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
         cut.loops = ends_in_loop(text)
         raise cut
     failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
-    failure.formless = unread.formless
+    failure.formless, failure.nameless = unread.formless, unread.nameless
     raise failure
 
 

@@ -33,6 +33,7 @@ _WIDTH = 300
 _LONGEST_WAIT = 3600.0
 _FEATURES = {
     "maxItems": re.compile(r"max_?items", re.IGNORECASE),
+    "enum": re.compile(r"\benums?\b", re.IGNORECASE),
     "json_schema": re.compile(r"response_format|json_schema", re.IGNORECASE),
     "tools": re.compile(r"\btools?\b|tool_choice|function", re.IGNORECASE),
     # Some take only one of the two, and it is the temperature that prompts set.

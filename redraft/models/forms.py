@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import UnionType
-from typing import Any, Literal, Union, cast, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, Tagged, label
-from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire
+from redraft.prompts.contract import Also, AtMost, EachAlone, Silent, label
+from redraft.prompts.tags import NOBODY, Names, Tags, Wire, asked_about, has_tag
 
 # What a model puts around a reply that it takes for the call of a function.
 _ARGUMENTS = ("arguments", "parameters", "input")
@@ -111,6 +111,25 @@ class Form:
                 properties[name] = {**found, "items": items, **({"maxItems": most} if most else {})}
         return {**schema, "properties": properties}
 
+    def named(self, schema: dict[str, Any]) -> dict[str, Any]:
+        """The JSON schema of the shape, with the tags themselves wherever an item is named: an entry is about one of
+        those that are asked about.
+
+        A model that is kept to the schema cannot number its entries then, or copy the tag of an example.
+        """
+        properties = dict(schema.get("properties", {}))
+        for name, field in _fields(self.shape).items():
+            if not (found := properties.get(name)):
+                continue
+            if field.entry is not None:
+                properties[name] = {**found, "items": Form(field.entry, self.tags).named(found["items"])}
+            elif field.names is not None and self.tags is not None:
+                of = field.names.field
+                said = {"type": "string", "enum": self.tags.asked(of) if name == "id" else self.tags.all(of)}
+                if said["enum"]:
+                    properties[name] = {**found, "items": said} if field.is_list else said
+        return {**schema, "properties": properties}
+
     def is_exact(self, value: object) -> bool:
         """Whether the value has all fields of the shape, and no other."""
         fields = _fields(self.shape)
@@ -150,6 +169,36 @@ class Form:
     def folded(self, value: object) -> object:
         """The value in the form of the shape, as far as it is certain how."""
         return self._whole(value, _DEEPEST)
+
+    def certain(self, value: object) -> object:
+        """The value with the tag of the one item that is asked about in the one entry that there is, or in several
+        alike, where that has a name of the model's own for it, or none. One that has a tag of something else is about
+        that, as an entry is that was copied from the example of a prompt.
+        """
+        names = self._names()
+        entries = value.get(self.entries) if isinstance(value, dict) else None
+        if self.tags is None or names is None or not isinstance(entries, list) or not entries:
+            return value
+        entry = entries[0]
+        if any(one != entry for one in entries[1:]):
+            return value
+        if not isinstance(entry, dict) or self._item(entry, names) != NOBODY or has_tag(entry.get("id")):
+            return value
+        asked = self.tags.asked(names.field)
+        return {self.entries: [{**entry, "id": asked[0]}]} if len(asked) == 1 else value
+
+    def is_nameless(self, value: BaseModel, wire: Wire) -> bool:
+        """Whether a reply that came by this wire names things, and none of the items that it is to be about."""
+        entries = getattr(value, self.entries) if self.entries else ()
+        if entries and self._names() is not None:
+            return all(one.id == NOBODY for one in entries)
+        return bool(wire.strangers) and not wire.named
+
+    def _names(self) -> Names | None:
+        """What the entries of the reply name, each as what it is about."""
+        field = _fields(self.shape).get(self.entries)
+        inner = _fields(field.entry) if field and field.entry else {}
+        return inner["id"].names if "id" in inner else None
 
     def _whole(self, value: object, deep: int) -> object:
         fields = _fields(self.shape)
@@ -250,15 +299,7 @@ def _most(field: _Field, given: BaseModel) -> int:
     names = inner["id"].names if "id" in inner else field.names
     if field.most:
         return field.most if isinstance(field.most, int) else int(getattr(given, field.most))
-    return len(_asked_about(given, names.field)) if names else 0
-
-
-def _asked_about(given: BaseModel, field: str) -> Sequence[object]:
-    """The items of a field, or those of them that are asked about."""
-    for name, info in type(given).model_fields.items():
-        if Tagged(field) in info.metadata and (some := getattr(given, name)):
-            return cast(Sequence[object], some)
-    return [one for one in getattr(given, field, ()) if isinstance(one, Item)]
+    return len(asked_about(given, names.field)) if names else 0
 
 
 def _plain(name: object) -> str:

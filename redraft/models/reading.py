@@ -47,8 +47,10 @@ _BETWEEN = re.compile(
 class NoValueError(ValueError):
     """The text holds no value of the wanted shape; the message is fit to send back to the model."""
 
-    def __init__(self, complaint: str, *, formless: bool = True) -> None:
+    def __init__(self, complaint: str, *, formless: bool = True, nameless: bool = False) -> None:
         super().__init__(complaint)
+        self.nameless = nameless
+        """Whether it could be read but for the items, of which none is named."""
         self.formless = formless
         """Whether it is not even of that form, as it would be from a server that keeps a model to it."""
 
@@ -75,7 +77,7 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
     for candidate, before in _joined(_candidates(final_channel(text), form), form):
         try:
             wire = Wire(tags) if tags else None
-            folded, trouble = form.without_unreadable(form.folded(candidate))
+            folded, trouble = form.without_unreadable(form.certain(form.folded(candidate)))
             value = shape.model_validate_json(json.dumps(folded), context=wire)
         except ValidationError as error:
             failure = NoValueError(
@@ -85,8 +87,9 @@ def read_value(text: str, shape: type[T], given: BaseModel | None = None) -> T:
         except (ValueError, RecursionError):
             failure = NoValueError("the reply is nested too deeply")
             continue
-        if wire and wire.strangers and not wire.named:
-            failure = NoValueError(_complaint(trouble) if trouble else _STRANGERS, formless=False)
+        if wire and form.is_nameless(value, wire):
+            complaint = _complaint(trouble) if trouble else _STRANGERS
+            failure = NoValueError(complaint, formless=False, nameless=True)
             continue
         found.append(_Found(value, before))
     if not found:
@@ -128,7 +131,7 @@ def whole_entries(text: str, shape: type[T], given: BaseModel) -> T | None:
         value = shape.model_validate_json(json.dumps(folded), context=wire) if entries else None
     except ValueError:
         return None
-    return value if wire.named or not wire.strangers else None
+    return None if value is None or form.is_nameless(value, wire) else value
 
 
 def is_exact(text: str, shape: object) -> bool:

@@ -31,6 +31,7 @@ from redraft.errors import (
     UnreadableReply,
 )
 from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
+from redraft.models import schemas
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
 from redraft.models.limiter import Limiter
@@ -334,7 +335,7 @@ class RecordedModel:
     def _most_in(self, request: Request[Any, Any]) -> int:
         """The most tokens that what goes out may have."""
         count = most_tokens_of if self._tokenizer is None else self._tokenizer.count
-        schema = json.dumps(_schema(request)) if _schema(request) else ""
+        schema = schemas.longest(request)
         tokens = _FRAME_TOKENS + count(request.text)
         if schema:
             tokens += _TOOL_TOKENS + 2 * count(schema)

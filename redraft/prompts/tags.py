@@ -27,7 +27,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from redraft.errors import PromptError
-from redraft.prompts.contract import GivenModel
+from redraft.prompts.contract import GivenModel, Tagged
 
 NOBODY = -1
 """The number of an item that is named by no tag that there is."""
@@ -46,6 +46,24 @@ class Item(GivenModel):
     id: int
 
 
+def has_tag(said: object) -> bool:
+    """Whether there is a tag in what is said, of whatever request or example."""
+    return isinstance(said, str) and any(map(_is_tag, _WORD.findall(said.casefold())))
+
+
+def _is_tag(word: str) -> bool:
+    letters = word[:-1]
+    return len(letters) >= _FEWEST and set(word) <= set(_LETTERS) and word[-1] == _check(letters)
+
+
+def asked_about(given: BaseModel, field: str) -> list[int]:
+    """The numbers of a field's items; where some of them are marked, of those, which alone are asked about."""
+    for name, info in type(given).model_fields.items():
+        if Tagged(field) in info.metadata and (some := getattr(given, name)):
+            return list(some)
+    return [one.id for one in getattr(given, field, ()) if isinstance(one, Item)]
+
+
 class Tags:
     """The tags of all items that a prompt is given, by the field that holds them."""
 
@@ -57,6 +75,15 @@ class Tags:
             for name, some in items.items()
         }
         self._numbers = {name: {tag: number for number, tag in own.items()} for name, own in self._tags.items()}
+        self._asked = {name: asked_about(given, name) for name in items}
+
+    def all(self, field: str) -> list[str]:
+        """The tags of all items of a field."""
+        return list(self._tags[field].values())
+
+    def asked(self, field: str) -> list[str]:
+        """The tags of those that are asked about."""
+        return [self._tags[field][number] for number in self._asked[field]]
 
     def tag(self, field: str, number: int) -> str:
         """The tag of an item; nothing for one that there is not."""
@@ -152,6 +179,9 @@ def _drawn(field: str, items: Sequence[Item]) -> list[str]:
 
 def _spelt(drawn: int, letters: int) -> str:
     """A number in letters, and one more: the others count once, twice, and so on, in the order in which they stand."""
-    digits = [drawn // len(_LETTERS) ** place % len(_LETTERS) for place in range(letters)]
-    check = sum(weight * digit for weight, digit in enumerate(digits, 1)) % len(_LETTERS)
-    return "".join(_LETTERS[digit] for digit in (*digits, check))
+    word = "".join(_LETTERS[drawn // len(_LETTERS) ** place % len(_LETTERS)] for place in range(letters))
+    return word + _check(word)
+
+
+def _check(word: str) -> str:
+    return _LETTERS[sum(weight * _LETTERS.index(letter) for weight, letter in enumerate(word, 1)) % len(_LETTERS)]

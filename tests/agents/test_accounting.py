@@ -152,6 +152,21 @@ def test_of_a_reply_that_was_begun_only_the_rest_is_asked_for_in_halves() -> Non
     assert found == Account({0: "yes", 1: "no", 2: "no", 3: "yes", 4: "yes"})
 
 
+def test_where_a_reply_names_none_of_the_items_they_are_asked_about_one_by_one() -> None:
+    judge = Judge(nameless(), [(0, "yes")], nameless(), [(2, "no")])
+    found = settle(judge, [0, 1, 2])
+
+    assert [numbers for numbers, _ in judge.asked] == [[0, 1, 2], [0], [1], [2]]
+    assert (found.verdicts, found.open([0, 1, 2])) == ({0: "yes", 2: "no"}, [1])
+    assert found.trouble == "it names none"
+
+
+def nameless() -> UnreadableReply:
+    error = UnreadableReply("it names none", text='{"id": "1"}', usage=Usage())
+    error.nameless = True
+    return error
+
+
 def test_a_reply_that_is_begun_over_and_over_leaves_the_rest_open() -> None:
     judge = Judge(*[begun((0, "yes"))] * 4)
     found = settle(judge, [0, 1])

@@ -433,6 +433,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
         done = court.run("evaluate", "book.md", "poor.md", *metrics)
         found = court.run("evaluate", "book.md", "poor.md", *metrics, "--json")
         refined = court.run("refine", "book.md", "poor.md", "--goal", "keyfact_recall=0.5", "--json")
+        again = court.run("refine", "book.md", "poor.md", "--goal", "keyfact_recall=0.5")
 
     assert (done.code, found.code) == (3, 3), done.err
     assert "keyfact_recall failed: The Keepers: not one key fact came of it" in " ".join(done.out.split())
@@ -443,8 +444,14 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
         "statistics": "measured",
     }
     assert "not one key fact" in found.json["metrics"]["keyfact_recall"]["reason"]
-    assert (refined.code, refined.json["error"]["code"]) == (1, "judging")
-    assert "keyfact_recall could not be judged" in refined.json["error"]["message"]
+    # A refinement that cannot be told whether its goal is met gives back what it was given.
+    assert (refined.code, refined.json["status"], refined.json["stop_reason"]) == (3, "done", "unsure")
+    assert refined.json["summary"].strip() == (tmp_path / "poor.md").read_text("utf-8") == again.out.strip()
+    assert again.code == 3
+    said = " ".join(again.err.split())
+    assert "too few items have a verdict to tell whether every goal is met" in said
+    assert "no score of keyfact_recall: The Keepers: not one key fact came of it" in said
+    assert "not sure of keyfact_recall: `redraft resume" in said
 
 
 def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""Items that a provider rejects have no verdict, which is shown, and are asked about again when the run is resumed."""
+"""Items that a provider rejects have no verdict, which is shown, and are asked about again when the run is resumed.
+
+Of a judge that has names of its own for them each is asked about alone.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.ledger import GIVES_VERDICTS
 from redraft.errors import RejectedRequest
 from tests.judges import Court, Keepers, Said, Sheet, island, told
 
@@ -54,3 +58,31 @@ async def test_one_item_is_left_without_a_verdict_and_mended_by_resuming(court: 
     mended = await court.resume(judged.run.id)
     assert mended.evaluations["coverage"].unjudged == 0
     assert mended.evaluations["coverage"].judged == coverage.judged + 1
+
+
+class Counting(Keepers):
+    """Numbers its entries, the last one first, whatever the items are called."""
+
+    def __call__(self, sheet: Sheet) -> Said:
+        said = super().__call__(sheet)
+        assert isinstance(said, dict)
+        ((name, entries),) = said.items()
+        if not any(isinstance(one, dict) and "id" in one for one in entries):
+            return said
+        return {name: [one | {"id": str(n)} for n, one in enumerate(entries[::-1], 1)]}
+
+
+@pytest.mark.parametrize("metric", ["coverage", "consistency", "booookscore", "keyfact_recall", "faithfulness"])
+async def test_a_judge_that_numbers_its_entries_gives_the_verdicts_of_one_that_does_not(
+    court: Court, metric: str
+) -> None:
+    summary = told(1, 3, 4, 5, wrong={2: "Bob"})
+    right = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 1})).evaluations[metric]
+    court.script = Counting()
+    court.forget()
+    found = (await court.evaluate(summary, metrics=(metric,), settings={"sample": 2})).evaluations[metric]
+
+    assert (found.score, found.judged, found.unjudged) == (right.score, right.judged, right.unjudged)
+    assert found.judged > 1
+    sizes = [len(sheet.judged) for sheet in court.asked(GIVES_VERDICTS[metric])]
+    assert sizes[0] > 1 == sizes[-1]

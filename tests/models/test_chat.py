@@ -82,7 +82,7 @@ async def test_a_broken_reply_is_repaired_with_one_request(desk: Desk, bad: Repl
     assert (reply["role"], again["role"]) == ("assistant", "user")
     assert quoted in reply["content"]
     assert complaint in again["content"]
-    assert '"required": ["name", "share"]' in again["content"]
+    assert '"required":["name","share"]' in again["content"]
     assert desk.outcomes() == ["unreadable", "ok"]
 
 

@@ -232,7 +232,7 @@ async def test_what_a_server_accepts_is_found_out_once(desk: Desk, refuses: list
     body = server.seen[-1].body
     assert ("response_format" in body, "tools" in body) == (used == "json_schema", used == "tools")
     if used == "plain":
-        assert '"required": ["name", "share"]' in body["messages"][0]["content"]
+        assert '"required":["name","share"]' in body["messages"][0]["content"]
     assert desk.outcomes().count("unsupported") == len(refuses)
     assert desk.pauses == []
 

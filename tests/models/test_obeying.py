@@ -22,7 +22,7 @@ CALL = [{"id": "1", "type": "function", "function": {"name": "Colour", "argument
 
 def shows_schema(seen: Seen) -> bool:
     """Whether the last message says in words what form the reply is to have."""
-    return '"required": ["name", "share"]' in str(seen.messages[-1]["content"])
+    return '"required":["name","share"]' in str(seen.messages[-1]["content"])
 
 
 def ignoring(good: str = GOOD) -> Callable[[Seen], Answer]:

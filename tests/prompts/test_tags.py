@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import combinations
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -17,9 +19,10 @@ from redraft.models.reading import NoValueError, read_value
 from redraft.prompts import deciding, judging
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.judging import Asked, Comparison, Comparisons, Pair, Ranking, SummaryAnswers
-from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire
+from redraft.prompts.tags import NOBODY, Item, Names, Tags, Wire, has_tag
 from tests.prompts.samples import BOTH, EVERY, GIVEN, named_in, rendered
 
+TEMPLATES = Path(__file__).parents[2] / "redraft" / "prompts" / "templates"
 PAIRS = judging.CompareGiven(
     pairs=[Pair(id=n, question=f"Who lit lamp {n}?", document="Ann", summary="Bob") for n in range(1, 41)]
 )
@@ -74,6 +77,15 @@ def test_a_tag_is_known_however_it_is_put_and_two_are_none() -> None:
     one, other = OWN[4], OWN[7]
     assert read(one.upper(), f' "{one}" ', f"[{one}]", f'id="{one}"', f"pair {one}.") == [5] * 5
     assert read(f"{one} {other}", f"{one}{other}") == [NOBODY] * 2
+
+
+def test_every_tag_is_known_for_one_also_those_of_the_examples() -> None:
+    texts = [path.read_text("utf-8") for path in TEMPLATES.rglob("*.md")]
+    shown = {tag for text in texts for tag in re.findall(r'\[([a-z]{4,})\]|"id": "([a-z]{4,})"', text)}
+    shown = {one for both in shown for one in both if one}
+    assert len(shown) > 50
+    assert all(map(has_tag, [*OWN, *shown, f"[{OWN[0].upper()}]"]))
+    assert not any(map(has_tag, ["1", 1, None, "", "the sentence", "sentence 3", "s1", "zzzz", OWN[0][::-1] + "b"]))
 
 
 @given(st.lists(st.integers(0, 39)))

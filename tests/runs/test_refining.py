@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from redraft import Limits, Refinement, ReviewQuestion
-from redraft.errors import JudgingError, RunError
+from redraft.errors import ModelError, ProviderError, RunError, TransientError
 from redraft.history.results import Result
 from redraft.settings import Judging, PolicyName
 from redraft.text.words import count_words
@@ -302,19 +302,47 @@ async def test_the_document_is_shown_to_the_writer_only_where_it_fits(court: Ope
     assert not does_not.within("document")
 
 
-async def test_a_judge_without_any_verdict_on_the_first_draft_ends_it_with_an_error(court: Open) -> None:
-    class Mute(Keepers):
-        def answer_from_summary(self, sheet: Sheet) -> Said:
-            return "I would rather not."
+class Mute(Keepers):
+    """Has nothing to say of what a summary answers."""
 
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        return "I would rather not."
+
+
+@EVERY_POLICY
+async def test_a_judge_without_any_verdict_on_the_first_draft_leaves_it_as_it_is_and_unsure(
+    court: Open, policy: PolicyName
+) -> None:
     opened = court(Mute())
-    with pytest.raises(JudgingError, match="coverage could not be judged"):
-        await opened.refine(POOR)
-    run = opened.store.runs.latest(1)[0]
-    assert (run.status, run.stop_reason) == ("failed", "judging")
+    result = await opened.refine(POOR, goals={"coverage": 0.8}, policy=policy)
+
+    assert (result.status, result.run.stop_reason, result.summary) == ("done", "unsure", POOR)
+    assert (result.unsure, result.complete, len(result.rounds)) == (["coverage"], False, 1)
+    assert result.evaluations["coverage"].outcome == "failed"
+    assert "no JSON object" in result.unscored["coverage"]
+    assert not opened.asked("revise")
 
     opened.script = Keepers()
-    assert (await opened.resume(run.id)).run.stop_reason == "goals_met"
+    assert (await opened.resume(result.run.id)).run.stop_reason == "goals_met"
+
+
+async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: Open) -> None:
+    result = await court(Mute()).refine(told(1, wrong={2: "Bob"}), goals={"coverage": 0.8, "consistency": 1.0})
+
+    assert (result.status, result.complete, result.unsure) == ("done", False, ["coverage"])
+    assert result.goals["consistency"]["met"]
+    assert [(made.accepted, made.aims) for made in result.rounds] == [(True, ()), (True, ("consistency",))]
+    assert result.run.stop_reason == "unsure"
+
+
+@pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
+async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(court: Open, gone: ModelError) -> None:
+    class Away(Keepers):
+        def answer_from_summary(self, sheet: Sheet) -> Said:
+            return gone
+
+    with pytest.raises(type(gone)):
+        await court(Away()).refine(POOR)
 
 
 async def test_a_revision_that_cannot_be_judged_is_refused(court: Open) -> None:

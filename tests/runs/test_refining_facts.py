@@ -7,7 +7,6 @@ from collections import Counter
 
 import pytest
 
-from redraft.errors import JudgingError
 from redraft.settings import PolicyName
 from tests.judges import Keepers, Lazy, Said, Saying, Sheet, fact_of, island, keepers_in, told
 from tests.runs.courts import Open
@@ -113,19 +112,18 @@ async def test_a_sentence_that_is_to_be_corrected_is_not_to_be_kept(court: Open)
     assert [item["text"] for item in second.items("keep").values()] == [fact_of(1), fact_of(3)]
 
 
-async def test_a_recall_that_cannot_be_judged_ends_it_and_can_be_taken_up_again(court: Open) -> None:
+async def test_a_recall_that_cannot_be_judged_leaves_it_unsure_and_can_be_taken_up_again(court: Open) -> None:
     class Mute(Keepers):
         def align_facts(self, sheet: Sheet) -> Said:
             return "I would rather not."
 
     opened = court(Mute())
-    with pytest.raises(JudgingError, match="keyfact_recall could not be judged"):
-        await opened.refine(POOR, goals=RECALL)
-    run = opened.store.runs.latest(1)[0]
+    unsure = await opened.refine(POOR, goals=RECALL)
+    assert (unsure.status, unsure.run.stop_reason, unsure.summary) == ("done", "unsure", POOR)
     opened.script = Keepers()
     opened.forget()
 
-    assert (await opened.resume(run.id)).run.stop_reason == "goals_met"
+    assert (await opened.resume(unsure.run.id)).run.stop_reason == "goals_met"
     assert not opened.asked(*GROWING)
 
 
