@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from redraft.builtin.cast import Cast
 from redraft.builtin.composing import centrality, standing_alone
-from redraft.builtin.pointing import Cast, pointers
+from redraft.builtin.pointing import pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
