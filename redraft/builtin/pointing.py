@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
+from redraft.builtin.verbs import is_past
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
 """What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""
@@ -54,14 +55,30 @@ _TIME = re.compile(
     r"|the (?:day|night|morning|evening|afternoon)(?! (?:of|when|before|after|he|she|I|we|they)\b)"
     r"|(?:next|following|previous) (?:day|night|morning|evening|week|month|year|time|moment)|then|later|earlier"
     r"|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|nowadays|last (?:night|week|month|year|time)"
-    r"|before long)\b",
+    r"|before long"
+    r"|(?:after|within|in) (?:an?|another|some|several|a few|a couple of|\w+) (?:more )?"
+    r"(?:(?:moment|second|minute|hour|day|week|month|year)s?)(?! (?:of|in|at|on)\b)"
+    r"|(?:moment|second|minute|hour|day|week|month|year)s? (?:passed|went by)|once more)\b"
+    r"|^(?:suddenly|instantly|immediately|abruptly|at once|at last|finally|presently|soon|again|still|already)\b",
+    re.IGNORECASE,
+)
+# What went on is told of the moment that is being told of, unless the sentence itself says when.
+_WENT_ON = re.compile(
+    r"\b(?:was|were) (?:\w+ly |still |already )?(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
+)
+_WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
+# Of somebody, who has to be named.
+_PART = re.compile(
+    r"\b(?:the|an?|these|those|two|both) (?:[a-z-]+ ){0,2}(?:hand|finger|thumb|fist|arm|elbow|shoulder|leg|knee"
+    r"|f[oe]{2}t|toe|face|eye|ear|nose|cheek|mouth|lip|tooth|teeth|tongue|throat|chin|beard|hair|head|neck|chest|tail|paw|voice"
+    r"|footstep|breathing|heartbeat|smile|grin)s?\b(?! of\b)(?![’'-])",
     re.IGNORECASE,
 )
 _BACK = re.compile(
     r"^(?:but|and|or|so|nor|for|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|also|too|perhaps"
     r"|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these|those|such)\b"
     r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
-    r"|\bsuch\b|\bhere\b|^there,",
+    r"|\bthat (?:kind|sort|type|way|manner)\b|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -70,7 +87,10 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
-_THING = re.compile(r"\b(?:an?|the|his|her|their|its|my|our|no|any|some|every|each|[A-Z]\w+[’']s) [\w-]{3,}")
+_THING = re.compile(
+    r"\b(?:(?:an?|every|each) [\w-]{3,}"
+    r"|(?:the|his|her|their|its|my|our|no|any|some|[A-Z]\w+[’']s) (?!\w+[^siu’']s\b)[\w-]{3,})"
+)
 _PLURAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
@@ -86,8 +106,12 @@ _ROLE = re.compile(
     r"[a-z]{2,}(?:er|or|ist|ian|m[ae]n)s?\b",
     re.IGNORECASE,
 )
+_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b")
+_SMALL = re.compile(r"\b[a-z]{2,}\b")
 _SPEECH = re.compile(r"[\"“”«»]")
 _DEPTH = 3
+
+
 class Anchored(NamedTuple):
     """A sentence as it may stand elsewhere, and whether it does so only directly behind the one before it."""
 
@@ -159,11 +183,14 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
     found: set[Pointer] = set()
     if _SOMEBODY.search(text):
         found.add("who")
-    if _TIME.search(text):
+    if _TIME.search(text) or _goes_on_then(text):
         found.add("when")
     if _BACK.search(text):
         found.add("back")
     mentions = cast.mentions(text)
+    part = _PART.search(text)
+    if part and not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start()):
+        found.add("who")
     for one in PRONOUN.finditer(text):
         kind = one.lastgroup
         if kind in ("he", "she"):
@@ -175,6 +202,19 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         elif kind == "it" and not _THING.search(text, 0, one.start()):
             found.add("it")
     return found
+
+
+def _goes_on_then(text: str) -> bool:
+    """Whether a sentence tells what went on, and not when."""
+    found = _WENT_ON.search(text)
+    if not found or _WHEN.search(text):
+        return False
+    return not any(is_past(word) for word in _SMALL.findall(text[: found.start()]))
+
+
+def _owned(text: str, end: int) -> bool:
+    """Whether somebody stands before there of whom a part may be spoken."""
+    return bool(_PEOPLE.search(text, 0, end) or PRONOUN.search(text, 0, end) or _I.search(text, 0, end))
 
 
 def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
