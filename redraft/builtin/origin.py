@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from math import fsum, log
 from typing import NamedTuple
 
 import numpy as np
 
+from redraft.builtin.cast import Cast
 from redraft.builtin.composing import centrality, standing_alone
-from redraft.builtin.pointing import Cast, pointers
+from redraft.builtin.pointing import pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import carries, keys
+from redraft.text.wording import carries, keys, pairs
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
+# Who is named within so many sentences of another is in one scene with it.
+_SCENE = 15
 
 
 class Placed(NamedTuple):
@@ -32,7 +37,7 @@ class Origin:
 
     def __init__(self, texts: Sequence[str]) -> None:
         known = _read(tuple(texts))
-        self.lines, self._told, self._needs, self._vectors, self._worth, self.cast, self._numbers = known
+        self.lines, self._told, self._needs, self._vectors, self._worth, self.cast, self._pairs, self._numbers = known
 
     def find(self, sentence: str) -> int | None:
         """Where a sentence stands."""
@@ -62,6 +67,15 @@ class Origin:
     def points(self, sentence: str) -> bool:
         """Whether a sentence needs the one before it."""
         return bool(pointers(sentence, self.cast))
+
+    def is_near(self, name: str, at: int) -> bool:
+        """Whether somebody is named near a sentence, by whichever part of the name."""
+        scene = " ".join(one.text for one in self.lines[max(0, at - _SCENE) : at + _SCENE + 1])
+        return any(part in scene for part in name.split())
+
+    def recurrent(self, text: str) -> float:
+        """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""
+        return fsum(log(self._pairs[pair]) for pair in set(pairs(keys(text))) if pair in self._pairs)
 
     def group(self, at: int) -> list[Placed]:
         """A sentence behind those that it needs; nothing where it would lose its meaning."""
@@ -94,7 +108,7 @@ class Origin:
 
 _Known = tuple[
     list[Sentence], list[Sentence], "np.typing.NDArray[np.int64]", SentenceVectors, "np.typing.NDArray[np.float64]",
-    Cast, dict[tuple[str, ...], int],
+    Cast, Counter[tuple[str, str]], dict[tuple[str, ...], int],
 ]  # fmt: skip
 
 
@@ -107,4 +121,10 @@ def _read(texts: tuple[str, ...]) -> _Known:
     worth = centrality(vectors, told) if told else np.zeros(0)
     numbers = {tuple(keys(one.text)): at for at, one in reversed(list(enumerate(lines)))}
     numbers |= {tuple(keys(one.text)): at for at, one in enumerate(told) if tuple(keys(one.text)) not in numbers}
-    return lines, told, needs, vectors, worth, Cast([one.text for one in lines if not one.spoken]), numbers
+    cast = Cast([one.text for one in lines if not one.spoken])
+    return lines, told, needs, vectors, worth, cast, Counter(_telling_pairs(lines)), numbers
+
+
+def _telling_pairs(lines: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
+    """The neighbouring words of which one says something by itself."""
+    return (pair for one in lines for pair in pairs(keys(one.text)) if any(map(carries, pair)))

@@ -10,47 +10,16 @@ has nothing here that points, and is taken as it stands.
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
-from redraft.builtin.verbs import is_past, is_present
-from redraft.text.wording import listed
+from redraft.builtin.verbs import is_past
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
 """What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""
-Gender = Literal["he", "she"]
 
-_TITLES: Mapping[str, Gender | None] = {
-    **dict.fromkeys(("Mr", "Sir", "Lord", "King", "Prince", "Father", "Brother", "Uncle", "Herr", "Count"), "he"),
-    **dict.fromkeys(("Mrs", "Ms", "Miss", "Lady", "Queen", "Princess", "Mother", "Sister", "Aunt", "Madame"), "she"),
-    **dict.fromkeys(("Dr", "Doctor", "Prof", "Professor", "Captain", "Capt", "Colonel", "Col", "General", "Lt",
-                     "Lieutenant", "Sergeant", "Judge", "Senator", "Major", "Commander", "Rev"), None),
-}  # fmt: skip
-_WORD = r"[A-Z][\w’'-]*[a-z](?<![’']s)"
-_NAME = re.compile(rf"\b(?:(?:{'|'.join(_TITLES)})\b\.? )*{_WORD}(?:(?: (?:de|van|von|der|la))? (?:[A-Z]\. )?{_WORD})*")
-NO_NAMES = listed(
-    "The This That These Those There Then They When Where While With Without What Who Why How His Her Their Its Our"
-    " After Before Behind Below Above Although Among And Another Any Around Because Both But Beside Between Beyond"
-    " Despite Down During Each Either Even Every Everyone Everybody Few Finally For From Half Here However In Inside"
-    " Instead Into Its Just Later Like Many Maybe Meanwhile More Most Much Near Neither Never Next Nobody None Nothing"
-    " Not Now Of Off On Once One Only Or Other Others Out Outside Over Perhaps Several She He It Since Slowly Some"
-    " Somebody Someone Something Soon Still Such Suddenly Ten Two Three Four Five Six Under Until Up Upon Very We"
-    " Yes Yet You Your My As At By If No So To An All God Earth Sunday Monday Tuesday Wednesday Thursday Friday"
-    " Saturday January February March April May June July August September October November December"
-)
-"""Words with a capital that are nobody's name."""
-_PRONOUN = re.compile(
-    r"\b(?:(?P<he>he|him|his|himself)|(?P<she>she|her|hers|herself)|(?P<they>they|them|their|theirs|themselves)"
-    r"|(?P<it>it|its|itself))\b(?![’'](?=[a-z]*[A-Z]))",
-    re.IGNORECASE,
-)
-_OBJECT = re.compile(
-    r"(?:him|them|her(?= (?:to|and|in|on|at|with|from|for|into|up|down|out|off|as|that|by|about|away|back|over|again|go"
-    r"|come|the|a|an|was|had)\b|[.,;:!?]|$))",
-    re.IGNORECASE,
-)
 _MEN = (
     "man|boy|gentleman|fellow|father|son|brother|husband|uncle|nephew|grandfather|grandson|king|prince|guy|lad|priest"
 )
@@ -86,14 +55,30 @@ _TIME = re.compile(
     r"|the (?:day|night|morning|evening|afternoon)(?! (?:of|when|before|after|he|she|I|we|they)\b)"
     r"|(?:next|following|previous) (?:day|night|morning|evening|week|month|year|time|moment)|then|later|earlier"
     r"|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|nowadays|last (?:night|week|month|year|time)"
-    r"|before long)\b",
+    r"|before long"
+    r"|(?:after|within|in) (?:an?|another|some|several|a few|a couple of|\w+) (?:more )?"
+    r"(?:(?:moment|second|minute|hour|day|week|month|year)s?)(?! (?:of|in|at|on)\b)"
+    r"|(?:moment|second|minute|hour|day|week|month|year)s? (?:passed|went by)|once more)\b"
+    r"|^(?:suddenly|instantly|immediately|abruptly|at once|at last|finally|presently|soon|again|still|already)\b",
+    re.IGNORECASE,
+)
+# What went on is told of the moment that is being told of, unless the sentence itself says when.
+_WENT_ON = re.compile(
+    r"\b(?:was|were) (?:\w+ly |still |already )?(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
+)
+_WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
+# Of somebody, who has to be named.
+_PART = re.compile(
+    r"\b(?:the|an?|these|those|two|both) (?:[a-z-]+ ){0,2}(?:hand|finger|thumb|fist|arm|elbow|shoulder|leg|knee"
+    r"|f[oe]{2}t|toe|face|eye|ear|nose|cheek|mouth|lip|tooth|teeth|tongue|throat|chin|beard|hair|head|neck|chest|tail|paw|voice"
+    r"|footstep|breathing|heartbeat|smile|grin)s?\b(?! of\b)(?![’'-])",
     re.IGNORECASE,
 )
 _BACK = re.compile(
     r"^(?:but|and|or|so|nor|for|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|also|too|perhaps"
     r"|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these|those|such)\b"
     r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
-    r"|\bsuch\b|\bhere\b|^there,",
+    r"|\bthat (?:kind|sort|type|way|manner)\b|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -102,13 +87,15 @@ _GOES_ON = re.compile(
     re.IGNORECASE,
 )
 _NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
-_THING = re.compile(r"\b(?:an?|the|his|her|their|its|my|our|no|any|some|every|each|[A-Z]\w+[’']s) [\w-]{3,}")
+_THING = re.compile(
+    r"\b(?:(?:an?|every|each) [\w-]{3,}"
+    r"|(?:the|his|her|their|its|my|our|no|any|some|[A-Z]\w+[’']s) (?!\w+[^siu’']s\b)[\w-]{3,})"
+)
 _PLURAL = re.compile(
     r"\b(?:[a-z]{3,}[^s’'\W]s|men|women|people|children|crew|family|team|both)\b|\b[A-Z]\w+(?: [A-Z]\w+)* and "
 )
 # "Rice and he" are two.
 _BESIDE = (" and ", " or ", " nor ", " than ", ", not ")
-_BEFORE_PLACE = re.compile(r"\b(?:in|at|into|near|through|across|around|of|on|from|throughout) $")
 _BEFORE_THING = re.compile(r"\b(?:the|in|at|into|through|across|throughout) $", re.IGNORECASE)
 # A pronoun that begins a sentence.
 _OPENER = re.compile(r"(?:he|she|his|hers?|they|theirs?|its)\b", re.IGNORECASE)
@@ -119,22 +106,10 @@ _ROLE = re.compile(
     r"[a-z]{2,}(?:er|or|ist|ian|m[ae]n)s?\b",
     re.IGNORECASE,
 )
+_I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b")
+_SMALL = re.compile(r"\b[a-z]{2,}\b")
 _SPEECH = re.compile(r"[\"“”«»]")
-_SMALL = re.compile(r"\b[a-z]{3,}\b")
-_OPENS_WITH = re.compile(r"(?P<pronoun>He|She|His|Her)(?= [a-z])")
 _DEPTH = 3
-# What shows whether a name is a man's: a pronoun behind it counts for two, one that begins the next sentence for one.
-_WITHIN, _NEXT = 2, 1
-_EVIDENCE, _CERTAIN = 3, 0.8
-
-
-class Mention(NamedTuple):
-    """A name where it stands in a sentence, and whether it is that of a man or a woman, where that is known."""
-
-    name: str
-    start: int
-    end: int
-    gender: Gender | None
 
 
 class Anchored(NamedTuple):
@@ -142,97 +117,6 @@ class Anchored(NamedTuple):
 
     text: str
     needs: bool
-
-
-class Cast:
-    """Who is named in a text, and who of them are he and she, so far as its own pronouns and titles show it."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        within = (
-            found.group() for text in texts for found in _NAME.finditer(text, 1) if text[found.start() - 1] == " "
-        )
-        self._words = {word for name in within for word in name.split()}
-        self._small = {word for text in texts for word in _SMALL.findall(text)}
-        self._people: set[str] = set()
-        seen: dict[str, Counter[str]] = defaultdict(Counter)
-        subject = ""
-        for text in texts:
-            named = list(self.named(text))
-            self._people.update(name for name, start, end in named if _acts(text, start, end))
-            opening = _OPENS_WITH.match(text)
-            if opening and subject and not named:
-                seen[subject][gender_of(opening.group())] += _NEXT
-            if len({name for name, _, _ in named}) == 1:
-                name, start, end = named[0]
-                seen[name].update(_WITHIN * list(_genders_in(text, end)))
-                subject = "" if start else name
-            elif named or not opening:
-                subject = ""
-        for name in list(seen):
-            for part in {name.split()[0], name.split()[-1]} - {name, *_TITLES}:
-                seen[part].update(seen[name])
-        self._genders = {name: _surely(counts) for name, counts in seen.items()}
-
-    def named(self, text: str) -> Iterator[tuple[str, int, int]]:
-        """The names in a sentence with where they stand, be they of people or not."""
-        for found in _NAME.finditer(text):
-            name, start = found.group(), found.start()
-            first, _, rest = name.partition(" ")
-            if first in NO_NAMES:
-                if not rest:
-                    continue
-                name, start = rest, start + len(first) + 1
-            elif start == 0 and " " not in name and not self._is_name(name, text):
-                continue
-            if name not in NO_NAMES:
-                yield name, start, found.end()
-
-    def _is_name(self, word: str, text: str) -> bool:
-        """Whether a lone word that begins a sentence is a name: it is one elsewhere, or somebody who does something."""
-        if word.lower() in self._small or word.endswith(("ly", "ing", "ed")):
-            return False
-        return word in self._words or _acts(text, 0, len(word))
-
-    def mentions(self, text: str) -> list[Mention]:
-        """The people named in a sentence."""
-        return [
-            Mention(name, start, end, self.gender(name))
-            for name, start, end in self.named(text)
-            if name in self._people or self.gender(name) or name.split()[0].rstrip(".") in _TITLES
-        ]
-
-    def gender(self, name: str) -> Gender | None:
-        """Whether a name is that of a man or a woman."""
-        title = _TITLES.get(name.split()[0].rstrip("."))
-        return title or self._genders.get(name) or (self._genders.get(name.split()[0]) if " " in name else None)
-
-
-def _acts(text: str, start: int, end: int) -> bool:
-    """Whether a name stands where those of people do: before what somebody did, or owns."""
-    if _BEFORE_PLACE.search(text, 0, start):
-        return False
-    behind = text[end:].split()[:1] if text[end : end + 1] == " " else []
-    verb = behind[0].strip(",.;") if behind else ""
-    return is_past(verb) or is_present(verb) or text[end : end + 2] in ("'s", "’s")
-
-
-def _genders_in(text: str, start: int) -> Iterator[str]:
-    """What the pronouns behind a name say of whom it is."""
-    for one in _PRONOUN.finditer(text, start):
-        if one.lastgroup in ("he", "she") and not _OBJECT.match(text, one.start()):
-            yield one.lastgroup
-
-
-def _surely(counts: Counter[str]) -> Gender | None:
-    gender, most = counts.most_common(1)[0] if counts else ("", 0)
-    if most < _EVIDENCE or most < _CERTAIN * counts.total():
-        return None
-    return "he" if gender == "he" else "she"
-
-
-def gender_of(pronoun: str) -> Gender:
-    """Whether a pronoun stands for a man or a woman."""
-    return "he" if pronoun.lower() in ("he", "his", "him") else "she"
 
 
 def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
@@ -264,7 +148,7 @@ def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
 
 def _with_name(text: str, topic: Mention | None) -> str:
     """A sentence with the name of whom it speaks for the pronoun that it begins with; nothing where that is unsure."""
-    opening = _OPENS_WITH.match(text)
+    opening = OPENS_WITH.match(text)
     if not topic or not opening or topic.gender != gender_of(opening.group()) or topic.name in text:
         return ""
     ending = ("’s" if "’" in text else "'s") if opening.group() in ("His", "Her") else ""
@@ -299,12 +183,15 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
     found: set[Pointer] = set()
     if _SOMEBODY.search(text):
         found.add("who")
-    if _TIME.search(text):
+    if _TIME.search(text) or _goes_on_then(text):
         found.add("when")
     if _BACK.search(text):
         found.add("back")
     mentions = cast.mentions(text)
-    for one in _PRONOUN.finditer(text):
+    part = _PART.search(text)
+    if part and not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start()):
+        found.add("who")
+    for one in PRONOUN.finditer(text):
         kind = one.lastgroup
         if kind in ("he", "she"):
             gender: Gender = "he" if kind == "he" else "she"
@@ -315,6 +202,19 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         elif kind == "it" and not _THING.search(text, 0, one.start()):
             found.add("it")
     return found
+
+
+def _goes_on_then(text: str) -> bool:
+    """Whether a sentence tells what went on, and not when."""
+    found = _WENT_ON.search(text)
+    if not found or _WHEN.search(text):
+        return False
+    return not any(is_past(word) for word in _SMALL.findall(text[: found.start()]))
+
+
+def _owned(text: str, end: int) -> bool:
+    """Whether somebody stands before there of whom a part may be spoken."""
+    return bool(_PEOPLE.search(text, 0, end) or PRONOUN.search(text, 0, end) or _I.search(text, 0, end))
 
 
 def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
@@ -328,7 +228,7 @@ def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequ
     if not before and not nouns:
         return False
     if (
-        not _OBJECT.match(text, pronoun.start(), len(text))
+        not OBJECT.match(text, pronoun.start(), len(text))
         or nouns
         or len({one.name for one in before}) > 1
         or before[0].start
@@ -367,7 +267,7 @@ def goes_on(text: str) -> bool:
 def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
     if _NOUNS[gender].search(text) or _ROLE.search(text):
         return True
-    if any(one.lastgroup == gender for one in _PRONOUN.finditer(text)):
+    if any(one.lastgroup == gender for one in PRONOUN.finditer(text)):
         return True
     return any(
         cast.gender(name) in (None, gender) and not _BEFORE_THING.search(text, 0, start)
@@ -383,9 +283,9 @@ def _is_met(kind: Pointer, before: str, written: str, cast: Cast) -> bool:
             _may_be(one, gender, written) and written[one.end : one.end + 1] not in "'’"
             for one in cast.mentions(written)
         )
-        return there or any(one.lastgroup == kind for one in _PRONOUN.finditer(before))
+        return there or any(one.lastgroup == kind for one in PRONOUN.finditer(before))
     if kind == "they":
-        return bool(_PLURAL.search(before)) or any(one.lastgroup == kind for one in _PRONOUN.finditer(before))
+        return bool(_PLURAL.search(before)) or any(one.lastgroup == kind for one in PRONOUN.finditer(before))
     if kind == "who":
         return bool(cast.mentions(written) or _PEOPLE.search(before))
     return True

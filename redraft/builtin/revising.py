@@ -1,8 +1,8 @@
 """Revising a summary, point by point, with sentences of the document, within a number of words.
 
-A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question takes
-the place of sentences that are less central than it is, and of no others. And nothing that is brought in, or loses its
-place, may change who or when: that is the rule of `pointing`.
+A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question may
+not leave the summary with less of what the document says again and again. And nothing that is brought in, or loses its
+place, may change who or when: that is the rule of `pointing`; nor is it put beside those who are elsewhere.
 """
 
 from __future__ import annotations
@@ -22,9 +22,6 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.wording import carries, keys, words
 from redraft.text.words import count_words
-
-# A summary that an answer to a question would make much shorter is left as it is.
-_KEPT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +174,24 @@ class _Reviser:
         if not needed or draft.holds(needed[-1].text) or draft.holds(needed[-1].was):
             return None
         place = self._place(draft, needed[-1].at, needed[-1].text)
-        # What a person asks for is brought in at any price; an answer to a question only for what is less central.
-        price = self._source.worth_of(needed[-1].at) if point.question and needed[-1].at is not None else None
-        changed = self.fitted(_without_told_again(self._inserted(draft, place, needed), needed[-1].text), price)
-        if price is None or changed is None or count_words(changed.text) >= _KEPT * count_words(draft.text):
+        changed = self.fitted(_without_told_again(self._inserted(draft, place, needed), needed[-1].text))
+        if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
-        return None
+        if self._joins_scenes(draft, place, needed):
+            return None
+        return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
+
+    def _joins_scenes(self, draft: _Draft, place: int, needed: Sequence[Placed]) -> bool:
+        """Whether those named beside a sentence would be taken to be there, and are nowhere near in the document."""
+        before = draft.units[place - 1].text if place else ""
+        after = draft.units[place].text if place < len(draft.units) else ""
+        own = self._source.find(after)
+        return self._is_away(before, needed[0].text, needed[0].at) or self._is_away(needed[-1].text, after, own)
+
+    def _is_away(self, beside: str, text: str, at: int | None) -> bool:
+        """Whether a sentence names others than the one behind it, and none of them is near that in the document."""
+        others = [one.name for one in self._source.cast.mentions(beside) if not _is_named(one.name, text)]
+        return at is not None and bool(others) and not any(self._source.is_near(name, at) for name in others)
 
     def _inserted(self, draft: _Draft, place: int, needed: Sequence[Placed], *, leading: bool = False) -> _Draft:
         for one in needed:
@@ -229,21 +238,16 @@ class _Reviser:
             place += 1
         return place
 
-    def fitted(self, draft: _Draft, price: float | None = None) -> _Draft | None:
+    def fitted(self, draft: _Draft) -> _Draft | None:
         """The draft without as many of its least central sentences as are too many; None where too much is to stay.
 
-        With a `price`, only what is less central than that may go. What others point back to stays with them.
+        What others point back to stays with them.
         """
-        if count_words(draft.text) <= self._limit:
-            return draft
         worth = [self._source.worth_of(self._source.position(unit.text)) for unit in draft.units]
         while count_words(draft.text) > self._limit:
+            behind = [unit.text for unit in draft.units[1:]] + [""]
             loose = [
-                at
-                for at, unit in enumerate(draft.units)
-                if not unit.fixed
-                and (price is None or worth[at] < price)
-                and (price is None or at + 1 == len(draft.units) or not self._source.points(draft.units[at + 1].text))
+                at for at, unit in enumerate(draft.units) if not unit.fixed and not self._source.points(behind[at])
             ]
             if not loose:
                 return None
@@ -257,6 +261,10 @@ class _Reviser:
         loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
         fitting = self.fitted(draft) or self.fitted(loose)
         return fitting.text if fitting and fitting.units else cut(draft.text, self._limit)
+
+
+def _is_named(name: str, text: str) -> bool:
+    return any(part in text for part in name.split())
 
 
 def _without_told_again(draft: _Draft, sentence: str) -> _Draft:

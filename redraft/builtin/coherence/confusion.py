@@ -12,9 +12,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from redraft.builtin.cast import Cast
 from redraft.builtin.coherence.faults import fault
 from redraft.builtin.coherence.repeats import Repeat, repeats
-from redraft.builtin.pointing import Cast, goes_on, points_at_nobody
+from redraft.builtin.pointing import goes_on, points_at_nobody
 from redraft.builtin.registry import answers
 from redraft.prompts.coherence import (
     FIND_CONFUSION,

@@ -14,8 +14,8 @@ from functools import cached_property, lru_cache
 from itertools import groupby
 from typing import Literal, NamedTuple
 
+from redraft.builtin.cast import Cast, gender_of
 from redraft.builtin.details import TITLES, Detail, amounts, details
-from redraft.builtin.pointing import Cast, gender_of
 from redraft.builtin.source import Match, Source, match
 from redraft.text.wording import Word, carries, is_negation, is_number, listed, words
 

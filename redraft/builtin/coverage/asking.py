@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from statistics import fmean
 from typing import NamedTuple
 
+from redraft.builtin.cast import Cast
 from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.consistency.families import family
 from redraft.builtin.coverage.finding import look_up
@@ -17,7 +18,6 @@ from redraft.builtin.details import details
 from redraft.builtin.forms import ask_for_gap, read_question
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import GESTURE
-from redraft.builtin.pointing import Cast
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source

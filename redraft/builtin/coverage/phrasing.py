@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from redraft.builtin.pointing import NO_NAMES
+from redraft.builtin.cast import NO_NAMES
 from redraft.builtin.verbs import (
     AUXILIARIES,
     BE,
