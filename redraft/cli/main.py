@@ -11,6 +11,7 @@ import click
 
 from redraft.cli.commands.agree.group import agree
 from redraft.cli.commands.compare import compare
+from redraft.cli.commands.compare_runs import compare_runs
 from redraft.cli.commands.diff import diff
 from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
@@ -49,6 +50,7 @@ Examples:
   redraft refine book.txt summary.md -g coverage=0.8 -g consistency=0.9
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
+  redraft compare-runs 3fa2c1d0 9b1c44e7 -o compare.html
   redraft trace 3fa2c1d0
   redraft lineage 3fa2c1d0
   redraft resume 3fa2c1d0
@@ -69,7 +71,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, trace, diff, lineage, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, compare_runs, trace, diff, lineage, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

@@ -119,7 +119,7 @@ def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequen
                 yield f"{name}: {judged} of {one.metric.replace('_', ' ')} have no verdict, and count nowhere."
     alone = sum(1 for one in documents if sum(1 for group in groups if group.on(one)) < 2)
     if alone:
-        yield f"{alone:,} of {len(documents):,} documents have summaries of one contestant only: they are in no difference."
+        yield f"{alone:,} of {len(documents):,} documents have runs of one contestant only: they are in no difference."
     for first, second in combinations(groups, 2):
         if not any(first.on(one) and second.on(one) for one in documents):
             yield f"{first.letter} and {second.letter} have no document in common."
