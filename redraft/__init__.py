@@ -29,6 +29,8 @@ if TYPE_CHECKING:
         Tree,
         Usage,
     )
+    from redraft.dossier.contents import Dossier
+    from redraft.dossier.reading import read_dossier
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
     from redraft.evaluators.base import Case, Evaluator
     from redraft.evaluators.forecasting import Ahead, Stage
@@ -88,6 +90,7 @@ _HOMES = {
     "Comparison": "redraft.history.comparison",
     "Difference": "redraft.history.changes",
     "Document": "redraft.domain",
+    "Dossier": "redraft.dossier.contents",
     "Draft": "redraft.domain",
     "Evaluation": "redraft.domain",
     "Evaluator": "redraft.evaluators.base",
@@ -164,6 +167,7 @@ _HOMES = {
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_lineage": "redraft.history.lineage",
+    "read_dossier": "redraft.dossier.reading",
     "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
@@ -183,6 +187,7 @@ __all__ = [
     "Comparison",
     "Difference",
     "Document",
+    "Dossier",
     "Draft",
     "Evaluation",
     "Evaluator",
@@ -258,6 +263,7 @@ __all__ = [
     "load",
     "preset",
     "price_table",
+    "read_dossier",
     "read_lineage",
     "read_losses",
     "read_result",

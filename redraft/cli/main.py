@@ -16,6 +16,7 @@ from redraft.cli.commands.diff import diff
 from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
 from redraft.cli.commands.experiment.group import experiment
+from redraft.cli.commands.export import export
 from redraft.cli.commands.forget import forget
 from redraft.cli.commands.fork import fork
 from redraft.cli.commands.help import help_
@@ -50,9 +51,10 @@ Examples:
   redraft refine book.txt summary.md -g coverage=0.8 -g consistency=0.9
   redraft compare book.txt one.md other.md
   redraft keyfacts book.txt
-  redraft compare-runs 3fa2c1d0 9b1c44e7 -o compare.html
   redraft trace 3fa2c1d0
   redraft lineage 3fa2c1d0
+  redraft export 3fa2c1d0 -o dossier.html
+  redraft compare-runs 3fa2c1d0 9b1c44e7 -o compare.html
   redraft resume 3fa2c1d0
 
 Results go to stdout, everything else to stderr. Options can also be set as
@@ -71,7 +73,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, compare_runs, trace, diff, lineage, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, compare_runs, trace, diff, lineage, export, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

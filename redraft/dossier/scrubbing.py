@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 # A path has at least two names. What comes before it is no part of an address or of a word.
-_PATH = re.compile(r"(?<![\w:/.~\\])(?:~|[A-Za-z]:)?(?:[/\\]+[^\s/\\\"'<>|:;,()]+){2,}[/\\]?")
+_PATH = re.compile(r"(?<![\w/.~\\])(?:(?<!:)|(?!//))(?:~|[A-Za-z]:)?(?:[/\\]+[^\s/\\\"'<>|:;,()]+){2,}[/\\]?")
 _USER = re.compile(r"(?<=://)[^/@\s]*@")
 
 

@@ -26,3 +26,4 @@ document.addEventListener("click", (event) => {
 addEventListener("hashchange", () => reading.open(location.hash));
 reading.open(location.hash);
 document.documentElement.dataset.ready = "yes";
+requestAnimationFrame(() => setTimeout(() => performance.mark("ready")));

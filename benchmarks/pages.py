@@ -1,0 +1,145 @@
+"""Pages of large runs in a real browser: how large the file, how soon ready, how long a jump, how much memory.
+
+    python -m benchmarks.pages [--keep DIR]
+
+The document is the sample book over and over, up to 0.6 and 6 MB, with a summary of 900 words, 60 or 2,000 findings and
+300 or 30,000 calls. Each figure is the median of five: `ready` from the beginning of the navigation until everything is
+drawn and answers, `jump` from a click on a sentence until the frame after its source has come into view.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import statistics
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import SAMPLE
+from redraft.domain import Document
+from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, Place, Sentence, Source
+from redraft.dossier.reading import read_dossier
+from redraft.pages.dossier import dossier_page
+from redraft.runs.workshop import Workshop
+from redraft.settings import Judging, Refinement, Settings
+from redraft.text.documents import load
+from tests.browser import browser, missing
+
+SIZES = ((600_000, 60, 300), (6_000_000, 2_000, 30_000))
+SENTENCES = 45
+TIMES = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--keep", type=Path, help="a folder for the pages, to look at them")
+    options = parser.parse_args()
+    if lacking := missing():
+        print(f"skipped: {lacking}")
+        return
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        small = asyncio.run(drafted(Path(temporary) / "redraft.db"))
+        columns = ("document", "findings", "calls", "made, s", "file, KB", "ready, s", "jump, ms", "memory, MB")
+        print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
+        for characters, findings, calls in SIZES:
+            large = enlarged(small, characters, findings, calls)
+            began = time.process_time()
+            text = dossier_page(large)
+            made = time.process_time() - began
+            path = folder / f"{characters}.html"
+            path.write_text(text, "utf-8")
+            ready, jump, memory = looked_at(path)
+            figures = (f"{characters / 1e6:g} MB", f"{findings:,}", f"{calls:,}", f"{made:.2f}")
+            seen = (f"{path.stat().st_size / 1000:,.0f}", f"{ready:.2f}", f"{jump:.0f}", f"{memory:.0f}")
+            print(f"| {' | '.join((*figures, *seen))} |")
+
+
+async def drafted(database: Path) -> Dossier:
+    """A small run to enlarge."""
+    judging, wanted = Judging(metrics=("coverage",)), Refinement(goals={"coverage": 0.9}, rounds=2)
+    async with Workshop(database, settings=Settings(words=300, model="extractive")) as shop:
+        result = await shop.summarize(load(SAMPLE), refinement=wanted, judging=judging)
+        return await asyncio.to_thread(read_dossier, shop.store, result.run.id)
+
+
+def enlarged(small: Dossier, characters: int, findings: int, calls: int) -> Dossier:
+    """The same of a longer document, with more of everything."""
+    book = small.document.text or ""
+    text = "\n\n".join([book] * (characters // len(book) + 1))[:characters]
+    document = Document.from_text(text)
+    summary, sentences = [], []
+    start = 0
+    for number in range(1, SENTENCES + 1):
+        like = small.sentences[number % len(small.sentences)]
+        sentences.append(_sentence(like, number, start, characters))
+        summary.append(like.text)
+        start += len(like.text) + 1
+    return small.model_copy(
+        update={
+            "document": small.document.model_copy(update={"text": text, "characters": len(document.text)}),
+            "summary": " ".join(summary),
+            "sentences": tuple(sentences),
+            "findings": tuple(_finding(small.findings[0], n, findings, characters) for n in range(1, findings + 1)),
+            "calls": tuple(_call(small.calls[n % len(small.calls)], n) for n in range(calls)),
+        }
+    )
+
+
+def _sentence(like: Sentence, number: int, start: int, characters: int) -> Sentence:
+    place = _place(number, SENTENCES, characters, like.text)
+    sources = tuple(Source(place=place, weight=one.weight, way=one.way) for one in like.sources[:1])
+    end = start + len(like.text)
+    return like.model_copy(update={"number": number, "start": start, "end": end, "sources": sources, "findings": ()})
+
+
+def _place(number: int, among: int, characters: int, text: str) -> Place:
+    start = (characters - 500) * number // (among + 1)
+    return Place(start=start, end=start + 120, chapter="", percent=100 * start // characters, text=text)
+
+
+def _finding(like: FindingEntry, number: int, among: int, characters: int) -> FindingEntry:
+    where = {"evidence": _place(number, among, characters, like.said), "sentence": None, "about": ""}
+    return like.model_copy(update={"number": number, "id": f"{number:012x}", "state": "open", **where})
+
+
+def _call(like: CallEntry, number: int) -> CallEntry:
+    return like.model_copy(update={"number": number + 1, "began": number * 0.2, "seconds": 1.0 + number % 7})
+
+
+def looked_at(path: Path) -> tuple[float, float, float]:
+    """Seconds until it is ready, milliseconds of a jump, megabytes of memory."""
+    ready, jumps, memory = [], [], []
+    for _ in range(TIMES):
+        with browser() as chromium:
+            page = chromium.new_page(viewport={"width": 1440, "height": 900})
+            page.goto(f"file://{path.resolve()}", wait_until="commit")
+            page.wait_for_selector("html[data-ready]", state="attached", timeout=60_000)
+            page.wait_for_timeout(500)
+            ready.append(page.evaluate(_READY))
+            jumps += [page.evaluate(_JUMP, number) for number in (40, 3, 25, 12, 33)]
+            memory.append(_memory(page))
+    return statistics.median(ready), statistics.median(jumps), statistics.median(memory)
+
+
+# The page marks the moment at which everything answers; a frame later it is drawn.
+_READY = """() => performance.getEntriesByName("ready")[0].startTime / 1000"""
+_JUMP = """(number) => new Promise((done) => {
+  const began = performance.now();
+  document.querySelector(`[data-choose="${number}"]`).click();
+  requestAnimationFrame(() => setTimeout(() => done(performance.now() - began)));
+})"""
+
+
+def _memory(page: Any) -> float:
+    session = page.context.new_cdp_session(page)
+    session.send("Performance.enable")
+    found = {one["name"]: one["value"] for one in session.send("Performance.getMetrics")["metrics"]}
+    return float(found["JSHeapUsedSize"]) / 1e6
+
+
+if __name__ == "__main__":
+    main()

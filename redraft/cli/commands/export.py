@@ -1,0 +1,76 @@
+"""`redraft export`: everything there is to look at in a run, in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import options
+from redraft.cli.forms import Form, form_of, form_options, hand_over
+from redraft.cli.sections import command
+
+if TYPE_CHECKING:
+    from redraft.dossier.contents import Dossier
+
+_EPILOG = """\b
+Examples:
+  redraft export 3fa2c1d0 -o dossier.html
+  redraft export 3fa2 --no-source -o to-send.html
+  redraft export 3fa2 --format markdown | less
+  redraft export 3fa2 --format json > run.json
+
+The HTML file stands alone: it opens from a disk, asks no network for anything,
+and has the document's text in it unless --no-source is given.
+"""
+
+
+@command(short_help="Write a run as one file to look at.", epilog=_EPILOG)
+@click.argument("run_id", metavar="RUN")
+@form_options
+@options.typed_option(
+    "--no-source",
+    section="output",
+    is_flag=True,
+    help="Leave the document's text out, but for the passages that are cited.",
+)
+@options.embeddings
+@options.db
+@options.quiet
+def export(
+    run_id: str,
+    output: str | None,
+    form: Form | None,
+    no_source: bool,
+    embeddings: str | None,
+    db: str | None,
+    quiet: bool,
+) -> int:
+    """Write RUN as one file: its summary beside the document, each sentence with its sources, findings and what became
+    of them, rounds, key facts, partial summaries, calls, settings and prompts.
+    """
+    from redraft.cli.files import check_output
+    from redraft.cli.given import store_to_read
+    from redraft.dossier.reading import read_dossier
+    from redraft.text.embeddings import load_encoder
+
+    check_output(output)
+    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
+    encoder = load_encoder(embeddings) if embeddings else None
+    with store_to_read(db) as store:
+        dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
+    hand_over(_written(dossier, wanted), dossier.holds, output, quiet=quiet)
+    return 0
+
+
+def _written(dossier: Dossier, form: Form) -> str:
+    """The dossier in one of its forms."""
+    if form == "json":
+        return dossier.model_dump_json(indent=2) + "\n"
+    if form == "markdown":
+        from redraft.pages.markdown import dossier_markdown
+
+        return dossier_markdown(dossier)
+    from redraft.pages.dossier import dossier_page
+
+    return dossier_page(dossier)

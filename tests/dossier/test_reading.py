@@ -1,0 +1,171 @@
+"""A dossier holds what the store has of a run, and says what it does not hold."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+
+from redraft import Workshop, read_lineage, read_trace
+from redraft.dossier.contents import Dossier
+from redraft.dossier.reading import read_dossier
+from redraft.errors import RunError
+from redraft.models.base import Request
+from redraft.settings import Settings
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+from redraft.text.documents import parse
+from tests.store.support import plain
+from tests.support import Desk, story
+
+
+def test_every_offset_leads_to_the_words_that_it_is_said_to_lead_to(dossier: Dossier) -> None:
+    text, summary = dossier.document.text, dossier.summary
+    assert text is not None
+    assert summary is not None
+    places = [source.place for one in dossier.sentences for source in one.sources]
+    places += [one.evidence for one in dossier.findings if one.evidence]
+    places += [one.place for one in dossier.items if one.place]
+    assert len(places) > 20
+    assert all(one_line(text[place.start : place.end]) == place.text for place in places)
+    assert all(one_line(summary[one.start : one.end]) == one.text for one in dossier.sentences)
+
+
+def test_the_sentences_come_from_where_lineage_has_them_from(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    lineage = read_lineage(*shelf)
+    told = [[tuple(origin.span) for origin in one.places] for one in lineage.sentences]
+    assert [[(source.place.start, source.place.end) for source in one.sources] for one in dossier.sentences] == told
+    assert any(len(source.way) > 1 for one in dossier.sentences for source in one.sources)
+
+
+def test_the_rounds_are_those_of_the_trace(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    trace = read_trace(*shelf)
+    assert [one.draft for one in dossier.rounds] == [turn.draft.id for turn in trace.turns]
+    assert [one.scores for one in dossier.rounds] == [turn.scores for turn in trace.turns]
+    assert [one.taken for one in dossier.rounds] == [turn.made.accepted for turn in trace.turns]
+    assert [one.number for one in dossier.rounds if one.result] == [trace.number(trace.run.draft)]
+    assert len(dossier.rounds) > 1
+
+
+def test_every_finding_of_the_run_has_one_number_and_a_state_that_its_rounds_bear_out(dossier: Dossier) -> None:
+    assert [one.number for one in dossier.findings] == list(range(1, len(dossier.findings) + 1))
+    result = next(one for one in dossier.rounds if one.result)
+    assert {one.number for one in dossier.findings if one.state == "open"} == set(result.found)
+    mended = [one for one in dossier.findings if one.state == "mended"]
+    assert mended
+    assert all(result.number not in one.rounds for one in mended)
+    aimed = {(one.number, told.round) for one in dossier.findings for told in one.aimed}
+    assert aimed == {(number, turn.number) for turn in dossier.rounds for number in turn.findings}
+
+
+def test_what_is_said_to_have_mended_a_finding_stands_in_the_draft_of_that_round(dossier: Dossier) -> None:
+    drafts = {one.number: one_line(one.text) for one in dossier.rounds}
+    told = [became for one in dossier.findings for became in one.aimed if became.gone and became.after]
+    assert told
+    assert all(became.after in drafts[became.round] for became in told)
+
+
+def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:
+    beside = {number for one in dossier.sentences for number in one.findings}
+    about = {one.number for one in dossier.findings if one.state == "open" and one.sentence is not None}
+    assert beside == about
+    texts = {one.number: one.text for one in dossier.sentences}
+    assert all(texts[one.sentence] == one.about for one in dossier.findings if one.sentence)
+
+
+def test_the_key_facts_are_those_that_the_summary_is_judged_by(dossier: Dossier) -> None:
+    score = next(one for one in dossier.scores if one.metric == "keyfact_recall")
+    stated = [fact.stated for tree in dossier.trees for fact in tree.facts if not fact.pruned]
+    assert len([value for value in stated if value is not None]) == score.judged
+    assert stated.count(None) == score.unjudged
+    judged = [value for value in stated if value is not None]
+    assert score.score == pytest.approx(sum(judged) / len(judged)) if score.score is not None else not judged
+
+
+def test_every_prompt_of_the_run_is_there_with_its_text(dossier: Dossier, shelf: tuple[Store, str]) -> None:
+    store, run = shelf
+    assert {one.name: one.hash for one in dossier.prompts} == store.runs.get(run).prompt_hashes
+    assert all(one.text for one in dossier.prompts)
+
+
+def test_the_text_of_a_prompt_is_the_one_that_was_used_and_else_unknown(tmp_path: Path) -> None:
+    """A prompt of the user's own that has changed since; and a database from before texts were kept."""
+    own = tmp_path / "own"
+    own.mkdir()
+    template = "{{ text }} Tell it in {{ words }} words.{% if query %}{{ query }}{% endif %}"
+    (own / "summarize_whole.md").write_text(_own_template(template), "utf-8")
+
+    async def work() -> str:
+        async with Workshop(tmp_path / "r.db", settings=Settings(strategy="direct", prompts=str(own))) as shop:
+            return (await shop.summarize(story(12))).run.id
+
+    run = asyncio.run(work())
+    (own / "summarize_whole.md").write_text("changed", "utf-8")
+    with Store(tmp_path / "r.db") as store:
+        found = {one.name: one.text for one in read_dossier(store, run).prompts}
+        assert "MINE" in (found["summarize_whole"] or "")
+    with plain(tmp_path / "r.db") as database:
+        database.execute("DELETE FROM prompts")
+        database.commit()
+    with Store(tmp_path / "r.db") as store:
+        assert {one.name: one.text for one in read_dossier(store, run).prompts}["summarize_whole"] is None
+
+
+def _own_template(fallback: str) -> str:
+    from redraft.prompts.book import PromptBook
+
+    return f"{PromptBook().source('summarize_whole') or fallback}\nMINE"
+
+
+def test_without_the_source_no_more_of_the_document_is_in_it_than_is_cited(tmp_path: Path) -> None:
+    """By a model that writes its own words, so that nothing else of the document could be in there."""
+    secret = "The treasure lies below the seventh apple tree in Abel's orchard."
+    more = "The sea was grey that day, and nobody on the quay had much to say about it. " * 4
+    document = parse(f"# Keepers\n\nAbel kept the lantern all his life.\n\n{more}\n\n{secret}".encode(), name="k.md")
+
+    def answer(request: Request[object, object]) -> str:
+        return "Abel kept the lantern all his life."
+
+    async def work() -> str:
+        return (await Desk(tmp_path, answer).summarize(document, strategy="direct", words=20)).run.id
+
+    run = asyncio.run(work())
+    with Store(next(tmp_path.glob("*.db"))) as store:
+        whole, without = read_dossier(store, run), read_dossier(store, run, source=False)
+    assert secret in whole.model_dump_json()
+    assert "treasure" not in without.model_dump_json()
+    assert without.document.text is None
+    assert "only the passages" in without.holds
+    assert any("left out on request" in one for one in without.left_out)
+
+
+def test_a_run_without_a_draft_is_shown_as_far_as_it_went(tmp_path: Path) -> None:
+    async def work() -> None:
+        desk = Desk(tmp_path, lambda request: "")
+        with pytest.raises(Exception, match=r"."):
+            await desk.summarize(story(12), strategy="direct")
+
+    asyncio.run(work())
+    with Store(next(tmp_path.glob("*.db"))) as store:
+        found = read_dossier(store, store.runs.latest(1)[0].id)
+    assert found.summary is None
+    assert found.sentences == ()
+    assert found.run.error
+    assert found.calls
+
+
+def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    async def work() -> str:
+        async with Workshop(tmp_path / "r.db", settings=Settings(model="extractive")) as shop:
+            return (await shop.build(story(20))).run.id
+
+    run = asyncio.run(work())
+    with Store(tmp_path / "r.db") as store, pytest.raises(RunError, match="made no summary"):
+        read_dossier(store, run)
+
+
+def test_it_comes_back_from_its_json_as_it_was(dossier: Dossier) -> None:
+    assert Dossier.model_validate_json(dossier.model_dump_json()) == dossier
+    assert json.loads(dossier.model_dump_json())["format"] == 1

@@ -1,0 +1,237 @@
+"""A dossier as somebody sees it who opens the file: in a real browser, from a disk."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.dossier.contents import Dossier, Sentence
+from redraft.pages.dossier import dossier_page
+from tests.browser import browser, need_browser, serious
+from tests.pages.conftest import Exported
+from tests.pages.support import changed
+
+pytestmark = pytest.mark.slow
+PAYLOAD = "</script><script>window.harmed=1</script><img src=x onerror='window.harmed=1'>\"'`--><!-- \u202e{{ 7*7 }}"
+# What a program goes by. All else may come from a document, a reply, or a user.
+STRUCTURE = frozenset({"state", "name", "node", "made_from", "goes_on_from", "created", "updated", "draft", "level"})
+LIT = """name => [...(CSS.highlights.get(name) ?? [])].map(String)"""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    need_browser()
+    with browser() as one:
+        yield one
+
+
+@pytest.fixture
+def page(chromium: Any) -> Iterator[Any]:
+    made = chromium.new_page(viewport={"width": 1440, "height": 900})
+    made.requests, made.troubles = [], []
+    made.on("request", lambda request: made.requests.append(request.url))
+    made.on("pageerror", lambda error: made.troubles.append(str(error)))
+    made.on("console", lambda said: made.troubles.append(said.text) if said.type == "error" else None)
+    yield made
+    made.close()
+
+
+def opened(page: Any, path: Path, hash_: str = "") -> Any:
+    page.goto(f"file://{path}{hash_}")
+    page.wait_for_selector("html[data-ready]", state="attached", timeout=20_000)
+    return page
+
+
+def traced(dossier: Dossier) -> Sentence:
+    """The last sentence with a source: by then every offset in units is another one than in characters."""
+    return [one for one in dossier.sentences if one.sources][-1]
+
+
+def test_choosing_a_sentence_lights_up_its_sources_and_nothing_else(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    text = exported.dossier.document.text
+    assert text is not None
+    for one in exported.dossier.sentences:
+        page.click(f"#s{one.number}")
+        places = [source.place for source in one.sources]
+        lit = [words for rank in (1, 2, 3) for words in page.evaluate(LIT, f"source-{rank}")]
+        assert lit == [text[place.start : place.end] for place in places]
+        assert page.locator(".sentence.chosen").count() == 1
+        assert page.locator(f"#card-s{one.number}").get_attribute("class") == "card chosen"
+    assert not page.troubles
+
+
+def test_the_first_source_of_a_chosen_sentence_comes_into_view(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    one = traced(exported.dossier)
+    page.click(f"[data-choose='{one.number}']")
+    box = page.evaluate("() => [...CSS.highlights.get('source-1')][0].getBoundingClientRect().toJSON()")
+    pane = page.locator("[data-text]").bounding_box()
+    assert pane["y"] <= box["top"]
+    assert box["bottom"] <= pane["y"] + pane["height"]
+
+
+def test_clicking_on_the_document_chooses_the_sentence_that_comes_from_there(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    one = traced(exported.dossier)
+    page.click(f"#s{one.number}")
+    box = page.evaluate("() => [...CSS.highlights.get('source-1')][0].getClientRects()[0].toJSON()")
+    page.keyboard.press("Escape")
+    assert page.locator(".chosen").count() == 0
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.locator(f"#s{one.number}.chosen").count() == 1
+
+
+def test_a_button_beside_the_paragraph_leads_to_the_sentence_too(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    one = traced(exported.dossier)
+    button = page.locator(f".uses [data-choose='{one.number}']").first
+    assert button.get_attribute("aria-label") == f"used by sentence {one.number} of the summary"
+    button.focus()
+    page.keyboard.press("Enter")
+    assert page.locator(f"#s{one.number}.chosen").count() == 1
+
+
+def test_addresses_lead_to_a_sentence_a_finding_and_a_place(page: Any, exported: Exported) -> None:
+    dossier = exported.dossier
+    one = traced(dossier)
+    opened(page, exported.page, f"#s{one.number}")
+    assert page.locator(f"#s{one.number}.chosen").count() == 1
+    finding = next(one for one in dossier.findings if one.evidence and one.state == "open")
+    page.evaluate(f"location.hash = '#f{finding.number}'")
+    page.wait_for_selector(f"#f{finding.number}.chosen")
+    assert finding.evidence is not None
+    assert dossier.document.text is not None
+    assert page.evaluate(LIT, "here") == [dossier.document.text[finding.evidence.start : finding.evidence.end]]
+    start = one.sources[0].place.start
+    page.goto("about:blank")
+    opened(page, exported.page, f"#c{start}")
+    offset = page.evaluate(
+        """() => { const pane = document.querySelector("[data-text]").getBoundingClientRect();
+                   return [pane.left + pane.width / 2, pane.top + pane.height / 3]; }"""
+    )
+    shown = page.evaluate("([x, y]) => document.elementFromPoint(x, y).closest('.stretch')?.textContent ?? ''", offset)
+    assert dossier.document.text[start : start + 30] in shown
+
+
+def test_keys_move_through_sentences_and_sources(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    page.keyboard.press("j")
+    assert page.locator("#s1.chosen").count() == 1
+    page.keyboard.press("j")
+    assert page.locator("#s2.chosen").count() == 1
+    assert page.evaluate("location.hash") == "#s2"
+    page.keyboard.press("k")
+    assert page.locator("#s1.chosen").count() == 1
+    page.keyboard.press("f")
+    assert page.locator(".finding.chosen").count() == 1
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    assert not page.locator("#keys").is_visible()
+    page.keyboard.press("Escape")
+    assert page.locator(".chosen").count() == 0
+
+
+def test_everything_that_can_be_clicked_can_be_reached_with_tab(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    names = set()
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        names.add(page.evaluate("document.activeElement.textContent.trim() || document.activeElement.className"))
+    assert {"Skip to the contents", "Reading", "1"} <= names
+
+
+def test_drafts_are_compared_in_words(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    first, last = exported.dossier.rounds[0], next(one for one in exported.dossier.rounds if one.result)
+    assert first.text != last.text
+    page.select_option("[name=one]", str(first.number))
+    page.select_option("[name=other]", str(last.number))
+    parts = page.evaluate(
+        "[...document.querySelectorAll('[data-diff-out] *')].map(one => [one.tagName, one.textContent])"
+    )
+    assert " ".join(words for tag, words in parts if tag != "INS").split() == first.text.split()
+    assert " ".join(words for tag, words in parts if tag != "DEL").split() == last.text.split()
+    page.select_option("[name=other]", str(first.number))
+    assert page.locator("[data-diff-out]").text_content() == "The two drafts have the same words."
+
+
+def test_key_facts_and_calls_are_filtered(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    assert page.locator("[data-fact=missing]:visible").count() > 0 or page.locator("[data-fact=missing]").count() > 0
+    page.uncheck("[data-facts=missing]")
+    assert page.locator("[data-fact=missing]:not([hidden])").count() == 0
+    asked = sum(1 for call in exported.dossier.calls if "revise" in f"{call.label} {call.prompt}")
+    page.fill("[data-calls-find]", "revise")
+    assert page.locator("[data-calls-rows] tr").count() == asked > 0
+
+
+def test_nothing_is_asked_of_any_network(page: Any, exported: Exported) -> None:
+    opened(page, exported.page)
+    page.wait_for_timeout(300)
+    assert page.requests == [f"file://{exported.page}"]
+    assert not page.troubles
+
+
+def test_nothing_that_a_document_or_a_model_says_is_ever_markup(page: Any, exported: Exported, tmp_path: Path) -> None:
+    told = exported.dossier.model_dump()
+    told["summary"] = PAYLOAD
+    told["sentences"] = [{**told["sentences"][0], "start": 0, "end": len(PAYLOAD)}]
+    hostile = Dossier.model_validate(changed(told, lambda text: f"{text}{PAYLOAD}", STRUCTURE))
+    path = tmp_path / "hostile.html"
+    path.write_text(dossier_page(hostile), "utf-8")
+    opened(page, path, "#s1")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("main img").count() == 0
+    assert "<img src=x" in page.locator("#s1").text_content()
+    assert "<img src=x" in page.locator("#card-s1").text_content()
+    assert "<img src=x" in page.locator(".prompt").first.text_content()
+    assert "49" not in page.locator("h1").text_content()
+    assert page.requests == [f"file://{path}"]
+
+
+def test_what_a_page_may_not_do_is_forbidden_by_its_policy(page: Any, exported: Exported, tmp_path: Path) -> None:
+    """Where markup did get in, it would find itself shut out."""
+    path = tmp_path / "broken-into.html"
+    text = exported.page.read_text("utf-8")
+    path.write_text(text.replace("</main>", "<script>window.harmed=1</script><img src='http://127.0.0.1:9/x'></main>"))
+    opened(page, path)
+    assert page.evaluate("window.harmed") is None
+    assert sum("Content Security Policy" in trouble for trouble in page.troubles) == 2
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_people_who_see_or_move_otherwise_can_use_it(page: Any, exported: Exported, scheme: str) -> None:
+    page.emulate_media(color_scheme=scheme)
+    opened(page, exported.page, "#s2")
+    page.wait_for_timeout(200)
+    assert serious(page) == []
+
+
+def test_it_fits_a_small_screen(page: Any, exported: Exported) -> None:
+    page.set_viewport_size({"width": 360, "height": 740})
+    opened(page, exported.page)
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    assert page.locator("#summary").is_visible()
+    assert not page.locator("#document").is_visible()
+    page.click("[data-show=document]")
+    assert page.locator("#document").is_visible()
+    page.click("[data-show=notes]")
+    page.locator(".source a.jump").first.click()
+    assert page.locator("#document").is_visible()
+
+
+def test_what_is_left_out_is_not_there(page: Any, exported: Exported, tmp_path: Path) -> None:
+    told = exported.dossier
+    without = told.model_copy(update={"document": told.document.model_copy(update={"text": None})})
+    path = tmp_path / "without.html"
+    path.write_text(dossier_page(without), "utf-8")
+    opened(page, path, "#s1")
+    assert page.locator("[data-text]").count() == 0
+    assert page.locator("#s1.chosen").count() == 1
+    assert not page.troubles
