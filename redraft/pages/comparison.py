@@ -51,6 +51,7 @@ def view(beside: RunsBeside) -> dict[str, Any]:
         "by_fifth": by_fifth(beside),
         "pictures": pictures(beside),
         "had": had,
+        "labels": {one.letter: one.label for one in beside.contestants},
     }
 
 
@@ -70,7 +71,7 @@ def had(verdict: Verdict) -> Had:
     if verdict.value is None:
         return Had("none", "–", "no verdict")
     if verdict.verdict == "contradicted":
-        return Had("odd", "≠", word)
+        return Had("odd", "!", word)
     if 0 < verdict.value < 1:
         return Had("odd", "±", f"{word}, {verdict.value:.2f}")
     return Had("yes", "✓", word) if verdict.value >= _HALF else Had("no", "✗", word)

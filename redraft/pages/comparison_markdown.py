@@ -40,8 +40,9 @@ def _blocks(beside: RunsBeside) -> Iterator[str]:
             yield f"### {unmarked(capitalized(fifths.title))}"
             yield _table(fifths.rows)
     yield "## Summaries"
+    labels = {one.letter: one.label for one in beside.contestants}
     for run in beside.runs:
-        about = f"{unmarked(run.model)}, {unmarked(run.strategy)}, {many(run.words, 'word')}, run {run.run}"
+        about = f"{unmarked(labels[run.contestant])}, {many(run.words, 'word')}, run {run.run}"
         yield f"### {run.name}: {about}"
         yield " ".join(f"{unmarked(one.text)} [{one.number}]" for one in run.sentences) or "It has no sentence."
     yield "## How to read this"

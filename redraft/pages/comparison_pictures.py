@@ -26,12 +26,15 @@ class Pictures(NamedTuple):
     """By part of the page."""
 
     scores: tuple[Markup, ...]
+    costs: tuple[Markup, ...]
     places: tuple[Markup, ...]
 
 
 def pictures(beside: RunsBeside) -> Pictures:
     """What there is to draw of a comparison."""
-    return Pictures(_drawn("score", _of_scores(beside)), _drawn("place", _of_places(beside)))
+    return Pictures(
+        _drawn("score", _of_scores(beside)), _drawn("cost", _of_costs(beside)), _drawn("place", _of_places(beside))
+    )
 
 
 def _drawn(prefix: str, plots: Iterator[Plot]) -> tuple[Markup, ...]:
@@ -55,14 +58,13 @@ def _of_scores(beside: RunsBeside) -> Iterator[Plot]:
             if (one.first, one.second) == (first, second)
         ]
         yield Differences(rows, names[first], names[second], "score", f"Paired differences, {first} minus {second}")
-    yield from _costs(beside)
 
 
 def _named(one: Contestant) -> str:
     return f"{one.letter}: {one.label}"
 
 
-def _costs(beside: RunsBeside) -> Iterator[Plot]:
+def _of_costs(beside: RunsBeside) -> Iterator[Plot]:
     """By metric the score against money, or against tokens where nothing that was used has a price."""
     priced = any(one.cost_usd for one in beside.contestants)
     said = "cost of a run, in US dollars" if priced else "tokens of a run, since none of it has a price"

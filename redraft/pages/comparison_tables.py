@@ -115,10 +115,10 @@ def _said(one: Difference) -> Said:
     )
     if one.interval is not None and one.difference is not None:
         if one.interval.has_zero:
-            kind, sign, means = "even", "≈", "there may be no difference"
+            kind, sign, means = "even", "≈", "includes 0"
         else:
             more = one.first if one.difference > 0 else one.second
-            kind, sign, means = "clear", "▲" if one.difference > 0 else "▼", f"more for {more}"
+            kind, sign, means = "clear", "▲" if one.difference > 0 else "▼", f"higher for {more}"
     return Said(kind, sign, means, spaced(one.metric), one.says)
 
 

@@ -10,6 +10,7 @@ from redraft.store.agreements import Standing
 from redraft.text.cleaning import one_line
 
 _LONGEST = 80
+_MOST_NAMES = 8
 _ASPECTS: tuple[tuple[str, Callable[[Standing], object]], ...] = (
     ("the judges differ", lambda one: one.judge),
     ("the versions of the metric differ", lambda one: one.version),
@@ -32,7 +33,7 @@ def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]
         for what, values in _differing(metric, judged):
             yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
         if lacking := [name for name, side in sides.items() if metric not in side.scored]:
-            yield f"There is no score of {name} for {' and '.join(lacking)}."
+            yield f"There is no score of {name} for {_listed(lacking)}."
 
 
 def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:
@@ -50,11 +51,17 @@ def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Ma
             return
 
 
+def _listed(names: Sequence[str]) -> str:
+    """Some names, and how many more."""
+    more = len(names) - _MOST_NAMES
+    return " and ".join([*names[:_MOST_NAMES], *([f"{more:,} more"] if more > 0 else [])])
+
+
 def _told(values: Mapping[str, str]) -> str:
     """The values with the names of the runs that have them."""
     by_value: dict[str, list[str]] = {}
     for name, value in values.items():
         by_value.setdefault(value, []).append(name)
     return "; ".join(
-        f"{' and '.join(names)}: {one_line(scrubbed(value), _LONGEST) or 'none'}" for value, names in by_value.items()
+        f"{_listed(names)}: {one_line(scrubbed(value), _LONGEST) or 'none'}" for value, names in by_value.items()
     )

@@ -112,11 +112,13 @@ def _title(sides: Sequence[Side], groups: Sequence[Group], documents: Sequence[s
 def _warnings(metrics: Sequence[str], groups: Sequence[Group], documents: Sequence[str]) -> Iterator[str]:
     sides = {name: side for group in groups for name, side in group.named}
     yield from warnings(metrics, sides)
-    for name, side in sides.items():
-        for one in side.scores:
-            if one.unjudged and one.metric in metrics:
-                judged = f"{one.unjudged:,} of {one.judged + one.unjudged:,} items"
-                yield f"{name}: {judged} of {one.metric.replace('_', ' ')} have no verdict, and count nowhere."
+    for group in groups:
+        for metric in metrics:
+            scores = [one for side in group.sides for one in side.scores if one.metric == metric]
+            if unjudged := sum(one.unjudged for one in scores):
+                items = f"{unjudged:,} of {sum(one.judged for one in scores) + unjudged:,} items"
+                have = "has" if unjudged == 1 else "have"
+                yield f"{group.letter}: {items} of {metric.replace('_', ' ')} {have} no verdict: that counts nowhere."
     alone = sum(1 for one in documents if sum(1 for group in groups if group.on(one)) < 2)
     if alone:
         yield f"{alone:,} of {len(documents):,} documents have runs of one contestant only: they are in no difference."
@@ -211,4 +213,7 @@ def _cautions(groups: Sequence[Group], documents: Sequence[str]) -> Iterator[str
         )
     if len(groups) > 2:
         yield "Where nothing differs, one interval in twenty leaves out 0 all the same: look at many, and some do."
-    yield "What a run cost is all that it took: drafting, judging and revising."
+    yield (
+        "What a run cost is all that it took: drafting, judging, revising, and where it was the first to need them the "
+        "document's questions and key facts."
+    )
