@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from redraft.plots.styles import STYLES
+
 # Where each stands alone it is one text: what a module takes from others stands before it.
 _IMPORT = re.compile(r'^import \{[^}]*\} from "\./([\w-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async )?function|class|const)", re.MULTILINE)
@@ -29,8 +31,8 @@ class Inline:
 
 @cache
 def static(name: str) -> str:
-    """The text of a file among the static ones."""
-    return (files("redraft.pages") / "static" / name).read_text("utf-8")
+    """The text of a file among the static ones, or what pictures need."""
+    return STYLES if name == "plots.css" else (files("redraft.pages") / "static" / name).read_text("utf-8")
 
 
 @cache

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from redraft.dossier.contents import Dossier, PieceEntry, Sentence
+from redraft.history.stops import STOPS
 from redraft.pages.assets import policy, script, styles
 from redraft.pages.packing import packed, page_data
 from redraft.pages.pictures import pictures
@@ -15,7 +16,7 @@ from redraft.pages.templates import template
 from redraft.pages.wording import many
 from redraft.text.cleaning import clean
 
-STYLES = ("base.css", "dossier.css")
+STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
 _MEASURES = ("statistics", "position")
 
@@ -32,7 +33,9 @@ def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
     css, js = styles(*STYLES), script(SCRIPT)
     assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("dossier.html").render(**view(dossier), assets=assets, data=packed(page_data(dossier)))
+    return template("dossier.html").render(
+        **view(dossier), assets=assets, sheets=STYLES, data=packed(page_data(dossier))
+    )
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
@@ -124,11 +127,10 @@ class _Tree:
 
 def _stopped(dossier: Dossier) -> str:
     taken = sum(1 for one in dossier.rounds[1:] if one.taken)
-    words = dossier.run.stopped.replace("_", " ")
-    parts = [many(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} taken"]
-    return f"{', '.join(parts)}. It stopped: {words or dossier.run.status}." + (
-        f" “{clean(dossier.run.why)}”" if dossier.run.why else ""
-    )
+    parts = [many(len(dossier.rounds) - 1, "revision"), f"{taken or 'none'} of them taken"]
+    reason = STOPS.get(dossier.run.stopped)
+    parts.append(f"it stopped because {reason}" if reason else f"it is {dossier.run.status}")
+    return f"{'; '.join(parts)}." + (f" “{clean(dossier.run.why)}”" if dossier.run.why else "")
 
 
 def _usage(dossier: Dossier) -> str:

@@ -10,6 +10,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import Pack, Piece, Totals
+from redraft.history.stops import STOPS
 from redraft.runs.roles import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts
 from redraft.text.cleaning import one_line
@@ -23,16 +24,6 @@ _TITLE = 60
 BUILDS = {"pack": "questions", "keyfacts": "key facts"}
 # Runs that come to something else than a summary, and to what.
 OTHERWISE = {**BUILDS, "compare": "verdict"}
-_STOPS = {
-    "goals_met": "every goal is met",
-    "rounds": "no more rounds are allowed",
-    "no_progress": "two revisions in a row were refused",
-    "nothing_to_fix": "there is nothing left to try",
-    "unsure": "too few items have a verdict to tell whether every goal is met",
-    "decided": "the model that leads it saw nothing more to gain",
-    "budget": "the budget is used up",
-    "cancelled": "it was stopped",
-}
 _GO_ON = {"killed": "it was killed", "interrupted": "it was interrupted", "waiting": "it waits for your answer"}
 
 
@@ -191,7 +182,7 @@ def why_stopped(result: Result) -> str:
         return "it is at work"
     if result.status in _GO_ON:
         return f"{_GO_ON[result.status]}: {hints.resuming(run.id, run.limits, (run.error or {}).get('message', ''))}"
-    reason = _STOPS.get(run.stop_reason or "", "")
+    reason = STOPS.get(run.stop_reason or "", "")
     if result.status == "failed":
         return f"it failed: {one_line((run.error or {}).get('message', ''), 200)}"
     return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"

@@ -1,0 +1,86 @@
+"""Takes the pictures of the documentation: python docs/take_pictures.py [NAME ...]
+
+Each page is opened in a real browser at 1440 and at 390 pixels, with the sample book and the built-in model. How it
+looks depends on the browser and its fonts, so that no test compares pictures: look at them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_dossier  # noqa: E402
+from redraft.pages.dossier import dossier_page  # noqa: E402
+from tests.browser import browser, missing  # noqa: E402
+
+SAMPLE, PICTURES = ROOT / "examples" / "the-salt-ledger.md", ROOT / "docs" / "pictures"
+SIZES = {1440: 900, 390: 844}
+PARTS = ("scores", "rounds", "facts", "places", "calls")
+_QUALITY = 82
+
+
+async def refined(database: Path) -> str:
+    """A run with something to see in every part of its page."""
+    wanted = Refinement(goals={"coverage": 0.5, "consistency": 0.9, "keyfact_recall": 0.3}, rounds=3)
+    judging = Judging(metrics=tuple(wanted.goals))
+    given = (ROOT / "examples" / "a-first-summary.md").read_text("utf-8")
+    async with Workshop(database, settings=Settings(words=200, model="extractive")) as shop:
+        return (await shop.refine(load(SAMPLE), given, refinement=wanted, judging=judging)).run.id
+
+
+def dossier(folder: Path) -> str:
+    """The address of a dossier that was made for this."""
+    database, path = folder / "redraft.db", folder / "dossier.html"
+    run = asyncio.run(refined(database))
+    with Store(database) as store:
+        path.write_text(dossier_page(read_dossier(store, run)), "utf-8")
+    return f"file://{path}"
+
+
+def taken(page: Any, name: str) -> None:
+    """Keep what is seen of a page, small."""
+    session = page.context.new_cdp_session(page)
+    shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": _QUALITY})
+    (PICTURES / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+def of_dossier(folder: Path) -> None:
+    """The reading view, in light and in dark, and each part below it."""
+    address = dossier(folder)
+    with browser() as chromium:
+        for width, height in SIZES.items():
+            for scheme in ("light", "dark"):
+                page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.goto(f"{address}#s2")
+                page.wait_for_selector("html[data-ready]", state="attached")
+                page.wait_for_timeout(500)
+                page.evaluate("scrollTo(0, 0)")
+                taken(page, f"dossier-{width}-{scheme}")
+                for part in PARTS if scheme == "light" else ():
+                    page.evaluate(f"document.getElementById('{part}').scrollIntoView()")
+                    page.wait_for_timeout(300)
+                    taken(page, f"dossier-{part}-{width}")
+                page.close()
+
+
+PAGES = {"dossier": of_dossier}
+
+
+def main() -> None:
+    if lacking := missing():
+        sys.exit(lacking)
+    PICTURES.mkdir(exist_ok=True)
+    for name in sys.argv[1:] or PAGES:
+        with tempfile.TemporaryDirectory() as folder:
+            PAGES[name](Path(folder))
+
+
+if __name__ == "__main__":
+    main()
