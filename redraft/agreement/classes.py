@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import balanced_accuracy_score, precision_recall_fscore_support, roc_auc_score, roc_curve
 
-from redraft.agreement.resampling import Floats, Interval, draws, interval, places
+from redraft.evaluators.resampling import Floats, Interval, draws, interval, places
 
 _FOLDS = 5
 Flags = NDArray[np.bool_]

@@ -12,7 +12,7 @@ from math import sqrt
 import numpy as np
 from scipy import stats
 
-from redraft.agreement.resampling import SEED, Floats, Interval, Whole, draws, interval, places
+from redraft.evaluators.resampling import SEED, Floats, Interval, Whole, draws, interval, places
 
 PERMUTATIONS = 999
 """How many orders the p-value rests on, where there are more."""

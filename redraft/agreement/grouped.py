@@ -11,7 +11,7 @@ import numpy as np
 from scipy import stats
 
 from redraft.agreement.correlation import Correlation, tau_b
-from redraft.agreement.resampling import Floats, Interval, draws, interval, places, spread_of_mean
+from redraft.evaluators.resampling import Floats, Interval, draws, interval, places, spread_of_mean
 
 
 @dataclass(frozen=True, slots=True)

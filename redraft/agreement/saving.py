@@ -8,9 +8,9 @@ from dataclasses import replace
 from redraft.agreement.classes import told, verdicts_by_cut
 from redraft.agreement.correlation import correlate
 from redraft.agreement.grouped import between_systems
-from redraft.agreement.resampling import Interval
 from redraft.agreement.series import sentence_series, series
 from redraft.agreement.trial import Column, Outcome
+from redraft.evaluators.resampling import Interval
 from redraft.history.certificates import standing_of
 from redraft.settings import Evaluate
 from redraft.store.agreements import Agreement

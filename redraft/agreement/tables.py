@@ -16,9 +16,9 @@ from redraft.agreement.classes import (
 from redraft.agreement.correlation import Correlation, correlate, tau_b
 from redraft.agreement.grouped import between_systems, within_documents
 from redraft.agreement.raters import cohens_kappa, gwets_ac1, krippendorffs_alpha
-from redraft.agreement.resampling import Interval
 from redraft.agreement.series import BIGRAMS, Series, baseline, filled, sentence_series, series
 from redraft.agreement.trial import Outcome
+from redraft.evaluators.resampling import Interval
 from redraft.reports.tables import Cell, Table
 
 Row = tuple[Cell, ...]

@@ -11,6 +11,7 @@ import click
 
 from redraft.cli.commands.agree.group import agree
 from redraft.cli.commands.compare import compare
+from redraft.cli.commands.compare_runs import compare_runs
 from redraft.cli.commands.diff import diff
 from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
@@ -53,6 +54,7 @@ Examples:
   redraft trace 3fa2c1d0
   redraft lineage 3fa2c1d0
   redraft export 3fa2c1d0 -o dossier.html
+  redraft compare-runs 3fa2c1d0 9b1c44e7 -o compare.html
   redraft resume 3fa2c1d0
 
 Results go to stdout, everything else to stderr. Options can also be set as
@@ -71,7 +73,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, trace, diff, lineage, export, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, compare_runs, trace, diff, lineage, export, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

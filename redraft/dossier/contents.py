@@ -176,6 +176,8 @@ class Item(Part):
     place: Place | None
     sentences: tuple[int, ...]
     """Those of the summary that it rests on."""
+    key: str
+    """The same in every run that is judged by it; empty for a claim, which is the summary's own."""
 
 
 class Fact(Part):

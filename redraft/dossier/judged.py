@@ -45,7 +45,7 @@ def items(store: Store, result: Result, places: Places) -> Iterator[Item]:
     if "coverage" in told:
         yield from _questions(_pack(store, result, told["coverage"]), told["coverage"], places)
     if "keyfact_recall" in told:
-        yield from _facts(told["keyfact_recall"], _facts_by_key(_keyfacts(store, result)), places)
+        yield from _facts(told["keyfact_recall"], _keyfacts(store, result), places)
     if "consistency" in told:
         yield from _claims(told["consistency"], places)
 
@@ -79,17 +79,19 @@ def _pack(store: Store, result: Result, told: Evaluation) -> Pack | None:
 
 
 def _keyfacts(store: Store, result: Result) -> KeyFacts | None:
-    judging = result.run.judging
-    if judging is not None and judging.keyfacts:
-        return store.keyfacts.get(judging.keyfacts)
-    return store.keyfacts.latest(result.run.document)
+    told, judging = result.evaluations.get("keyfact_recall"), result.run.judging
+    # The evaluation says which it went by: there may be later ones by now.
+    key = (told.details.get("keyfacts") if told else None) or (judging.keyfacts if judging else None)
+    return store.keyfacts.get(str(key)) if key else store.keyfacts.latest(result.run.document)
 
 
 def _questions(pack: Pack | None, told: Evaluation, places: Places) -> Iterator[Item]:
     known = {one.id: one for one in pack.questions} if pack else {}
     for one in _listed(told.details, "questions"):
         question = known.get(one["id"])
-        yield _item("coverage", one, one["question"], places, question.evidence.span if question else None)
+        span = question.evidence.span if question else None
+        key = f"{pack.id}/{one['id']}" if pack else ""
+        yield _item("coverage", one, one["question"], places, span, key=key)
 
 
 def _facts_by_key(known: KeyFacts | None) -> dict[tuple[int, str, int], tuple[Tree, KeyFact]]:
@@ -98,14 +100,14 @@ def _facts_by_key(known: KeyFacts | None) -> dict[tuple[int, str, int], tuple[Tr
     return {(tree.chunk, tree.perspective, one.id): (tree, one) for tree in known.trees for one in tree.facts}
 
 
-def _facts(
-    told: Evaluation, known: Mapping[tuple[int, str, int], tuple[Tree, KeyFact]], places: Places
-) -> Iterator[Item]:
+def _facts(told: Evaluation, keyfacts: KeyFacts | None, places: Places) -> Iterator[Item]:
+    known = _facts_by_key(keyfacts)
     for one in _listed(told.details, "facts"):
         found = known.get((one["chunk"], one["perspective"], one["id"]))
+        key = f"{keyfacts.id}/{one['chunk']}/{one['perspective']}/{one['id']}" if keyfacts else ""
         # A fact without a sentence of its own stands somewhere in its stretch.
         span = (found[1].evidence.span or found[0].span) if found else None
-        yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"])
+        yield _item("keyfact_recall", one, one["fact"], places, span, kind=one["level"], key=key)
 
 
 def _claims(told: Evaluation, places: Places) -> Iterator[Item]:
@@ -115,7 +117,9 @@ def _claims(told: Evaluation, places: Places) -> Iterator[Item]:
         yield _item("consistency", {**one, "sentences": [one["sentence"]]}, one["question"], places, span)
 
 
-def _item(metric: str, one: Details, text: str, places: Places, span: Span | None, *, kind: str | None = None) -> Item:
+def _item(
+    metric: str, one: Details, text: str, places: Places, span: Span | None, *, kind: str | None = None, key: str = ""
+) -> Item:
     value = one.get("value")
     return Item(
         metric=metric,
@@ -127,6 +131,7 @@ def _item(metric: str, one: Details, text: str, places: Places, span: Span | Non
         value=None if value is None else float(value),
         place=places.at(span),
         sentences=tuple(int(number) for number in one.get("sentences", ())),
+        key=key,
     )
 
 

@@ -9,8 +9,8 @@ from dataclasses import asdict
 from redraft.agreement.annotations import Verdict
 from redraft.agreement.classes import of_class
 from redraft.agreement.raters import cohens_kappa, equal_share
-from redraft.agreement.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.evaluators.booookscore import UNTYPED
+from redraft.evaluators.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.reports.report import Report

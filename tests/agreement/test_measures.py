@@ -18,7 +18,7 @@ from redraft.agreement.classes import (
 from redraft.agreement.correlation import correlate, tau_b, taus
 from redraft.agreement.grouped import between_systems, within_documents
 from redraft.agreement.raters import cohens_kappa, equal_share, gwets_ac1, krippendorffs_alpha
-from redraft.agreement.resampling import draws, interval, places
+from redraft.evaluators.resampling import draws, interval, places
 
 # Krippendorff, "Computing Krippendorff's Alpha-Reliability" (2011), sections C and D: four observers, twelve units,
 # gaps. The paper has 0.743 (nominal), 0.815 (ordinal) and 0.849 (interval).

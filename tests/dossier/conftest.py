@@ -9,6 +9,7 @@ import pytest
 from redraft.dossier.contents import Dossier
 from redraft.dossier.reading import read_dossier
 from redraft.store.store import Store
+from tests.dossier.keepers import Shelf, stocked
 from tests.pages.support import refined
 
 
@@ -25,3 +26,8 @@ def shelf(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Store, str
 def dossier(shelf: tuple[Store, str]) -> Dossier:
     store, run = shelf
     return read_dossier(store, run)
+
+
+@pytest.fixture(scope="session")
+def keepers(tmp_path_factory: pytest.TempPathFactory) -> Shelf:
+    return stocked(tmp_path_factory.mktemp("keepers"))

@@ -25,8 +25,8 @@ from redraft.agreement.annotations import (
     read_annotations,
     read_summaries,
 )
-from redraft.agreement.resampling import spread_of_mean
 from redraft.errors import RunError, UsageError
+from redraft.evaluators.resampling import spread_of_mean
 from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
 from redraft.experiments.booookscore_tables import coherence_report
 from redraft.reports.report import Report

@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from scipy.stats import binomtest, norm
 
-from redraft.agreement.resampling import Interval
+from redraft.evaluators.resampling import Interval
 
 CONFIDENCE = 0.95
 MARGINS = (0.03, 0.05, 0.1)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import click
 
 from redraft.cli import options
+from redraft.cli.forms import Form, form_of, form_options, hand_over
 from redraft.cli.sections import command
-from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.dossier.contents import Dossier
 
-Form = Literal["html", "markdown", "json"]
-_BY_SUFFIX: dict[str, Form] = {
-    ".html": "html",
-    ".htm": "html",
-    ".md": "markdown",
-    ".markdown": "markdown",
-    ".json": "json",
-}
 _EPILOG = """\b
 Examples:
   redraft export 3fa2c1d0 -o dossier.html
@@ -36,14 +27,7 @@ and has the document's text in it unless --no-source is given.
 
 @command(short_help="Write a run as one file to look at.", epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
-@options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout.")
-@options.typed_option(
-    "--format",
-    "form",
-    section="output",
-    type=click.Choice(["html", "markdown", "json"]),
-    help="A page, Markdown, or all of it for programs; without it, as FILE is called, or else a page.",
-)
+@form_options
 @options.typed_option(
     "--no-source",
     section="output",
@@ -65,28 +49,17 @@ def export(
     """Write RUN as one file: its summary beside the document, each sentence with its sources, findings and what became
     of them, rounds, key facts, partial summaries, calls, settings and prompts.
     """
-    from pathlib import Path
-
-    from redraft.cli.files import check_output, write
+    from redraft.cli.files import check_output
     from redraft.cli.given import store_to_read
-    from redraft.cli.terminal import say
     from redraft.dossier.reading import read_dossier
     from redraft.text.embeddings import load_encoder
 
     check_output(output)
-    wanted = form or _BY_SUFFIX.get(Path(output or ".html").suffix.lower(), "html")
-    if output is None and wanted == "html" and sys.stdout.isatty():
-        raise UsageError("a page is nothing for a terminal", hint=f"redraft export {run_id} -o dossier.html")
+    wanted = form_of(form, output, f"redraft export {run_id} -o dossier.html")
     encoder = load_encoder(embeddings) if embeddings else None
     with store_to_read(db) as store:
         dossier = read_dossier(store, run_id, source=not no_source, encoder=encoder)
-    text = _written(dossier, wanted)
-    if output is None:
-        click.echo(text, nl=not text.endswith("\n"))
-        return 0
-    write(Path(output).expanduser(), text, "name another file with -o")
-    if not quiet:
-        say(f"written to {output}: {len(text.encode()) / 1000:,.0f} KB. {dossier.holds}")
+    hand_over(_written(dossier, wanted), dossier.holds, output, quiet=quiet)
     return 0
 
 

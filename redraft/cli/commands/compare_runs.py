@@ -1,0 +1,65 @@
+"""`redraft compare-runs`: runs beside each other, in one file."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from redraft.cli import options
+from redraft.cli.forms import Form, form_of, form_options, hand_over
+from redraft.cli.sections import command
+
+if TYPE_CHECKING:
+    from redraft.dossier.beside.contents import RunsBeside
+
+_EPILOG = """\b
+Examples:
+  redraft compare-runs 3fa2 9b1c -o compare.html
+  redraft compare-runs first=3fa2 refined=9b1c --format markdown
+  redraft compare-runs 3fa2 9b1c 77d0 e41a 05cc 6a8e -o models.html
+
+Runs on one document are held against each other item by item: what flipped
+comes first. Runs on several documents are those of contestants: what has model,
+strategy and settings in common, or the NAME that is given. They are paired by
+document. Nobody is asked anything.
+"""
+
+
+@command("compare-runs", short_help="Hold runs against each other: scores, flips, places.", epilog=_EPILOG)
+@click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
+@form_options
+@options.embeddings
+@options.db
+@options.quiet
+def compare_runs(
+    runs: tuple[str, ...], output: str | None, form: Form | None, embeddings: str | None, db: str | None, quiet: bool
+) -> int:
+    """Hold two judged runs or more against each other: scores with intervals, the questions and facts that flipped,
+    paired differences, score against cost, and where in the document they differ.
+    """
+    from redraft.cli.files import check_output
+    from redraft.cli.given import store_to_read
+    from redraft.dossier.beside.reading import read_beside
+    from redraft.text.embeddings import load_encoder
+
+    check_output(output)
+    wanted = form_of(form, output, "add -o compare.html, or --format markdown")
+    encoder = load_encoder(embeddings) if embeddings else None
+    with store_to_read(db) as store:
+        beside = read_beside(store, runs, encoder=encoder)
+    hand_over(_written(beside, wanted), beside.holds, output, quiet=quiet)
+    return 0
+
+
+def _written(beside: RunsBeside, form: Form) -> str:
+    """The comparison in one of its forms."""
+    if form == "json":
+        return beside.model_dump_json(indent=2) + "\n"
+    if form == "markdown":
+        from redraft.pages.comparison_markdown import comparison_markdown
+
+        return comparison_markdown(beside)
+    from redraft.pages.comparison import comparison_page
+
+    return comparison_page(beside)

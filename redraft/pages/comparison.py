@@ -1,0 +1,102 @@
+"""Runs beside each other as one file of HTML that opens from a disk, without network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from redraft.dossier.beside.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, Standing, Verdict
+from redraft.pages.assets import Inline, policy, script, styles
+from redraft.pages.comparison_pictures import pictures
+from redraft.pages.comparison_tables import by_document, by_fifth, differences, scores, used
+from redraft.pages.dossier import Assets
+from redraft.pages.templates import template
+from redraft.pages.wording import many
+from redraft.plots.styles import STYLES as PLOT_STYLES
+
+STYLES = ("base.css", "comparison.css")
+SCRIPT = "comparison.js"
+_HALF = 0.5
+_GROUPS: dict[Standing, str] = {
+    "flipped": "Flipped: some have it, and some have not",
+    "changed": "In all or in none, but in different ways",
+    "open": "Not judged in every run: these count nowhere",
+    "same": "The same in all",
+}
+
+
+def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
+    """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
+    css, js = Inline(f"{styles(*STYLES).text}\n{PLOT_STYLES}"), script(SCRIPT)
+    assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
+    return template("comparison.html").render(**view(beside), assets=assets)
+
+
+def view(beside: RunsBeside) -> dict[str, Any]:
+    """What the templates of a comparison are filled in with."""
+    runs = {run.name: run for run in beside.runs}
+    several = len(beside.documents) > 1
+    return {
+        "c": beside,
+        "several": several,
+        "line": _line(beside),
+        "documents": tuple(_documents(beside, runs)),
+        "metrics": tuple(dict.fromkeys(item.metric for one in beside.documents for item in one.items)),
+        "flips": sum(item.standing == "flipped" for one in beside.documents for item in one.items),
+        "items": sum(len(one.items) for one in beside.documents),
+        "used": used(beside),
+        "scores": scores(beside),
+        "differences": differences(beside),
+        "by_document": by_document(beside) if several else (),
+        "by_fifth": by_fifth(beside),
+        "pictures": pictures(beside),
+        "had": had,
+        "labels": {one.letter: one.label for one in beside.contestants},
+    }
+
+
+class Had(NamedTuple):
+    """Whether a summary has an item: as a class, a sign and a word."""
+
+    kind: str
+    sign: str
+    word: str
+
+
+def had(verdict: Verdict) -> Had:
+    """What was said of an item in a run, in a way that does not go by colour."""
+    if not verdict.verdict:
+        return Had("none", "·", "not asked")
+    word = verdict.verdict.replace("_", " ")
+    if verdict.value is None:
+        return Had("none", "–", "no verdict")
+    if verdict.verdict == "contradicted":
+        return Had("odd", "!", word)
+    if 0 < verdict.value < 1:
+        return Had("odd", "±", f"{word}, {verdict.value:.2f}")
+    return Had("yes", "✓", word) if verdict.value >= _HALF else Had("no", "✗", word)
+
+
+class Shown(NamedTuple):
+    """A document as the page shows it."""
+
+    document: DocumentBeside
+    runs: tuple[RunBeside, ...]
+    groups: tuple[tuple[Standing, str, tuple[ItemBeside, ...]], ...]
+
+
+def _documents(beside: RunsBeside, runs: dict[str, RunBeside]) -> Iterator[Shown]:
+    for one in beside.documents:
+        groups = tuple((name, title, _standing(one.items, name)) for name, title in _GROUPS.items())
+        yield Shown(one, tuple(runs[name] for name in one.runs), tuple(group for group in groups if group[2]))
+
+
+def _standing(items: Sequence[ItemBeside], name: Standing) -> tuple[ItemBeside, ...]:
+    return tuple(item for item in items if item.standing == name)
+
+
+def _line(beside: RunsBeside) -> str:
+    runs = many(len(beside.runs), "run")
+    if len(beside.documents) > 1:
+        return f"{runs} on {many(len(beside.documents), 'document')}"
+    return f"{runs} on one document of {many(beside.documents[0].words, 'word')}"

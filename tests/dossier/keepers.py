@@ -1,0 +1,83 @@
+"""Judged summaries of islands with few keepers, so that every figure can be worked out by hand."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+
+from redraft import Judging, Result, Settings, Workshop
+from redraft.domain import Document
+from tests.judges import Court, Keepers, Said, Sheet, asked_of, function_model, island, told
+
+MUCH, LITTLE = "much", "little"
+_SIZES = range(5, 11)
+# So many are asked about that every keeper has a question.
+_ALL = {"questions": (12, 12)}
+
+
+class Unsure(Keepers):
+    """Cannot tell whether anything answers the question about the seventh keeper."""
+
+    def answer_from_summary(self, sheet: Sheet) -> Said:
+        said = super().answer_from_summary(sheet)
+        assert isinstance(said, dict)
+        seventh = {n for n, item in sheet.items("questions").items() if asked_of(item["text"]) == 7}
+        return {"answers": [one for one in said["answers"] if one["id"] not in seventh]}
+
+
+@dataclass(frozen=True)
+class Shelf:
+    """A database with runs, and their ids."""
+
+    database: Path
+    first: str
+    """Of ten keepers it names 1, 3, 4, and wrongly 2."""
+    second: str
+    """It names 1, 2 and 5."""
+    other_judge: str
+    other_pack: str
+    hole: str
+    elsewhere: str
+    plain: str
+    plainer: str
+    pack: str
+    named: tuple[str, ...]
+    """Of six documents two runs each, and of another one run: as contestants `much` and `little`."""
+
+
+def stocked(folder: Path) -> Shelf:
+    """Judge them all."""
+    return asyncio.run(_stocked(folder))
+
+
+async def _stocked(folder: Path) -> Shelf:
+    court = Court(folder, document=island(10))
+    first = await court.evaluate(told(1, 3, 4, wrong={2: "Bob"}), **_ALL)
+    second = await court.evaluate(told(1, 2, 5), **_ALL)
+    other_judge = await court.evaluate(told(1, 2, 5), judges=[function_model(Keepers(), "another")], **_ALL)
+    async with court.shop() as shop:
+        small = await shop.build(court.document, settings=court.settings(), judging=Judging(questions=6))
+    async with Workshop(court.store, settings=Settings(model="extractive", strategy="direct")) as shop:
+        plain, plainer = [await shop.summarize(court.document, words=words) for words in (60, 90)]
+    assert small.run.judging is not None
+    other_pack = await court.evaluate(told(1, 2, 5), pack=small.run.judging.pack)
+    named = []
+    for keepers in _SIZES:
+        document = island(keepers)
+        named += [
+            f"{MUCH}={await _run(court, document, *range(1, keepers))}",
+            f"{LITTLE}={await _run(court, document, 1)}",
+        ]
+    named.append(f"{MUCH}={await _run(court, island(12), 1, 2)}")
+    court.script = Unsure()
+    hole = await court.evaluate(told(1, 2, 6), **_ALL)
+    court.store.close()
+    ids = [one.run.id for one in (first, second, other_judge, other_pack, hole)]
+    elsewhere = named[0].split("=")[1]
+    return Shelf(folder / "redraft.db", *ids, elsewhere, plain.run.id, plainer.run.id, small.run.id, tuple(named))
+
+
+async def _run(court: Court, document: Document, *keepers: int) -> str:
+    result: Result = await court.evaluate(told(*keepers), document=document, metrics=("coverage",), **_ALL)
+    return result.run.id
