@@ -34,6 +34,7 @@ _UNNAMED_TEXTS = """
 _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "DELETE FROM rounds WHERE run = :run",
+    "DELETE FROM opinions WHERE run = :run",
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     "DELETE FROM parents WHERE run = :run",
     "DELETE FROM drafts WHERE run = :run",
