@@ -102,7 +102,7 @@ class Feed:
         except asyncio.CancelledError:
             self._show({"kind": "stopped", "status": "interrupted"})
             raise
-        except Exception:
+        except Exception:  # noqa: BLE001  (watchers shall not wait for ever, whatever it is)
             _log.exception("a run of the studio failed")
             self._show({"kind": "error", "code": "bug", "message": "something unexpected happened", "hint": ""})
         finally:

@@ -1,4 +1,4 @@
-"""Who may come in: only from the studio's own pages, only under its own names, and with the token where one is needed."""
+"""Who may come in: from the studio's own pages, under its own names, and with the token where one is needed."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -25,7 +25,7 @@ from redraft.settings import (
 )
 
 Models = Mapping[str, ModelSettings]
-Words = str
+M = TypeVar("M", bound=BaseModel)
 
 
 class Asked(BaseModel):
@@ -120,7 +120,7 @@ def aims() -> tuple[str, ...]:
     return tuple(one.name for one in metrics(names()) if one.aim)
 
 
-def _checked(model: type[Any], values: Mapping[str, Any]) -> Any:
+def _checked(model: type[M], values: Mapping[str, Any]) -> M:
     try:
         return model.model_validate(values)
     except ValidationError as error:

@@ -27,9 +27,15 @@ class Pending(Generic[T]):
             self._kept.popitem(last=False)
         return key
 
-    def take(self, key: str) -> T:
-        """What was kept under a name. It can be taken once."""
-        since, thing = self._kept.pop(key, (float("-inf"), None))
+    def look(self, key: str) -> T:
+        """What is kept under a name."""
+        since, thing = self._kept.get(key, (float("-inf"), None))
         if thing is None or time.monotonic() - since > _SECONDS:
             raise UsageError("that plan is not kept any more", hint="fill in the form again")
+        return thing
+
+    def take(self, key: str) -> T:
+        """The same, which is kept no longer."""
+        thing = self.look(key)
+        del self._kept[key]
         return thing
