@@ -19,6 +19,7 @@ MODULE_LINES, FUNCTION_LINES = 400, 60
 # From the top down. A module imports from its own unit, or from one further down.
 RANKS: tuple[frozenset[str], ...] = (
     frozenset({"cli"}),
+    frozenset({"studio"}),
     frozenset({""}),  # the face: the package itself
     frozenset({"doctor"}),
     frozenset({"experiments"}),

@@ -29,6 +29,7 @@ from redraft.cli.commands.refine import refine
 from redraft.cli.commands.resume import resume
 from redraft.cli.commands.runs import runs
 from redraft.cli.commands.show import show
+from redraft.cli.commands.studio import studio
 from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
 from redraft.cli.commands.trust import trust
@@ -73,7 +74,21 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, compare_runs, trace, diff, lineage, export, models, prompts, forget, trust, help_)
+_LOOK = (
+    studio,
+    runs,
+    show,
+    compare_runs,
+    trace,
+    diff,
+    lineage,
+    export,
+    models,
+    prompts,
+    forget,
+    trust,
+    help_,
+)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 

@@ -92,6 +92,11 @@ class Documents:
         """Whether there is a document with this id."""
         return self._connection.row("SELECT 1 FROM documents WHERE id = ?", (key,)) is not None
 
+    def titles(self) -> list[tuple[str, str, int]]:
+        """Of every document, the latest first, its id, its title, and how many characters it has."""
+        rows = self._connection.rows("SELECT id, title, characters FROM documents ORDER BY added DESC, rowid DESC")
+        return [(row["id"], row["title"], row["characters"]) for row in rows]
+
     def title(self, key: str) -> str:
         """The title alone, without loading the text."""
         row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))

@@ -35,6 +35,7 @@ _OF_RUN = (
     "UPDATE runs SET draft = NULL WHERE id = :run",
     "DELETE FROM rounds WHERE run = :run",
     "DELETE FROM lookups WHERE run = :run",
+    "DELETE FROM opinions WHERE run = :run",
     "DELETE FROM evaluations WHERE draft IN (SELECT id FROM drafts WHERE run = :run)",
     "DELETE FROM parents WHERE run = :run",
     "DELETE FROM drafts WHERE run = :run",

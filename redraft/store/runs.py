@@ -148,6 +148,11 @@ class Runs:
                 break
         return found[:limit]
 
+    def stamps(self) -> list[tuple[str, str, str]]:
+        """Of every run, newest first, its id, when it was last changed, and its status as it is stored."""
+        rows = self._connection.rows("SELECT id, updated, status FROM runs ORDER BY created DESC, rowid DESC")
+        return [(row["id"], row["updated"], row["status"]) for row in rows]
+
     def unchanged_since(self, moment: str) -> list[Run]:
         """The runs that nothing was added to since a moment, newest first."""
         rows = self._connection.rows(

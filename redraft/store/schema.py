@@ -174,6 +174,22 @@ _PROMPT_TEXTS = (
     """,
 )
 
+# What a person says of what was found wrong, one word for each finding of a run.
+_OPINIONS = (
+    """
+    CREATE TABLE opinions (
+        run TEXT NOT NULL REFERENCES runs(id),
+        finding TEXT NOT NULL,
+        draft TEXT NOT NULL REFERENCES drafts(id),
+        agrees INTEGER NOT NULL,
+        note TEXT NOT NULL,
+        said TEXT NOT NULL,
+        PRIMARY KEY (run, finding)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX opinions_draft ON opinions(draft)",
+)
+
 # What a model that leads the refinement has looked up before each of its decisions.
 _LOOKUPS = (
     """
@@ -202,6 +218,7 @@ STEPS = {
     "m010_agreements": _AGREEMENTS,
     "m011_parents": _PARENTS,
     "m012_prompts": _PROMPT_TEXTS,
+    "m013_opinions": _OPINIONS,
     "m014_lookups": _LOOKUPS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -22,6 +22,7 @@ from redraft.store.forgetting import Forgetting, Freed
 from redraft.store.judgments import Judgments
 from redraft.store.manners import MannersBook
 from redraft.store.migrations import migrate
+from redraft.store.opinions import Opinions
 from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
 from redraft.store.prompts import PromptShelf
@@ -75,6 +76,7 @@ class Store:
         self.judgments = Judgments(self._connection)
         self.manners = MannersBook(self._connection)
         self.agreements = Agreements(self._connection)
+        self.opinions = Opinions(self._connection)
         self.prompts = PromptShelf(self._connection)
 
     @contextmanager

@@ -64,10 +64,19 @@ def load(source: str | Path, *, max_bytes: int | None = None) -> Document:
     """
     source = str(source)
     path = _path(source, "redraft.Document.from_text(text, title=...)")
-    if source != STDIN and (suffix := installed_for(path)):
-        return finished(read_installed(suffix, _bytes(path, source, max_bytes), path.name), path.name)
-    data, name, markdown = _read(source, path, max_bytes)
-    return parse(data, name=name, markdown=markdown)
+    if source == STDIN:
+        return parse(_bytes(None, source, max_bytes), name="stdin")
+    _check_suffix(path, source)
+    return load_bytes(_bytes(path, source, max_bytes), path.name)
+
+
+def load_bytes(data: bytes, name: str) -> Document:
+    """The document that a file of this name and with these bytes holds, wherever they come from."""
+    path = Path(name)
+    _check_suffix(path, name)
+    if suffix := installed_for(path):
+        return finished(read_installed(suffix, data, name), name)
+    return parse(data, name=name, markdown=_may_be_markdown(path))
 
 
 def read_text(source: str | Path) -> Text:
@@ -77,8 +86,9 @@ def read_text(source: str | Path) -> Text:
     if source != STDIN and installed_for(path):
         document = load(source)
         return Text(document.text.strip(), document.notes)
-    data, name, _ = _read(source, path)
-    raw = decode(data, name)
+    if source != STDIN:
+        _check_suffix(path, source)
+    raw = decode(_bytes(None if source == STDIN else path, source, None), "stdin" if source == STDIN else path.name)
     found = cleaned(raw.text)
     return Text(found.text.strip(), (*raw.notes, *found.notes))
 
@@ -104,14 +114,14 @@ def _path(source: str, instead: str) -> Path:
     return Path(source).expanduser()
 
 
-def _read(source: str, path: Path, max_bytes: int | None = None) -> tuple[bytes, str, bool]:
-    """The bytes at `source`, what they are called, and whether they may be Markdown."""
-    if source == STDIN:
-        return _bytes(None, source, max_bytes), "stdin", True
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES:
+def _check_suffix(path: Path, source: str) -> None:
+    """Refuse a file of a kind that nobody here can read."""
+    if path.suffix.lower() not in SUFFIXES and not installed_for(path):
         raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
-    return _bytes(path, source, max_bytes), path.name, suffix not in {".txt", ".text"}
+
+
+def _may_be_markdown(path: Path) -> bool:
+    return path.suffix.lower() not in {".txt", ".text"}
 
 
 def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:

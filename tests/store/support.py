@@ -39,6 +39,7 @@ from redraft.settings import Judging, Limits, Refine, Refinement, Settings
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
+from redraft.store.opinions import Opinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
 
@@ -220,6 +221,7 @@ def fill_judged(store: Store, parent: str) -> str:
         store.judgments.keep_round(fork, round_)
     store.judgments.keep_lookups(fork, 1, LOOKUPS)
     store.judgments.keep_verdicts(VERDICTS, content_id(PRINTABLE))
+    store.opinions.keep(Opinion(fork, finding().id, first, agrees=False, note="She did nöt. \U0001f600"))
     store.runs.choose_draft(fork, second)
     store.runs.set_status(fork, "done", stop_reason="decided", why="Nöthing is left.")
     return fork

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 from redraft.agreement.entries import content
 from redraft.agreement.people import Trouble
@@ -22,8 +23,13 @@ _UNSURE = frozenset({"", "?", "unsure", "cannot tell"})
 _SHOWN = 40
 
 
-def written(questions: Sequence[Question], what: What, people: int) -> str:
-    """The sheet. What the judge has said is not in it, so that it sways nobody; no cell is taken for a formula."""
+def written(
+    questions: Sequence[Question], what: What, people: int, answers: Mapping[str, str] = MappingProxyType({})
+) -> str:
+    """The sheet. What the judge has said is not in it, so that it sways nobody; no cell is taken for a formula.
+
+    `answers` are those of the first person that are known already, by row.
+    """
     names = list(questions[0].shown)
     persons = [f"{_PERSON} {n}" for n in range(1, people + 1)]
     out = io.StringIO()
@@ -32,7 +38,7 @@ def written(questions: Sequence[Question], what: What, people: int) -> str:
     asked = f"{ASKED[what]} (yes, no, or ? where you cannot tell)"
     for one in questions:
         shown = [in_csv(text, lines=True) for text in one.shown.values()]
-        writer.writerow([one.id, *shown, asked, *[""] * people])
+        writer.writerow([one.id, *shown, asked, answers.get(one.id, ""), *[""] * (people - 1)])
     # Spreadsheets take a file without the mark for one in the encoding of the country.
     return "\ufeff" + out.getvalue()
 

@@ -2,92 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
-
 import click
 
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, in_words
-from redraft.domain import Usage
-from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
-from redraft.runs.forecast import Forecast, forecast
-from redraft.runs.opening import price_of, reasoning_reserve
-from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.roles import located, under_name
-from redraft.runs.staff import hire, under_settings
-from redraft.runs.windows import known_window, with_windows
+from redraft.runs.preparing import Order, Prepared
+from redraft.runs.roles import under_name
+from redraft.runs.spending import Spending, spending_of
 from redraft.settings import Judging, Limits, Settings, reads_prompts
 
 _DONE = 0
 _TIDIED = ("hierarchical", "incremental")
 
 
-@dataclass(frozen=True, slots=True)
-class _Spending:
-    """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
-
-    prepared: Prepared
-    forecast: Forecast
-    staff: Mapping[Role, Settings]
-    prices: PriceTable
-
-    @property
-    def calls(self) -> int:
-        return self.prepared.plan.calls + self.forecast.calls
-
-    @property
-    def prompt_tokens(self) -> int:
-        return self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
-
-    @property
-    def completion_tokens(self) -> int:
-        return self.prepared.plan.completion_tokens + self.forecast.completion_tokens
-
-    @property
-    def reasoning(self) -> int:
-        return sum(calls * reasoning_reserve(settings) for settings, calls, _ in self._parts())
-
-    def cost(self, *, with_reasoning: bool) -> float | None:
-        total = 0.0
-        for settings, calls, usage in self._parts():
-            price = price_of(settings, self.prices)
-            if calls and price is None:
-                return None
-            if price is not None:
-                thinking = calls * reasoning_reserve(settings) if with_reasoning else 0
-                total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
-        return total
-
-    def _parts(self) -> Iterator[tuple[Settings, int, Usage]]:
-        """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
-        it = self.prepared.plan
-        yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
-        for stage in self.forecast.stages:
-            yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
-
-
 def show_plan(
     source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
 ) -> int:
     """Print to stdout what a command would do."""
-    settings = order.settled(settings)
-    if order.judging is not None:
-        there = located(order.judging, settings, order.refinement)
-        order = replace(order, purpose=order.purpose.model_copy(update={"judging": there}))
-    # Nobody is asked, a server for its window neither.
-    settings, order, notes = with_windows(settings, order, known_window)
-    prepared, judging = prepare(source, settings, given=order.given), order.judging
-    # What a limit of cost would refuse is shown all the same.
-    hired = hire(prepared.settings, judging, Limits(), prices, refinement=order.refinement)
-    spending = _Spending(prepared, forecast(prepared, order), under_settings(hired), prices)
+    spending = spending_of(source, settings, order, prices)
     if as_json:
-        echo_json(_plan_json(spending, order))
+        echo_json(spending.to_json())
         return _DONE
-    for warning in (*prepared.warnings, *notes):
-        say(f"note: {warning}")
-    rows = [*_what(spending, order), *_how_much(spending, limits.concurrency)]
+    for note in spending.notes:
+        say(f"note: {note}")
+    rows = [*_what(spending), *_how_much(spending, limits.concurrency)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
@@ -95,8 +34,8 @@ def show_plan(
     return _DONE
 
 
-def _what(spending: _Spending, order: Order) -> list[tuple[str, str]]:
-    prepared = spending.prepared
+def _what(spending: Spending) -> list[tuple[str, str]]:
+    prepared, order = spending.prepared, spending.order
     it, settings = prepared.plan, prepared.settings
     rows = [
         ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
@@ -133,7 +72,7 @@ def _roomy(name: str, judging: Judging, settings: Settings) -> str:
     return f"{in_words(name, judging)}{window}"
 
 
-def _how_much(spending: _Spending, concurrency: int) -> list[tuple[str, str]]:
+def _how_much(spending: Spending, concurrency: int) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
     bound = _bound(spending.forecast.about)
     at_most = f"{bound} " if spending.forecast.calls or spending.prepared.plan.compressions else ""
@@ -149,7 +88,7 @@ def _bound(about: bool) -> str:
     return "about" if about else "at most"
 
 
-def _cost_line(spending: _Spending) -> str:
+def _cost_line(spending: Spending) -> str:
     most, plain = spending.cost(with_reasoning=True), spending.cost(with_reasoning=False)
     if most is None:
         return "unknown (give the model's price with --prices)"
@@ -172,28 +111,3 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
         (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
         for number, level in enumerate(plan.levels)
     ] + tidying
-
-
-def _plan_json(spending: _Spending, order: Order) -> dict[str, object]:
-    prepared, it = spending.prepared, spending.prepared.plan
-    return {
-        "source": {
-            "id": prepared.document.id,
-            "title": prepared.document.title,
-            "tokens": it.document_tokens,
-            "words": it.document_words,
-            "chunks": it.chunks,
-        },
-        "model": prepared.settings.model,
-        "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
-        "validator": spending.staff["validator"].model if order.judging else None,
-        "tokenizer": prepared.tokenizer.name,
-        **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
-        "stages": [asdict(stage) for stage in spending.forecast.stages],
-        "calls": spending.calls,
-        "prompt_tokens": spending.prompt_tokens,
-        "completion_tokens": spending.completion_tokens,
-        "reasoning_tokens": spending.reasoning,
-        "cost_usd": spending.cost(with_reasoning=True),
-        "warnings": list(prepared.warnings),
-    }

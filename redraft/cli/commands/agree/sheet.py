@@ -18,7 +18,8 @@ Examples:
   redraft agree sheet 3fa2 77b0 --what verification --people 3 -o sheet.csv
 
 What the judge has said is not in the sheet. People fill in yes or no, each in a
-column, or each in a copy; `redraft agree read` takes one file or several.
+column, or each in a copy; `redraft agree read` takes one file or several. What
+somebody has said of findings in the studio stands in the first column already.
 """
 _READ = """\b
 Examples:
@@ -60,6 +61,7 @@ Examples:
 @options.quiet
 def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool, **given: Any) -> int:
     """Write a sheet, as CSV, on which people say of what RUNs have built or judged whether it is right."""
+    from redraft.agreement.sheets.opinions import answers
     from redraft.agreement.sheets.questions import questions
     from redraft.agreement.sheets.sampling import drawn, margin_of
     from redraft.agreement.sheets.sheet import written
@@ -68,8 +70,9 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
 
     with store_to_read(db) as store:
         everything = questions(store, runs, given["what"])
+        known = answers(store, runs, given["what"], everything)
     chosen = drawn(everything, given["size"], given["seed"])
-    text = written(chosen, given["what"], given["people"])
+    text = written(chosen, given["what"], given["people"], known)
     if output:
         write(Path(output).expanduser(), text, "name another file with -o")
     else:

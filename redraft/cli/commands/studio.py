@@ -1,0 +1,108 @@
+"""`redraft studio`: pages and an HTTP API on the database."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import say
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.studio.house import Told
+
+_NEEDED = ("starlette", "uvicorn", "python_multipart")
+_EPILOG = """\b
+Examples:
+  redraft studio
+  redraft studio --port 9000 --max-cost 2
+  redraft studio --experiments results
+  redraft studio --read-only --host 0.0.0.0
+
+It prints the address to open, with a token: whatever begins, stops or changes
+something needs it. Where others than this machine can reach it (--host) all of
+it does, and then it should stand behind a server that brings TLS. Ctrl-C ends
+it; runs under way are stopped, and go on with `redraft resume` or in here.
+"""
+
+
+@command(short_help="Look at runs, begin and review them in the browser.", epilog=_EPILOG)
+@options.typed_option(
+    "--host", section="output", metavar="HOST", default="127.0.0.1", help="Where it listens: this machine alone."
+)
+@options.typed_option(
+    "--port",
+    section="output",
+    type=click.IntRange(0, 65535),
+    metavar="N",
+    help="The port.  [default: 8765, or the next one that is free]",
+)
+@options.option("--token", section="output", metavar="TEXT", help="The token, in place of one that is made.")
+@options.typed_option("--read-only", section="output", is_flag=True, help="Only look: nothing in it can write.")
+@options.typed_option(
+    "--experiments", section="output", metavar="DIR", help="A folder with tables of experiments, to be shown too."
+)
+@options.limit_options
+@options.prices
+@options.db
+@options.quiet
+def studio(
+    host: str,
+    port: int | None,
+    token: str | None,
+    read_only: bool,
+    experiments: str | None,
+    prices: str | None,
+    db: str | None,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Serve pages on the database: look at runs, compare, begin and review them. What is limited is each run."""
+    if missing := [name for name in _NEEDED if find_spec(name) is None]:
+        raise UsageError(
+            f"the studio needs {', '.join(missing)}, which is not installed", hint='pip install "redraft[studio]"'
+        )
+    from redraft.cli import given as asked
+    from redraft.cli.tables import model_tables
+    from redraft.models.prices import price_table
+    from redraft.models.tracing import tracing
+    from redraft.store.connection import IN_MEMORY
+    from redraft.studio.house import Told
+    from redraft.studio.serving import serve
+
+    if db is not None and Path(db) == IN_MEMORY:
+        raise UsageError("the studio needs a database that is a file", hint="name one with --db")
+    folder = Path(experiments).expanduser() if experiments else None
+    if folder is not None and not folder.is_dir():
+        raise UsageError(f"--experiments: there is no folder {experiments}", hint="check the path")
+    told = Told(
+        database=Path(db) if db else None,
+        token=token or "",
+        read_only=read_only,
+        models=model_tables(),
+        prices=price_table(prices),
+        limits=asked.limits(given),
+        experiments=folder,
+    )
+    with tracing(bool(given["trace_to_langsmith"])):
+        serve(host, port, told, lambda address, known: _tell(address, known, quiet=quiet))
+    if not quiet:
+        say("stopped; what was done is kept")
+    return 0
+
+
+def _tell(address: str, told: Told, *, quiet: bool) -> None:
+    """Where it can be opened. Whoever reads the terminal may come in."""
+    say(f"redraft studio: {address}")
+    if quiet:
+        return
+    if told.guarded:
+        say("  others can reach it: everything needs the token, which is sent as it is where there is no TLS")
+    if told.read_only:
+        say("  only to read")
+    say("  Ctrl-C ends it")

@@ -1,0 +1,101 @@
+// A run under way: what happens in it, as it happens, and what there is of its summary.
+import "./page.js";
+import { element, say } from "./say.js";
+
+const MOST_LINES = 300, PAUSE = 1200;
+const root = document.querySelector("[data-live]"), run = root.dataset.run;
+const find = (name) => root.querySelector(`[data-${name}]`);
+const stage = find("stage"), bar = find("bar"), log = find("log"), scores = find("scores");
+let fetching = 0, found = 0;
+
+const TOLD = {
+  started: () => line("It begins."),
+  stage: (told) => { stage.textContent = told.name; line(`${told.name}: about ${told.planned} calls`); },
+  piece: (told) => { refresh(); line(`Part ${told.first_chunk + 1}${told.last_chunk > told.first_chunk ? `–${told.last_chunk + 1}` : ""}, level ${told.level}: ${told.words} words${told.flaw ? `. ${told.flaw}` : ""}`); },
+  score: (told) => judged(`${told.metric.replaceAll("_", " ")} in round ${told.round}: ${told.score === null ? `no score. ${told.reason}` : told.score.toFixed(2)}`),
+  finding: (told) => { found += 1; judged(`✗ ${told.what}${told.sentence ? ` “${told.sentence}”` : told.question ? ` “${told.question}”` : ""}`, "found"); },
+  round: (told) => { line(`Round ${told.number}: ${told.accepted ? "taken" : "refused"}${told.reason ? `, ${told.reason}` : ""}`); refresh(); },
+  failed_call: (told) => line(`${told.label}: ${told.reason}${told.again_in === null ? "" : `, again in ${told.again_in.toFixed(0)} s`}`),
+  note: (told) => line(told.message),
+  progress: figures,
+  waiting: () => leave("It waits for you.", `/runs/${run}/review`),
+  done: () => leave("It is done.", `/runs/${run}`),
+  stopped: () => leave("It has stopped.", `/runs/${run}`),
+  error: (told) => leave(`${told.message} ${told.hint}`, `/runs/${run}`),
+};
+
+const source = new EventSource(`/api/runs/${encodeURIComponent(run)}/events`);
+source.addEventListener("message", (event) => {
+  const told = JSON.parse(event.data);
+  TOLD[told.kind]?.(told);
+});
+source.addEventListener("open", () => {
+  // After a break everything is told again from the beginning.
+  log.replaceChildren();
+  scores.replaceChildren(element("li", "Nothing was judged yet.", "empty"));
+  document.documentElement.dataset.listening = "yes";
+});
+refresh();
+
+function line(words) {
+  log.prepend(element("li", words));
+  while (log.childElementCount > MOST_LINES) log.lastElementChild.remove();
+}
+
+function judged(words, className = "") {
+  scores.querySelector(".empty")?.remove();
+  scores.prepend(element("li", words, className));
+  while (scores.childElementCount > MOST_LINES) scores.lastElementChild.remove();
+}
+
+function figures(told) {
+  for (const shown of root.querySelectorAll("[data-figure]")) {
+    const value = told[shown.dataset.figure];
+    shown.textContent = shown.dataset.figure !== "cost_usd" ? value.toLocaleString("en") : value === null ? "unknown" : value ? `$${value.toFixed(4)}` : "none";
+  }
+  if (told.stage) stage.textContent = told.stage;
+  if (told.planned > 0) { bar.max = told.planned; bar.value = Math.min(told.done, told.planned); }
+  document.documentElement.dataset.calls = told.calls + told.cached;
+}
+
+/** What there is of the summary, not more often than every second or so. */
+function refresh() {
+  if (fetching) return;
+  fetching = setTimeout(async () => {
+    fetching = 0;
+    const reply = await fetch(`/api/runs/${encodeURIComponent(run)}/pieces`).catch(() => null);
+    if (reply?.ok) lay(await reply.json());
+  }, find("count").textContent ? PAUSE : 100);
+}
+
+function lay({ pieces, total, chunks, draft }) {
+  const list = find("pieces");
+  find("count").textContent = total ? `${total} ${total === 1 ? "part" : "parts"}` : "";
+  if (!pieces.length && !draft) return;
+  list.replaceChildren();
+  if (draft) list.append(piece("The draft", draft));
+  for (const one of pieces) {
+    const parts = one.last_chunk > one.first_chunk ? `Parts ${one.first_chunk + 1} to ${one.last_chunk + 1}` : `Part ${one.first_chunk + 1}`;
+    list.append(piece(`${parts} of ${chunks}${one.level ? `, level ${one.level}` : ""} · ${one.words} words`, one.text));
+  }
+}
+
+function piece(head, text) {
+  const item = element("li"), body = element("div", text, "prose draft");
+  body.dir = "auto";
+  item.append(element("p", head, "line"), body);
+  return item;
+}
+
+function leave(words, address) {
+  source.close();
+  stage.textContent = words;
+  say(words);
+  const link = element("a", "Look at it", "button go");
+  link.href = address;
+  const actions = root.querySelector(".actions");
+  if (actions) actions.replaceChildren(link);
+  else root.prepend(link);
+  document.documentElement.dataset.over = "yes";
+  setTimeout(() => location.assign(address), 1500);
+}

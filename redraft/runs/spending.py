@@ -1,0 +1,114 @@
+"""What a run would do and come to at most, before anything is asked or stored: drafting and judging together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
+
+from redraft.domain import Document, Usage
+from redraft.evaluators.forecasting import Role
+from redraft.models.prices import PriceTable
+from redraft.runs.forecast import Forecast, forecast
+from redraft.runs.opening import price_of, reasoning_reserve
+from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.roles import located
+from redraft.runs.staff import hire, under_settings
+from redraft.runs.windows import known_window, with_windows
+from redraft.settings import Limits, Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What drafting and judging come to. `staff` are the settings of whoever does a stage; one judge stands for all."""
+
+    prepared: Prepared
+    order: Order
+    forecast: Forecast
+    staff: Mapping[Role, Settings]
+    prices: PriceTable
+    notes: tuple[str, ...]
+    """What a user should know of it, in sentences."""
+
+    @property
+    def calls(self) -> int:
+        """Of drafting and judging."""
+        return self.prepared.plan.calls + self.forecast.calls
+
+    @property
+    def prompt_tokens(self) -> int:
+        """Of drafting and judging."""
+        return self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
+
+    @property
+    def completion_tokens(self) -> int:
+        """Of drafting and judging."""
+        return self.prepared.plan.completion_tokens + self.forecast.completion_tokens
+
+    @property
+    def reasoning(self) -> int:
+        """The tokens that models may use besides, to think."""
+        return sum(calls * reasoning_reserve(settings) for settings, calls, _ in self._parts())
+
+    def cost(self, *, with_reasoning: bool) -> float | None:
+        """In US dollars; None where nobody knows a price."""
+        total = 0.0
+        for settings, calls, usage in self._parts():
+            price = price_of(settings, self.prices)
+            if calls and price is None:
+                return None
+            if price is not None:
+                thinking = calls * reasoning_reserve(settings) if with_reasoning else 0
+                total += price.of(Usage(usage.prompt_tokens, usage.completion_tokens + thinking))
+        return total
+
+    def _parts(self) -> Iterator[tuple[Settings, int, Usage]]:
+        """Drafting, and each stage of judging: under which settings, how many calls, and what they use."""
+        it = self.prepared.plan
+        yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
+        for stage in self.forecast.stages:
+            yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `--dry-run --json`."""
+        prepared, it, order = self.prepared, self.prepared.plan, self.order
+        return {
+            "source": {
+                "id": prepared.document.id,
+                "title": prepared.document.title,
+                "tokens": it.document_tokens,
+                "words": it.document_words,
+                "chunks": it.chunks,
+            },
+            "model": prepared.settings.model,
+            "judges": list(order.judging.judges or (prepared.settings.model,)) if order.judging else [],
+            "validator": self.staff["validator"].model if order.judging else None,
+            "tokenizer": prepared.tokenizer.name,
+            **{name: value for name, value in asdict(it).items() if not name.startswith("document_")},
+            "stages": [asdict(stage) for stage in self.forecast.stages],
+            "calls": self.calls,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning,
+            "cost_usd": self.cost(with_reasoning=True),
+            "warnings": list(prepared.warnings),
+        }
+
+
+def spending_of(source: str | Document, settings: Settings, order: Order, prices: PriceTable) -> Spending:
+    """What a run of this order would come to."""
+    settings, order = order.settled(settings), with_places(order, settings)
+    # Nobody is asked, a server for its window neither.
+    settings, order, notes = with_windows(settings, order, known_window)
+    prepared = prepare(source, settings, given=order.given)
+    # What a limit of cost would refuse is shown all the same.
+    hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
+    told = (*prepared.warnings, *notes)
+    return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told)
+
+
+def with_places(order: Order, settings: Settings) -> Order:
+    """The order with the addresses of those who judge and decide, where they are only named."""
+    if order.judging is None:
+        return order
+    there = located(order.judging, settings, order.refinement)
+    return replace(order, purpose=order.purpose.model_copy(update={"judging": there}))

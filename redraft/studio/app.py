@@ -1,0 +1,100 @@
+"""The studio as an application: its routes, its guard, and what is open as long as it is."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any
+
+from pydantic import ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.routing import Route
+
+from redraft.errors import RedraftError
+from redraft.runs.workshop import Workshop
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.studio import pages
+from redraft.studio.api import ENDPOINTS
+from redraft.studio.guard import Guard
+from redraft.studio.house import House, Told
+from redraft.studio.pending import Pending
+from redraft.studio.problems import refused
+from redraft.studio.rows import Rows
+from redraft.studio.statics import load_files, static_file
+from redraft.studio.work import Work
+
+_READING = (
+    Route("/", pages.home),
+    Route("/runs", pages.runs),
+    Route("/compare", pages.compare),
+    Route("/packs", pages.pack_list),
+    Route("/packs/{pack}", pages.pack),
+    Route("/keyfacts/{keyfacts}", pages.keyfacts),
+    Route("/experiments", pages.experiment_list),
+    Route("/experiments/{name}", pages.experiment),
+    Route("/experiments/{name}/{file}", pages.picture),
+    Route("/api", pages.api),
+    Route("/static/{name:path}", static_file),
+)
+# They stand before the address of a single run.
+_WORKING = (
+    Route("/runs/new", pages.new),
+    Route("/runs/new", pages.plan, methods=["POST"]),
+    Route("/runs/change", pages.change, methods=["POST"]),
+    Route("/runs/start", pages.start, methods=["POST"]),
+    Route("/runs/{run}/stop", pages.stop, methods=["POST"]),
+    Route("/runs/{run}/resume", pages.resume, methods=["POST"]),
+    Route("/runs/{run}/review", pages.review),
+    Route("/runs/{run}/review", pages.answer, methods=["POST"]),
+    Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
+)
+
+
+def studio(told: Told) -> Starlette:
+    """The studio on a database. Where nothing may be written, there is no route that writes."""
+    load_files()
+    routes = [
+        *(() if told.read_only else _WORKING),
+        *_READING,
+        *(one.route() for one in ENDPOINTS if one.is_there(told.read_only)),
+        Route("/runs/{run}", pages.run),
+    ]
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[Mapping[str, Any]]:
+        async with AsyncExitStack() as closing:
+            app.state.house = await _opened(told, closing)
+            yield {}
+
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, told=told)],
+        exception_handlers={
+            RedraftError: refused,
+            ValidationError: refused,
+            HTTPException: refused,
+            Exception: refused,
+        },
+        lifespan=lifespan,
+    )
+
+
+async def _opened(told: Told, closing: AsyncExitStack) -> House:
+    """What the studio has. Who reads never waits for somebody who writes: each has a store of their own."""
+    work: Work | None = None
+    if not told.read_only:
+        shop = Workshop(await off_loop(Store, told.database), limits=told.limits, prices=told.prices)
+        closing.push_async_callback(off_loop, shop.store.close)
+        await closing.enter_async_context(shop)
+        work = Work(shop)
+        closing.push_async_callback(work.aclose)
+    reading = await off_loop(_to_read, told)
+    closing.push_async_callback(off_loop, reading.close)
+    return House(told, reading, Rows(reading), work, Pending())
+
+
+def _to_read(told: Told) -> Store:
+    return Store(told.database, to_read=True)

@@ -1,0 +1,268 @@
+"""What the HTTP API takes and gives, besides dossiers and the list of runs. Fields are added, never changed."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from redraft.dossier.contents import FindingEntry, Sentence
+from redraft.graphs.reviewing import ReviewQuestion
+from redraft.settings import ModelSettings
+from redraft.studio.orders import Asked
+from redraft.studio.rows import Row
+
+
+class Body(BaseModel):
+    """What is sent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Start(Asked):
+    """A run to begin, or only its plan."""
+
+    dry_run: bool = False
+    """Only say what it would come to: nothing is asked and nothing stored."""
+
+
+class Started(BaseModel):
+    """A run that has begun."""
+
+    run: str
+    events: str
+    """Where its progress can be followed."""
+
+
+class Stage(BaseModel):
+    """A stage of judging, and what it comes to at most, or `about` that."""
+
+    name: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    by: str
+    about: bool
+
+
+class Plan(BaseModel):
+    """What a run would come to at most."""
+
+    model_config = ConfigDict(extra="allow")
+
+    source: dict[str, Any]
+    model: str
+    judges: list[str]
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    cost_usd: float | None
+    """None where a price is not known."""
+    stages: list[Stage]
+    warnings: list[str]
+
+
+class Status(Row):
+    """How a run stands."""
+
+    error: dict[str, str] | None
+    at_work: bool
+    """Whether this studio is working on it, and can stop it."""
+    resumable: bool
+
+
+class Result(BaseModel):
+    """The result of a run, as `redraft show --json` has it."""
+
+    model_config = ConfigDict(extra="allow")
+
+    run: str
+    kind: str
+    status: str
+    source: dict[str, Any]
+    strategy: str
+    model: str
+    summary: str | None
+    words: int | None
+    rounds: int
+    stop_reason: str | None
+    scores: dict[str, float | None]
+    initial_scores: dict[str, float | None]
+    goals: dict[str, dict[str, Any]]
+    usage: dict[str, Any]
+
+
+class Evidence(BaseModel):
+    """A sentence with where it comes from, and findings with what bears them out."""
+
+    sentence: Sentence | None
+    findings: tuple[FindingEntry, ...]
+
+
+class PieceText(BaseModel):
+    """A partial summary."""
+
+    level: int
+    index: int
+    first_chunk: int
+    last_chunk: int
+    words: int
+    text: str
+
+
+class Pieces(BaseModel):
+    """What of a summary there is while it is being written: the latest partial summaries, the furthest first."""
+
+    chunks: int
+    total: int
+    pieces: tuple[PieceText, ...]
+    draft: str | None
+
+
+class Question(BaseModel):
+    """What a run that waits wants to know; null where it does not wait."""
+
+    question: ReviewQuestion | None
+
+
+class Review(Body):
+    """An answer to a run that waits: all of it may be left out, and then the revision goes ahead as planned."""
+
+    drop: tuple[int | str, ...] = ()
+    """Findings that are not to be mended, by number or id."""
+    add: tuple[str, ...] = ()
+    """Requests in your own words."""
+    edited: str | None = None
+    """The draft as you have edited it, to be judged instead of a revision."""
+    stop: bool = False
+    """Leave it at the best draft."""
+
+
+class OpinionGiven(Body):
+    """A word on a finding. Without `agrees` an earlier one is withdrawn."""
+
+    finding: str = Field(max_length=64)
+    """Its id."""
+    agrees: bool | None
+    note: str = Field(default="", max_length=4000)
+
+
+class OpinionEntry(BaseModel):
+    """What somebody says of a finding."""
+
+    finding: str
+    draft: str
+    agrees: bool
+    note: str
+    said: str
+
+
+class Opinions(BaseModel):
+    """What was said of the findings of a run."""
+
+    opinions: tuple[OpinionEntry, ...]
+
+
+class PackLine(BaseModel):
+    """Questions or key facts in the list."""
+
+    id: str
+    kind: Literal["questions", "keyfacts"]
+    created: str
+    document: str
+    title: str
+    model: str
+    items: int
+    missing: int
+    imported: bool
+
+
+class PackList(BaseModel):
+    """All questions and key facts, newest first."""
+
+    packs: tuple[PackLine, ...]
+
+
+class Strike(Body):
+    """The questions to be left out of a new version of a pack."""
+
+    questions: tuple[int, ...] = Field(min_length=1)
+    """Their ranks."""
+
+
+class PackContents(BaseModel):
+    """A pack of questions, or key facts, as `redraft pack export` has them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Made(BaseModel):
+    """What came into being."""
+
+    id: str
+
+
+class DocumentLine(BaseModel):
+    """A document of the database."""
+
+    id: str
+    title: str
+    characters: int
+
+
+class Offer(BaseModel):
+    """What a run can be begun with."""
+
+    documents: tuple[DocumentLine, ...]
+    strategies: tuple[str, ...]
+    models: dict[str, str]
+    """The names that can be given, and which models they are."""
+    metrics: tuple[str, ...]
+    goals: tuple[str, ...]
+    """The metrics that can be a goal."""
+    most_bytes: int
+
+
+class ExperimentLine(BaseModel):
+    """An experiment."""
+
+    name: str
+    runs: int
+    done: int
+    cost_usd: float | None
+    latest: str
+    tables: int
+    """Of the folder that was named."""
+
+
+class ExperimentList(BaseModel):
+    """The experiments of the database, and those of the folder that was named."""
+
+    experiments: tuple[ExperimentLine, ...]
+
+
+class TableEntry(BaseModel):
+    """A table of an experiment."""
+
+    name: str
+    title: str
+    caption: str
+    basis: str
+    columns: tuple[str, ...]
+    rows: tuple[dict[str, str | int | float | None], ...]
+
+
+class Experiment(BaseModel):
+    """An experiment with its tables, its pictures and its runs."""
+
+    name: str
+    settings: dict[str, Any]
+    tables: tuple[TableEntry, ...]
+    pictures: tuple[str, ...]
+    runs: tuple[Row, ...]
+
+
+def models_offered(models: dict[str, ModelSettings]) -> dict[str, str]:
+    """The names of models, and which they are. Nothing of their addresses, and nothing of their keys."""
+    return {name: one.model for name, one in models.items()}

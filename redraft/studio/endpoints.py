@@ -1,0 +1,132 @@
+"""The HTTP API as a table: each address with what it takes and gives. Routes and their description come from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import Any
+
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from redraft.studio.problems import ProblemReply
+
+Handler = Callable[[Request], Awaitable[Response]]
+_REF = "#/components/schemas/{model}"
+_JSON = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """An address of the API."""
+
+    method: str
+    path: str
+    says: str
+    """What it does, in a sentence."""
+    handler: Handler
+    gives: type[BaseModel] | None = None
+    """None for what is no JSON."""
+    takes: type[BaseModel] | None = None
+    status: int = 200
+    query: type[BaseModel] | Mapping[str, str] = field(default_factory=dict)
+    """What may stand behind the question mark: the fields of a model, or names with what they mean."""
+    kind: str = _JSON
+    """The media type of what it gives."""
+    plans: type[BaseModel] | None = None
+    """What it gives where nothing is done, but only planned."""
+    forms: bool = False
+    """Whether it takes a form with a file as well."""
+    works: bool = False
+    """Whether it needs a workshop, although it only reads."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether something is different afterwards."""
+        return self.method != "GET"
+
+    def is_there(self, read_only: bool) -> bool:
+        """Whether there is such an address at all: where nothing may be written, nothing is there that writes."""
+        return not (read_only and (self.writes or self.works))
+
+    def route(self) -> Route:
+        """It as a route."""
+        return Route(self.path, self.handler, methods=[self.method])
+
+
+def typed(value: BaseModel, status: int = 200) -> Response:
+    """A value as JSON."""
+    return Response(value.model_dump_json(), status, media_type=_JSON)
+
+
+def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    """The description of the API, as OpenAPI 3.1 has it."""
+    models: set[type[BaseModel]] = {ProblemReply}
+    for one in endpoints:
+        models |= {model for model in (one.gives, one.takes, one.plans) if model is not None}
+    refs, defined = models_json_schema(
+        [(model, "validation") for model in sorted(models, key=lambda model: model.__name__)], ref_template=_REF
+    )
+    schemas: dict[Any, Any] = {model: ref for (model, _), ref in refs.items()}
+    paths: dict[str, dict[str, Any]] = {}
+    for one in endpoints:
+        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "redraft", "version": version("redraft"), "description": _ABOUT},
+        "paths": paths,
+        "components": {
+            "schemas": defined.get("$defs", {}),
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+_ABOUT = "Start runs of redraft, follow them, and read what they came to. Whatever writes needs the studio's token."
+
+
+def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
+    content = {one.kind: {"schema": schemas[one.gives]} if one.gives else {}}
+    failed = {"description": "What went wrong", "content": {_JSON: {"schema": schemas[ProblemReply]}}}
+    made: dict[str, Any] = {
+        "summary": one.says,
+        "operationId": _called(one),
+        "parameters": [*_in_path(one.path), *_in_query(one)],
+        "responses": {str(one.status): {"description": one.says, "content": content}, "default": failed},
+    }
+    if one.plans:
+        planned = {"description": "The plan", "content": {_JSON: {"schema": schemas[one.plans]}}}
+        made["responses"]["200"] = planned
+    if one.takes:
+        kinds = [_JSON, *(["multipart/form-data"] if one.forms else [])]
+        made["requestBody"] = {"content": {kind: {"schema": schemas[one.takes]} for kind in kinds}}
+    if one.writes:
+        made["security"] = [{"token": []}]
+    return made
+
+
+def _called(one: Endpoint) -> str:
+    words = [word for word in re.split(r"[/{}.:]+", one.path.removeprefix("/api")) if word and word != "run"]
+    return "_".join((one.method.lower(), *words))
+
+
+def _in_path(path: str) -> list[dict[str, Any]]:
+    return [
+        {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
+        for name in re.findall(r"{(\w+)", path)
+    ]
+
+
+def _in_query(one: Endpoint) -> list[dict[str, Any]]:
+    if isinstance(one.query, type):
+        properties = one.query.model_json_schema().get("properties", {})
+        return [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]
+    return [
+        {"name": name, "in": "query", "description": what, "schema": {"type": "string"}}
+        for name, what in one.query.items()
+    ]

@@ -1,0 +1,95 @@
+"""Experiments: their runs in the store, and the tables and pictures of a folder that was named."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from redraft.errors import UsageError
+from redraft.sources import MOST_BYTES, read_file
+from redraft.studio.contracts import Experiment, ExperimentLine, ExperimentList, TableEntry
+from redraft.studio.problems import NoSuchThing
+from redraft.studio.rows import Row, Rows, Wanted
+
+_TABLES, _PICTURE = "tables.json", ".svg"
+_MOST_RUNS = 500
+
+
+def name_of(row: Row) -> str:
+    """The experiment that a run belongs to; empty for none."""
+    return row.experiment or (row.kind if row.part else "")
+
+
+def listed(rows: Rows, folder: Path | None) -> ExperimentList:
+    """The experiments of the store, and those of the folder."""
+    found: dict[str, list[Row]] = {}
+    for row in rows.all():
+        if name := name_of(row):
+            found.setdefault(name, []).append(row)
+    files = _folders(folder)
+    return ExperimentList(
+        experiments=tuple(_line(name, found.get(name, []), files.get(name)) for name in sorted({*found, *files}))
+    )
+
+
+def _line(name: str, runs: list[Row], folder: Path | None) -> ExperimentLine:
+    costs = [row.cost_usd for row in runs]
+    return ExperimentLine(
+        name=name,
+        runs=len(runs),
+        done=sum(row.status == "done" for row in runs),
+        cost_usd=None if None in costs else sum(cost for cost in costs if cost),
+        latest=max((row.updated for row in runs), default=""),
+        tables=len(_tables(folder)[0]) if folder else 0,
+    )
+
+
+def shown(rows: Rows, folder: Path | None, name: str) -> Experiment:
+    """An experiment with all that there is of it."""
+    runs = rows.listed(Wanted(experiment=name, per=_MOST_RUNS)).rows
+    files = _folders(folder).get(name)
+    if not runs and files is None:
+        raise NoSuchThing(f"there is no experiment {name!r}", hint="/experiments lists them")
+    tables, settings = _tables(files) if files else ((), {})
+    return Experiment(
+        name=name, settings=settings, tables=tables, pictures=tuple(_pictures(files) if files else ()), runs=runs
+    )
+
+
+def picture(folder: Path | None, name: str, file: str) -> bytes:
+    """A picture of an experiment. Only files that the list names are read."""
+    found = _folders(folder).get(name)
+    if found is None or file not in set(_pictures(found)):
+        raise NoSuchThing("there is no such picture")
+    return read_file(found / file, MOST_BYTES)
+
+
+def _folders(folder: Path | None) -> dict[str, Path]:
+    """The folders with tables by name: the one that was named, and those in it."""
+    if folder is None:
+        return {}
+    inner = sorted(one for one in folder.iterdir() if one.is_dir()) if folder.is_dir() else []
+    return {one.name: one for one in (folder, *inner) if (one / _TABLES).is_file()}
+
+
+def _pictures(folder: Path) -> Iterator[str]:
+    for one in sorted(folder.iterdir()):
+        if one.suffix == _PICTURE and one.is_file():
+            yield one.name
+
+
+def _tables(folder: Path) -> tuple[tuple[TableEntry, ...], dict[str, Any]]:
+    """The tables of a folder, and the settings they were made with."""
+    place = str(folder / _TABLES)
+    try:
+        content = json.loads(read_file(folder / _TABLES, MOST_BYTES))
+        tables = tuple(TableEntry.model_validate(one) for one in content["tables"])
+        return tables, dict(content.get("settings", {}))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise UsageError(
+            "these are no tables of an experiment", place=place, hint="write them with redraft experiment NAME -o DIR"
+        ) from error

@@ -1,0 +1,229 @@
+"""What happens in a run, for any number of watchers: of runs of this studio, and of those that others work on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from redraft.errors import RedraftError
+from redraft.events import CallAnswered, CallFailed, CallStarted, Event, RunDone, RunStarted, StageStarted, event_json
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+_log = logging.getLogger("redraft")
+Told = dict[str, Any]
+ENDS = frozenset({"done", "waiting", "error", "stopped"})
+"""The kinds of events after which nothing more comes."""
+_PASSING = (CallStarted, CallAnswered, CallFailed)
+# Of the calls only the last few are shown to whoever comes later; all of them are counted.
+_RECENT = 500
+_PAUSE = 1.0
+
+
+@dataclass(slots=True)
+class Progress:
+    """How far a run has come, in numbers. It is sent as the event `progress`."""
+
+    stage: str = ""
+    planned: int = 0
+    """The calls that the stage is expected to make."""
+    done: int = 0
+    """Those of them that were answered."""
+    calls: int = 0
+    cached: int = 0
+    failed: int = 0
+    under_way: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    """None where a price is not known."""
+
+    def note(self, event: Event) -> None:
+        """Count what has happened."""
+        if isinstance(event, StageStarted):
+            self.stage, self.planned, self.done = event.name, event.planned, 0
+        elif isinstance(event, CallStarted):
+            self.under_way += 1
+        elif isinstance(event, CallAnswered):
+            self._answered(event)
+        elif isinstance(event, CallFailed):
+            self.under_way = max(0, self.under_way - 1)
+            self.failed += 1
+
+    def _answered(self, event: CallAnswered) -> None:
+        self.done += 1
+        if event.cached:
+            self.cached += 1
+            return
+        self.under_way = max(0, self.under_way - 1)
+        self.calls += 1
+        self.prompt_tokens += event.usage.prompt_tokens
+        self.completion_tokens += event.usage.completion_tokens
+        known = self.cost_usd is not None and event.cost_usd is not None
+        self.cost_usd = (self.cost_usd or 0) + (event.cost_usd or 0) if known else None
+
+    def to_json(self) -> Told:
+        """The event."""
+        return {"kind": "progress", **{name: getattr(self, name) for name in self.__slots__}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Numbered:
+    number: int
+    told: Told = field(compare=False)
+
+
+class Feed:
+    """What happens in a run from here to its next stop, for any number of watchers, each from the first event on."""
+
+    def __init__(self, events: AsyncIterator[Event]) -> None:
+        self.over = False
+        self.error: RedraftError | None = None
+        self._progress = Progress()
+        self._last = 0
+        self._kept: list[_Numbered] = []
+        self._recent: deque[_Numbered] = deque(maxlen=_RECENT)
+        self._more = asyncio.Event()
+        self._task = asyncio.create_task(self._follow(events))
+
+    async def _follow(self, events: AsyncIterator[Event]) -> None:
+        try:
+            async for event in events:
+                self._progress.note(event)
+                self._show(event_json(event), passing=isinstance(event, _PASSING))
+        except RedraftError as error:
+            self.error = error
+            self._show({"kind": "error", "code": error.code, "message": str(error), "hint": error.hint})
+        except asyncio.CancelledError:
+            self._show({"kind": "stopped", "status": "interrupted"})
+            raise
+        except Exception:  # noqa: BLE001  (watchers shall not wait for ever, whatever it is)
+            _log.exception("a run of the studio failed")
+            self._show({"kind": "error", "code": "bug", "message": "something unexpected happened", "hint": ""})
+        finally:
+            self.over = True
+            self._wake()
+
+    def _show(self, told: Told, *, passing: bool = False) -> None:
+        self._last += 1
+        one = _Numbered(self._last, told)
+        (self._recent if passing else self._kept).append(one)
+        self._wake()
+
+    def _wake(self) -> None:
+        self._more.set()
+        self._more = asyncio.Event()
+
+    async def watch(self) -> AsyncIterator[Told]:
+        """The events so far without single calls, how far it has come, and then each as it happens."""
+        at = self._last
+        for one in [*self._kept]:
+            yield one.told
+        yield self._progress.to_json()
+        while not (self.over and at == self._last):
+            more = self._more
+            if at == self._last:
+                await more.wait()
+            news, at = self._since(at), self._last
+            for one in news:
+                yield one.told
+            if news:
+                yield self._progress.to_json()
+
+    def _since(self, at: int) -> list[_Numbered]:
+        found = [one for part in (self._kept, self._recent) for one in reversed_until(part, at)]
+        return sorted(found, key=lambda one: one.number)
+
+    async def first(self, *kinds: str) -> Told | None:
+        """The first event of one of these kinds; None where it ends without one."""
+        async for told in self.watch():
+            if told["kind"] in kinds:
+                return told
+        return None
+
+    async def stop(self) -> None:
+        """Stop the run, and wait until that is on record."""
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.gather(self._task, return_exceptions=True)
+
+
+def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
+    """Those after a number, latest first: of a long list only its end is looked at."""
+    found: list[_Numbered] = []
+    for one in reversed(numbered):
+        if one.number <= at:
+            break
+        found.append(one)
+    return found
+
+
+async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Told]:
+    """How a run goes on that another process works on, or how it stands: the store is asked again and again."""
+    before: Told = {}
+    pieces: set[tuple[int, int]] = set()
+    rounds = 0
+    while True:
+        now = await off_loop(_look, store, run, frozenset(pieces), rounds)
+        for told in now.events:
+            yield told
+        pieces |= now.pieces
+        rounds = now.rounds
+        if now.progress != before:
+            before = now.progress
+            yield before
+        if now.end is not None:
+            yield now.end
+            return
+        await asyncio.sleep(pause)
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    events: list[Told]
+    pieces: set[tuple[int, int]]
+    rounds: int
+    progress: Told
+    end: Told | None
+
+
+def _look(store: Store, key: str, known: frozenset[tuple[int, int]], rounds_known: int) -> _Look:
+    run = store.runs.get(key)
+    status, used = store.status(run), store.calls.totals(key)
+    found: list[Told] = [event_json(RunStarted(key))] if not known and not rounds_known else []
+    pieces = store.runs.pieces(key)
+    for one in pieces:
+        if (one.level, one.index) not in known:
+            place = {"level": one.level, "index": one.index, "words": one.words, "flaw": one.flaw}
+            found.append({"kind": "piece", **place, "first_chunk": one.first_chunk, "last_chunk": one.last_chunk})
+    rounds = [made for made in store.judgments.rounds(key) if made.accepted is not None]
+    for made in rounds[rounds_known:]:
+        scores = {name: one.score for name, one in store.judgments.of(made.draft).items() if one.score is not None}
+        said = {"number": made.number, "draft": made.draft, "accepted": made.accepted, "reason": made.reason}
+        found.append({"kind": "round", **said, "aims": list(made.aims), "scores": scores})
+    progress = Progress(
+        calls=used.calls,
+        cached=used.cached,
+        prompt_tokens=used.prompt_tokens,
+        completion_tokens=used.completion_tokens,
+        cost_usd=used.cost_usd,
+    )
+    end = _end(key, status, run.stop_reason or "", run.error)
+    return _Look(found, {(one.level, one.index) for one in pieces}, len(rounds), progress.to_json(), end)
+
+
+def _end(key: str, status: str, reason: str, error: dict[str, str] | None) -> Told | None:
+    if status == "running":
+        return None
+    if status == "done":
+        return event_json(RunDone(key, reason))
+    if status == "waiting":
+        return {"kind": "waiting", "run": key}
+    if error:
+        return {"kind": "error", "code": error.get("code", ""), "message": error.get("message", ""), "hint": ""}
+    return {"kind": "stopped", "status": status}

@@ -1,0 +1,209 @@
+"""Who may come in: from the studio's own pages, under its own names, and with the token where one is needed."""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from redraft.errors import RedraftError
+from redraft.sources import size
+from redraft.studio.house import Told
+from redraft.studio.problems import Problem, refusal
+
+MOST_BYTES = 20_000_000
+"""How large a file may be that is handed over, with all that comes along."""
+_MOST_OTHERWISE = 4_000_000
+_UPLOADS = frozenset({"/api/runs", "/runs/new"})
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_HERE = frozenset({"same-origin", "none"})
+_POLICY = "; ".join(
+    f"{name} {value}"
+    for name, value in {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "connect-src": "'self'",
+        "img-src": "'self' data:",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    }.items()
+)
+_HEADERS: Mapping[str, str] = {
+    "content-security-policy": _POLICY,
+    "x-content-type-options": "nosniff",
+    # Where a form comes from has to be told to the studio, and to nobody else.
+    "referrer-policy": "same-origin",
+    "x-frame-options": "DENY",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+}
+
+
+class TooLarge(RedraftError):
+    """More was sent than may be."""
+
+    code = "too_large"
+
+
+class Guard:
+    """Looks at every request before anybody else does, and at every reply."""
+
+    def __init__(self, app: ASGIApp, told: Told) -> None:
+        self._app = app
+        self._told = told
+        self._token = told.token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request in, or refuse it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        sending = _with_headers(send)
+        headers, path = Headers(scope=scope), str(scope["path"])
+        reply = self._refused(scope, headers, path) or self._entering(scope)
+        if reply is not None:
+            await reply(scope, receive, sending)
+            return
+        limit = MOST_BYTES if path in _UPLOADS else _MOST_OTHERWISE
+        if _announced(headers) > limit:
+            await _too_large(path, limit)(scope, receive, sending)
+            return
+        await self._app(scope, _limited(receive, limit), sending)
+
+    def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
+        """What a request is refused with; None for one that may come in."""
+        if not self._is_called_right(headers.get("host", "")):
+            problem = Problem(code="host", message="The studio does not answer under that name.", hint=_SAY_HOST)
+            return refusal(path, 421, problem)
+        writes = scope["method"] not in _READING
+        if writes and self._told.read_only:
+            return refusal(path, 405, Problem(code="read_only", message="This studio is only for reading."))
+        if writes and not _is_from_here(headers):
+            problem = Problem(code="origin", message="That did not come from a page of this studio.")
+            return refusal(path, 403, problem)
+        if (writes or self._told.guarded) and not self._has_token(scope, headers):
+            problem = Problem(code="token", message="This needs the studio's token.", hint=_SAY_TOKEN)
+            reply = refusal(path, 401, problem)
+            reply.headers["www-authenticate"] = "Bearer"
+            return reply
+        return None
+
+    def _is_called_right(self, host: str) -> bool:
+        """Another name may be anybody's, who has had it lead to this machine."""
+        try:
+            name = urlsplit(f"//{host}").hostname or ""
+        except ValueError:
+            return False
+        if name in self._told.hosts:
+            return True
+        return self._told.any_address and _is_address(name)
+
+    def _has_token(self, scope: Scope, headers: Headers) -> bool:
+        kind, _, said = headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer" and self._is_token(said.strip()):
+            return True
+        if self._is_token(_cookie(headers, self._told.cookie)):
+            return True
+        return scope["method"] in _READING and self._is_token(_query(scope).get("token", ""))
+
+    def _is_token(self, said: str) -> bool:
+        return bool(self._token) and hmac.compare_digest(said.encode("utf-8", "replace"), self._token)
+
+    def _entering(self, scope: Scope) -> Response | None:
+        """Whoever opens an address with the token in it gets a cookie, and goes on without it in the address."""
+        given = _query(scope)
+        if scope["method"] not in _READING or "token" not in given or not self._is_token(given["token"]):
+            return None
+        rest = urlencode([(name, value) for name, value in given.items() if name != "token"])
+        # Whatever the path begins with, it leads to this studio.
+        path = quote(str(scope["path"]).lstrip("/\\"))
+        reply = RedirectResponse(f"/{path}{'?' if rest else ''}{rest}", 303)
+        reply.set_cookie(self._told.cookie, self._told.token, httponly=True, samesite="strict", path="/")
+        return reply
+
+
+_SAY_TOKEN = "open the address that `redraft studio` has printed, or send Authorization: Bearer TOKEN"  # noqa: S105
+_SAY_HOST = "open the address that `redraft studio` has printed"
+
+
+def _is_from_here(headers: Headers) -> bool:
+    """Whether a request that writes comes from the studio's own pages, or from no browser at all.
+
+    A browser says with each such request where it comes from, and no page can have it say something else.
+    """
+    site, origin = headers.get("sec-fetch-site"), headers.get("origin")
+    if site is not None and site not in _HERE:
+        return False
+    if origin is not None:
+        return urlsplit(origin).netloc == headers.get("host", "") and bool(urlsplit(origin).netloc)
+    return site is not None or "authorization" in headers
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    jar: SimpleCookie = SimpleCookie()
+    try:
+        jar.load(headers.get("cookie", ""))
+    except CookieError:
+        return ""
+    return jar[name].value if name in jar else ""
+
+
+def _query(scope: Scope) -> dict[str, str]:
+    return dict(parse_qsl(bytes(scope["query_string"]).decode("latin-1"), keep_blank_values=True))
+
+
+def _announced(headers: Headers) -> int:
+    given = headers.get("content-length", "0")
+    return int(given) if given.isdecimal() else 0
+
+
+def _too_large(path: str, limit: int) -> Response:
+    return refusal(path, 413, Problem(code="too_large", message=_more_than(limit)))
+
+
+def _more_than(limit: int) -> str:
+    return f"That is more than {size(limit)}."
+
+
+def _limited(receive: Receive, limit: int) -> Receive:
+    """Receive no more than so many bytes, whatever was announced."""
+    received = 0
+
+    async def limited() -> Message:
+        nonlocal received
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > limit:
+            raise TooLarge(_more_than(limit), hint="give a smaller file")
+        return message
+
+    return limited
+
+
+def _with_headers(send: Send) -> Send:
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("cache-control", "no-store")
+        await send(message)
+
+    return sending

@@ -1,0 +1,134 @@
+"""What a form or a program asks for, and the order that a run is begun with: the same for the plan and for the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from redraft import plugins
+from redraft.errors import UsageError
+from redraft.evaluators.catalog import check_goals, metrics, names
+from redraft.graphs.strategies import STRATEGIES
+from redraft.runs.preparing import Order
+from redraft.runs.spending import with_places
+from redraft.settings import (
+    DEFAULT_GOALS,
+    EXTRACTIVE,
+    USUAL_METRICS,
+    Judging,
+    ModelSettings,
+    Refinement,
+    Settings,
+    with_draft,
+)
+
+Models = Mapping[str, ModelSettings]
+M = TypeVar("M", bound=BaseModel)
+
+
+class Asked(BaseModel):
+    """What a run shall do. The document is given by `document` or `text`, or as a file of the request."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    document: str | None = Field(default=None, max_length=64)
+    """The id of a document that is in the database, or the beginning of it."""
+    text: str | None = None
+    """The text of the document."""
+    title: str = Field(default="", max_length=300)
+    """Its title, with `text`."""
+    kind: Literal["summarize", "evaluate", "refine"] = "summarize"
+    """Draft a summary; draft it and judge it; or redraft it until it meets its goals."""
+    summary: str | None = Field(default=None, max_length=2_000_000)
+    """A summary that there is already, to be judged or refined in place of one that is drafted."""
+    strategy: str = "hierarchical"
+    model: str = EXTRACTIVE
+    """`extractive`, or the name of a model of the settings file."""
+    judge: str | None = None
+    """Who judges, where it is not the model that writes."""
+    words: int | None = Field(default=None, ge=10, le=1_000_000)
+    query: str | None = Field(default=None, max_length=2000)
+    metrics: tuple[str, ...] = ()
+    """By what a draft is judged; without any, by the goals' metrics or the usual ones."""
+    goals: dict[str, float] = {}
+    rounds: int = Field(default=4, ge=1, le=100)
+    review: bool = False
+    """Whether a person looks at the findings before each revision."""
+
+
+def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
+    """The settings and the order of a run. What cannot be meant is a `UsageError` that says so."""
+    if asked.summary is not None and asked.kind == "summarize":
+        raise UsageError("a summary was given, and nothing is to be done with it", hint="judge it, or refine it")
+    if asked.goals and asked.kind != "refine":
+        raise UsageError("goals are what a summary is refined for", hint="choose to refine it, or leave them out")
+    settings = _settings(asked, models)
+    if asked.kind == "summarize":
+        return settings, Order()
+    refinement = _refinement(asked) if asked.kind == "refine" else None
+    wanted = tuple(dict.fromkeys([*asked.metrics, *(refinement.goals if refinement else ())]))
+    judging = Judging(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
+    known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
+    check_goals(refinement.goals if refinement else (), known)
+    order = Order(with_draft(judging, refinement), given=asked.summary)
+    return settings, with_places(order, settings)
+
+
+def _settings(asked: Asked, models: Models) -> Settings:
+    if asked.strategy not in strategies():
+        raise UsageError(f"there is no strategy {asked.strategy!r}", hint=f"there are: {', '.join(strategies())}")
+    own = _own(_known(asked.model, models)) if asked.model != EXTRACTIVE else {}
+    values = {"strategy": asked.strategy, "words": asked.words, "query": asked.query or None, **own}
+    return _checked(Settings, values)
+
+
+def _own(table: ModelSettings) -> dict[str, Any]:
+    """What the settings file says of a model."""
+    return {name: getattr(table, name) for name in table.model_fields_set if getattr(table, name) is not None}
+
+
+def _known(name: str, models: Models) -> ModelSettings:
+    """Only models that the settings file names are asked: nobody else's address gets a document, or a key."""
+    if name not in models:
+        there = ", ".join((EXTRACTIVE, *models))
+        raise UsageError(f"there is no model {name!r} here", hint=f"there are: {there}; redraft.toml names them")
+    return models[name]
+
+
+def _judge(asked: Asked, models: Models) -> dict[str, Any]:
+    if not asked.judge or asked.judge == asked.model:
+        return {}
+    if asked.judge == EXTRACTIVE:
+        return {"judges": (EXTRACTIVE,)}
+    return {"judges": (asked.judge,), "models": {asked.judge: _known(asked.judge, models)}}
+
+
+def _refinement(asked: Asked) -> Refinement:
+    goals = asked.goals or dict(DEFAULT_GOALS)
+    return _checked(Refinement, {"goals": goals, "rounds": asked.rounds, "review": asked.review})
+
+
+def strategies() -> tuple[str, ...]:
+    """The strategies that there are."""
+    return (*STRATEGIES, *plugins.names("strategies"))
+
+
+def aims() -> tuple[str, ...]:
+    """The metrics that can be a goal."""
+    return tuple(one.name for one in metrics(names()) if one.aim)
+
+
+def _checked(model: type[M], values: Mapping[str, Any]) -> M:
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise UsageError(said(error)) from error
+
+
+def said(error: ValidationError) -> str:
+    """What is wrong with what was given, in a sentence."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "[key]")
+    return f"{where}: {first['msg']}" if where else str(first["msg"])

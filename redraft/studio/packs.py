@@ -1,0 +1,95 @@
+"""What summaries are judged by: the packs of the store, and striking questions out of one, which makes another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from redraft.domain import KeyFacts, Pack
+from redraft.errors import PackError, RunError, StoreError
+from redraft.packs.file import keyfacts_json, pack_json
+from redraft.packs.questions import pack_id
+from redraft.store.store import Store
+from redraft.studio.contracts import PackLine, PackList
+from redraft.studio.problems import NoSuchThing
+from redraft.text.cleaning import one_line
+
+_STRUCK = "struck out of"
+
+
+def listed(store: Store) -> PackList:
+    """All questions and key facts, newest first."""
+    questions = [_line(store, one, created, len(one.questions), one.model) for one, created in store.packs.all()]
+    facts = [
+        _line(store, one, created, sum(len(tree.kept) for tree in one.trees), one.builder)
+        for one, created in store.keyfacts.all()
+    ]
+    return PackList(packs=tuple(sorted([*questions, *facts], key=lambda one: one.created, reverse=True)))
+
+
+def _line(store: Store, one: Pack | KeyFacts, created: str, items: int, model: str) -> PackLine:
+    return PackLine(
+        id=one.id,
+        kind="questions" if isinstance(one, Pack) else "keyfacts",
+        created=created,
+        document=one.document,
+        title=one_line(store.documents.title(one.document)),
+        model=model,
+        items=items,
+        missing=len(one.missing),
+        imported=one.imported,
+    )
+
+
+def pack_named(store: Store, key: str) -> Pack:
+    """A pack of questions, by its id or the beginning of it."""
+    try:
+        return store.packs.get(key)
+    except StoreError as error:
+        raise NoSuchThing(error.message, hint="/packs lists them") from error
+
+
+def keyfacts_named(store: Store, key: str) -> KeyFacts:
+    """Key facts, by their id or the beginning of it."""
+    try:
+        return store.keyfacts.get(key)
+    except (StoreError, RunError) as error:
+        raise NoSuchThing(error.message, hint="/packs lists them") from error
+
+
+def contents(store: Store, key: str) -> dict[str, Any]:
+    """A pack of questions, as it is exported."""
+    pack = pack_named(store, key)
+    return pack_json(store.documents.get(pack.document), pack, None)
+
+
+def keyfacts_contents(store: Store, key: str) -> dict[str, Any]:
+    """Key facts, as they are exported."""
+    found = keyfacts_named(store, key)
+    return keyfacts_json(store.documents.get(found.document), found)
+
+
+def is_used(store: Store, pack: Pack) -> bool:
+    """Whether the document is judged by this pack where none is named."""
+    latest = store.packs.latest(pack.document)
+    return latest is not None and latest.id == pack.id
+
+
+def strike(store: Store, key: str, ranks: Sequence[int]) -> str:
+    """A new pack without some questions, by which the document is judged from now on; returns its id.
+
+    The pack stays as it is, and so do the scores that rest on it.
+    """
+    pack = pack_named(store, key)
+    known = {one.id for one in pack.questions}
+    if unknown := sorted(set(ranks) - known):
+        raise PackError(f"pack {pack.id} has no question {unknown[0]}", hint=f"they are numbered up to {max(known)}")
+    left = [one for one in pack.questions if one.id not in set(ranks)]
+    if not left:
+        raise PackError("a pack without questions judges nothing", hint="leave at least one of them")
+    kept = tuple(replace(one, id=rank) for rank, one in enumerate(left, 1))
+    made = replace(pack, id=pack_id(pack.document, kept), questions=kept)
+    store.packs.add(made, f"{_STRUCK} {pack.id}")
+    store.packs.prefer(made.id)
+    return made.id

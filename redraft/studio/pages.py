@@ -1,0 +1,291 @@
+"""The pages: each is a template that is filled in with what the API gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+from starlette.datastructures import FormData
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from redraft.errors import RedraftError, UsageError
+from redraft.pages.dossier import view
+from redraft.pages.packing import packed, page_data
+from redraft.pages.templates import template
+from redraft.settings import DEFAULT_GOALS
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.studio import experiments, looking, packs
+from redraft.studio.api import ENDPOINTS, checked, status_shown, wanted_of, work_of
+from redraft.studio.contracts import Review, Status, Strike
+from redraft.studio.house import found_run, house, read, run_of
+from redraft.studio.problems import NoSuchThing, problem_of
+from redraft.studio.rows import RunList, Wanted
+from redraft.studio.starting import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
+
+Here = Literal["runs", "new", "packs", "experiments", "api", ""]
+_MOST_COMPARED = 6
+_EMPTY = dict.fromkeys(("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review"), "")
+_EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}
+_SVG_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+def page(request: Request, name: str, here: Here, status: int = 200, **values: Any) -> Response:
+    """A page of the studio."""
+    known = {"here": here, "read_only": house(request).told.read_only}
+    return HTMLResponse(template(f"studio/{name}.html").render(**known, **values), status)
+
+
+async def home(request: Request) -> Response:
+    """The list is where one begins."""
+    del request
+    return RedirectResponse("/runs", 303)
+
+
+async def runs(request: Request) -> Response:
+    """The list of runs."""
+    wanted = wanted_of(request)
+    listed = await off_loop(house(request).rows.listed, wanted)
+    return page(request, "runs", "runs", listed=listed, wanted=wanted, to=_Links(wanted, listed))
+
+
+class _Links:
+    """Addresses of the list that differ from the one that is shown."""
+
+    def __init__(self, wanted: Wanted, listed: RunList) -> None:
+        self._said = wanted.model_dump(exclude_defaults=True)
+        self._wanted = wanted
+        self.metrics = listed.metrics
+
+    def sorted_by(self, column: str) -> str:
+        """The list in the order of a column; once more, the other way round."""
+        first = "asc" if column in ("title", "kind", "status", "model") else "desc"
+        other = "asc" if self._wanted.dir == "desc" else "desc"
+        return self._with(sort=column, dir=other if column == self._wanted.sort else first, page=1)
+
+    def order(self, column: str) -> str:
+        """How a column is ordered, as screen readers are told."""
+        if column != self._wanted.sort:
+            return "none"
+        return "ascending" if self._wanted.dir == "asc" else "descending"
+
+    def page(self, number: int) -> str:
+        """Another page of it."""
+        return self._with(page=number)
+
+    def _with(self, **changes: object) -> str:
+        return f"/runs?{urlencode({**self._said, **changes})}"
+
+
+async def run(request: Request) -> Response:
+    """A run: its progress while it lasts, its dossier afterwards."""
+    status = await status_shown(request)
+    if status.status == "running":
+        return page(request, "live", "runs", run=status)
+    if status.kind not in looking.DRAFTED:
+        shown = json.dumps(await read(request, looking.result_of, status.run), ensure_ascii=False, indent=2)
+        built = "/packs" if status.kind in ("pack", "keyfacts") else ""
+        return page(request, "plain", "runs", run=status, result=shown, yardstick=built)
+    return HTMLResponse(await read(request, _dossier_page, status, house(request).told.read_only))
+
+
+def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
+    dossier = looking.dossier_of(store, status.run)
+    said = {one.finding: one.model_dump() for one in looking.opinions_of(store, status.run).opinions}
+    findings = {one.number: {"id": one.id, "opinion": said.get(one.id)} for one in dossier.findings}
+    return template("studio/run.html").render(
+        **view(dossier),
+        assets=None,
+        data=packed(page_data(dossier)),
+        here="runs",
+        read_only=read_only,
+        run=status,
+        opinions=packed({"run": status.run, "read_only": read_only, "findings": findings}),
+    )
+
+
+async def new(request: Request) -> Response:
+    """The form that a run is begun with."""
+    given = {"document": request.query_params.get("document", "")}
+    return await _form(request, given)
+
+
+async def _form(request: Request, given: Mapping[str, Any], problem: Exception | None = None) -> Response:
+    """The form as it was filled in, with what is wrong about that."""
+    status, told = problem_of(problem) if problem else (200, None)
+    values = {**_EMPTY, **given}
+    goals = dict(given.get("goals") or {name: f"{least:g}" for name, least in DEFAULT_GOALS.items()})
+    offered = await offer_of(request)
+    return page(request, "new", "new", status, offer=offered, given=values, goals=goals, problem=told)
+
+
+async def plan(request: Request) -> Response:
+    """What the run would come to, to be confirmed."""
+    sent = Sent({})
+    try:
+        sent = await sent_with(request)
+        asked, document = await asked_from(request, sent)
+        spending = await planned(house(request), asked, document)
+    except RedraftError as error:
+        return await _form(request, {**sent.fields, KEPT: sent.kept}, error)
+    key = house(request).pending.keep((asked, document))
+    return page(request, "plan", "new", plan=plan_of(spending), asked=asked, key=key, given=sent.fields)
+
+
+async def change(request: Request) -> Response:
+    """Back to the form, with what was said; the document need not be handed over again."""
+    async with request.form() as form:
+        key = str(form.get(KEPT, ""))
+    asked, _ = house(request).pending.look(key)
+    return await _form(request, {**asked.model_dump(exclude_none=True, exclude={"text", "document"}), KEPT: key})
+
+
+async def start(request: Request) -> Response:
+    """Begin the run that was planned."""
+    async with request.form() as form:
+        asked, document = house(request).pending.take(str(form.get(KEPT, "")))
+    return RedirectResponse(f"/runs/{await begun(house(request), asked, document)}", 303)
+
+
+async def stop(request: Request) -> Response:
+    """Stop a run."""
+    found = await run_of(request)
+    await work_of(request).stop(found.id)
+    return RedirectResponse(f"/runs/{found.id}", 303)
+
+
+async def resume(request: Request) -> Response:
+    """Go on with a run."""
+    found = await run_of(request)
+    await work_of(request).resume(found.id)
+    return RedirectResponse(f"/runs/{found.id}", 303)
+
+
+async def review(request: Request) -> Response:
+    """The draft that waits for a person, with the findings beside it."""
+    return await _review(request)
+
+
+async def _review(request: Request, given: Review | None = None, problem: str = "") -> Response:
+    found = await run_of(request)
+    question = await work_of(request).shop.question(found.id)
+    if question is None:
+        return RedirectResponse(f"/runs/{found.id}", 303)
+    title = await read(request, _title, found.document)
+    values = {"run": found.id, "question": question, "title": title, "given": given or Review()}
+    return page(request, "review", "runs", 422 if problem else 200, problem=problem or question["problem"], **values)
+
+
+def _title(store: Store, document: str) -> str:
+    return store.documents.title(document)
+
+
+async def answer(request: Request) -> Response:
+    """Take the answer; one that is wrong is said to be so, and asked for again."""
+    found = await run_of(request)
+    async with request.form() as form:
+        given = _answer_of(form)
+    if problem := await work_of(request).answer(found.id, given.model_dump(mode="json")):
+        return await _review(request, given, problem)
+    return RedirectResponse(f"/runs/{found.id}", 303)
+
+
+def _answer_of(form: FormData) -> Review:
+    """An answer in the fields of the form. What is shown and not ticked is dropped."""
+    shown, kept = form.getlist("shown"), form.getlist("mend")
+    drop = [str(one) for one in shown if one not in kept]
+    act = form.get("act", "")
+    add = tuple(line.strip() for line in str(form.get("add", "")).splitlines() if line.strip())
+    edited = str(form.get("edited", "")).replace("\r\n", "\n") if act == "edited" else None
+    given = {"drop": drop, "add": add, "edited": edited, "stop": act == "stop"}
+    answered: Review = checked(Review, given)
+    return answered
+
+
+async def compare(request: Request) -> Response:
+    """Runs beside each other."""
+    keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
+    if len(keys) < 2:
+        raise UsageError("there is nothing to compare", hint="choose two runs in the list, or more")
+    compared = await read(request, _compared, keys)
+    return page(request, "compare", "runs", compared=compared, metrics=_metrics(compared))
+
+
+def _compared(store: Store, keys: list[str]) -> list[tuple[Status, str]]:
+    found = [found_run(store, key) for key in keys]
+    return [
+        (looking.status_of(store, one, at_work=False), store.runs.draft(one.draft).text if one.draft else "")
+        for one in found
+    ]
+
+
+def _metrics(compared: list[tuple[Status, str]]) -> list[str]:
+    return list(dict.fromkeys(metric for one, _ in compared for metric in one.scores))
+
+
+async def pack_list(request: Request) -> Response:
+    """Questions and key facts."""
+    return page(request, "packs", "packs", packs=(await read(request, packs.listed)).packs)
+
+
+async def pack(request: Request) -> Response:
+    """The questions of a pack."""
+    return await _pack(request)
+
+
+async def _pack(request: Request, problem: str = "") -> Response:
+    found = await read(request, packs.pack_named, request.path_params["pack"])
+    title, used = await read(request, _title, found.document), await read(request, packs.is_used, found)
+    return page(request, "pack", "packs", 422 if problem else 200, pack=found, title=title, used=used, problem=problem)
+
+
+async def strike(request: Request) -> Response:
+    """Strike questions out, which makes a new pack."""
+    async with request.form() as form:
+        ranks = [int(one) for one in form.getlist("strike") if isinstance(one, str) and one.isdecimal()]
+    if not ranks:
+        return await _pack(request, "No question was chosen.")
+    given = checked(Strike, {"questions": ranks})
+    try:
+        made = await off_loop(packs.strike, work_of(request).shop.store, request.path_params["pack"], given.questions)
+    except NoSuchThing:
+        raise
+    except RedraftError as error:
+        return await _pack(request, str(error))
+    return RedirectResponse(f"/packs/{made}", 303)
+
+
+async def keyfacts(request: Request) -> Response:
+    """Key facts as trees."""
+    found = await read(request, packs.keyfacts_contents, request.path_params["keyfacts"])
+    return page(request, "keyfacts", "packs", keyfacts=found)
+
+
+async def experiment_list(request: Request) -> Response:
+    """The experiments."""
+    place = house(request)
+    listed = await off_loop(experiments.listed, place.rows, place.told.experiments)
+    return page(request, "experiments", "experiments", experiments=listed.experiments)
+
+
+async def experiment(request: Request) -> Response:
+    """An experiment with its tables and its pictures."""
+    place = house(request)
+    shown = await off_loop(experiments.shown, place.rows, place.told.experiments, request.path_params["name"])
+    return page(request, "experiment", "experiments", experiment=shown)
+
+
+async def picture(request: Request) -> Response:
+    """A picture of an experiment, which may do nothing but be seen."""
+    place, names = house(request), request.path_params
+    content = await off_loop(experiments.picture, place.told.experiments, names["name"], names["file"])
+    return Response(content, media_type="image/svg+xml", headers={"content-security-policy": _SVG_POLICY})
+
+
+async def api(request: Request) -> Response:
+    """What programs can do here."""
+    shown = [one for one in ENDPOINTS if one.is_there(house(request).told.read_only)]
+    return page(request, "api", "api", endpoints=shown)

@@ -1,0 +1,209 @@
+"""The list of runs: a row for each, filtered, sorted and paged."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from math import ceil
+from typing import Any, Literal, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from redraft.history.comparison import preferred
+from redraft.history.tracing import scores_of
+from redraft.settings import GIVEN_STRATEGY, Part
+from redraft.store.runs import Run
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+RUNNING = "running"
+_SCORE = "score."
+
+
+class Row(BaseModel):
+    """A run in the list."""
+
+    model_config = ConfigDict(frozen=True)
+
+    run: str
+    created: str
+    updated: str
+    status: str
+    kind: str
+    parent: str | None
+    experiment: str | None
+    part: bool
+    """Whether it is part of an experiment, which alone can go on with it."""
+    strategy: str
+    """Empty for a summary that was given."""
+    model: str
+    judges: tuple[str, ...]
+    document: str
+    title: str
+    query: str
+    words: int | None
+    """Of the summary; None while there is none."""
+    limit: int | None
+    stop_reason: str
+    scores: dict[str, float | None]
+    preferred: str | None
+    """Of two summaries that were compared, the better one."""
+    calls: int
+    cost_usd: float | None
+    """None where a price is not known."""
+    seconds: float
+
+
+class Wanted(BaseModel):
+    """Which runs are listed, in which order, and which page of them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    q: str = Field(default="", max_length=300)
+    """Words, each of which is in the title, the id, the model or the query."""
+    kind: str = ""
+    status: str = ""
+    model: str = ""
+    document: str = ""
+    """The id of a document, or the beginning of it."""
+    experiment: str = ""
+    all: bool = False
+    """Those of experiments, too."""
+    sort: str = "created"
+    dir: Literal["asc", "desc"] = "desc"
+    page: int = Field(default=1, ge=1)
+    per: int = Field(default=50, ge=1, le=500)
+
+
+class RunList(BaseModel):
+    """A page of the list."""
+
+    rows: tuple[Row, ...]
+    total: int
+    """How many runs are meant, on all pages."""
+    page: int
+    pages: int
+    metrics: tuple[str, ...]
+    """Those that any of them has a score of."""
+    kinds: dict[str, int]
+    statuses: dict[str, int]
+    """How many runs there are of each, whatever is asked for."""
+
+
+class _Known(NamedTuple):
+    stamp: tuple[str, str]
+    row: Row
+
+
+class Rows:
+    """The rows of one store. What is at rest is read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.Lock()
+
+    def listed(self, wanted: Wanted) -> RunList:
+        """The runs that are wanted."""
+        everything = self.all()
+        shown = [row for row in everything if _is_shown(row, wanted)]
+        found = _sorted([row for row in shown if _is_wanted(row, wanted)], wanted)
+        pages = max(1, ceil(len(found) / wanted.per))
+        page = min(wanted.page, pages)
+        return RunList(
+            rows=tuple(found[(page - 1) * wanted.per : page * wanted.per]),
+            total=len(found),
+            page=page,
+            pages=pages,
+            metrics=tuple(dict.fromkeys(metric for row in found for metric in row.scores)),
+            kinds=_counted(row.kind for row in shown),
+            statuses=_counted(row.status for row in shown),
+        )
+
+    def all(self) -> list[Row]:
+        """A row for every run, newest first."""
+        with self._lock:
+            stamps = self._store.runs.stamps()
+            self._known = {key: self._row(key, (updated, status)) for key, updated, status in stamps}
+            return [one.row for one in self._known.values()]
+
+    def _row(self, key: str, stamp: tuple[str, str]) -> _Known:
+        known = self._known.get(key)
+        if known is not None and known.stamp == stamp and stamp[1] != RUNNING:
+            return known
+        return _Known(stamp, row_of(self._store, self._store.runs.get(key)))
+
+
+def row_of(store: Store, run: Run) -> Row:
+    """The row of a run."""
+    used = store.calls.totals(run.id)
+    draft = store.runs.draft(run.draft) if run.draft else None
+    return Row(
+        run=run.id,
+        created=run.created,
+        updated=run.updated,
+        status=store.status(run),
+        kind=run.kind,
+        parent=run.parent,
+        experiment=run.experiment,
+        part=isinstance(run.purpose, Part),
+        strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
+        model=run.settings.model,
+        judges=run.judging.judges if run.judging else (),
+        document=run.document,
+        title=one_line(store.documents.title(run.document)),
+        query=one_line(run.settings.query or ""),
+        words=draft.words if draft else None,
+        limit=run.settings.words,
+        stop_reason=run.stop_reason or "",
+        scores=scores_of(store, run),
+        preferred=preferred(store, run),
+        calls=used.calls,
+        cost_usd=used.cost_usd,
+        seconds=used.seconds,
+    )
+
+
+def _is_shown(row: Row, wanted: Wanted) -> bool:
+    return wanted.all or bool(wanted.experiment) or (row.experiment is None and not row.part)
+
+
+def _is_wanted(row: Row, wanted: Wanted) -> bool:
+    text = " ".join((row.run, row.title, row.model, row.query)).casefold()
+    return (
+        all(word in text for word in wanted.q.casefold().split())
+        and wanted.kind in ("", row.kind)
+        and wanted.status in ("", row.status)
+        and wanted.model.casefold() in row.model.casefold()
+        and row.document.startswith(wanted.document)
+        and wanted.experiment in ("", row.experiment or (row.kind if row.part else ""))
+    )
+
+
+_KEYS: Mapping[str, Callable[[Row], Any]] = {
+    "created": lambda row: row.created,
+    "status": lambda row: row.status,
+    "kind": lambda row: row.kind,
+    "title": lambda row: row.title.casefold() or None,
+    "model": lambda row: row.model.casefold(),
+    "words": lambda row: row.words,
+    "cost": lambda row: row.cost_usd,
+    "calls": lambda row: row.calls,
+    "seconds": lambda row: row.seconds,
+}
+
+
+def _sorted(rows: Sequence[Row], wanted: Wanted) -> list[Row]:
+    """In the order that was asked for; what has no value comes last either way. Equals stay newest first."""
+    metric = wanted.sort.removeprefix(_SCORE)
+    of_metric: Callable[[Row], Any] = lambda row: row.scores.get(metric)  # noqa: E731
+    key = of_metric if wanted.sort.startswith(_SCORE) else _KEYS.get(wanted.sort, _KEYS["created"])
+    valued = sorted((row for row in rows if key(row) is not None), key=key, reverse=wanted.dir == "desc")
+    return valued + [row for row in rows if key(row) is None]
+
+
+def _counted(names: Any) -> dict[str, int]:
+    counted: dict[str, int] = {}
+    for name in names:
+        counted[name] = counted.get(name, 0) + 1
+    return dict(sorted(counted.items()))

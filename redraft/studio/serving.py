@@ -1,0 +1,145 @@
+"""Serving the studio: where it listens, under which names it answers, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import ipaddress
+import secrets
+import signal
+import socket
+from collections.abc import Callable
+from dataclasses import replace
+from types import FrameType
+
+import uvicorn
+from starlette.applications import Starlette
+
+from redraft.errors import UsageError
+from redraft.studio.app import studio
+from redraft.studio.house import Told
+
+USUAL_PORT = 8765
+_TRIED = 50
+_LEAST_TOKEN = 8
+_SECONDS_TO_END = 5
+_LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which tells the studio when it is asked to end: whoever watches a run is sent away then."""
+
+    def __init__(self, app: Starlette) -> None:
+        super().__init__(
+            # What is asked for is not logged: there may be a token in the address.
+            uvicorn.Config(
+                app, log_level="critical", access_log=False, ws="none", timeout_graceful_shutdown=_SECONDS_TO_END
+            )
+        )
+        self._app = app
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen."""
+        self._loop = asyncio.get_running_loop()
+        await super().startup(sockets)
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Take note of a signal."""
+        super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """Come to an end, from whichever thread."""
+        self.should_exit = True
+        if self._loop is not None and hasattr(self._app.state, "house"):
+            self._loop.call_soon_threadsafe(self._app.state.house.closing.set)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach what listens there."""
+    if host in _LOOPBACK:
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def told_for(host: str, port: int, told: Told) -> Told:
+    """What the studio has to know of where it listens: its names, its token, and whether everything needs that."""
+    if told.token and len(told.token) < _LEAST_TOKEN:
+        raise UsageError(f"--token: it has fewer than {_LEAST_TOKEN} characters", hint="leave it out, and one is made")
+    if not told.token.isascii() or not told.token.isprintable() or any(one in told.token for one in ' ";,\\'):
+        raise UsageError("--token: it has characters that a cookie cannot have", hint="use letters and digits")
+    local = is_loopback(host)
+    everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
+    names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
+    return replace(
+        told,
+        token=told.token or secrets.token_urlsafe(24),
+        guarded=not local,
+        hosts=frozenset({*names, *_LOOPBACK}) if local or everywhere else frozenset(names),
+        any_address=everywhere,
+        # A browser does not tell the ports of a machine apart when it sends cookies.
+        cookie=f"redraft_studio_{port}",
+    )
+
+
+def listening(host: str, port: int | None) -> socket.socket:
+    """A socket that listens; without a port of the user's own, at the usual one or the next that is free."""
+    tried = [port] if port is not None else list(range(USUAL_PORT, USUAL_PORT + _TRIED))
+    for number in tried:
+        try:
+            return _bound(host, number)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or number == tried[-1]:
+                raise UsageError(
+                    f"nothing can listen at {host}:{number}: {error.strerror or error}", hint="name another --port"
+                ) from error
+    raise AssertionError("there is at least one port to try")
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    family, kind, _, _, address = socket.getaddrinfo(host or None, port, type=socket.SOCK_STREAM)[0]
+    made = socket.socket(family, kind)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        # Not before it listens is it known that nobody else does.
+        made.listen(128)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def address_of(host: str, port: int, told: Told) -> str:
+    """The address to be opened, with the token where the user can do something with it."""
+    shown = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host  # noqa: S104
+    name = f"[{shown}]" if ":" in shown else shown
+    token = f"/?token={told.token}" if told.guarded or not told.read_only else "/"
+    return f"http://{name}:{port}{token}"
+
+
+def serve(host: str, port: int | None, told: Told, opened: Callable[[str, Told], None]) -> None:
+    """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
+    with listening(host, port) as bound:
+        number = int(bound.getsockname()[1])
+        known = told_for(host, number, told)
+        server = Server(studio(known))
+        opened(address_of(host, number, known), known)
+        # uvicorn raises the signal again when all is done.
+        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            for one in before:
+                signal.signal(one, _nothing_more)
+            server.run(sockets=[bound])
+        finally:
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+
+def _nothing_more(number: int, frame: FrameType | None) -> None:
+    """What was asked for is done already."""
+    del number, frame

@@ -1,0 +1,86 @@
+"""The runs that the studio itself works on: tasks of one workshop, each with its feed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from redraft.domain import Document
+from redraft.errors import RedraftError, RunError
+from redraft.runs.preparing import Order
+from redraft.runs.streaming import streaming
+from redraft.runs.workshop import Workshop
+from redraft.settings import Settings
+from redraft.studio.feeds import Feed
+
+# Feeds of runs at rest are only kept to be shown to those who look a little later.
+_MOST_FEEDS = 200
+
+
+class Work:
+    """Starts runs, stops them, and goes on with them."""
+
+    def __init__(self, shop: Workshop) -> None:
+        self.shop = shop
+        self._feeds: dict[str, Feed] = {}
+
+    def feed(self, run: str) -> Feed | None:
+        """What happens in a run, where this studio has worked on it."""
+        return self._feeds.get(run)
+
+    def is_at_work(self, run: str) -> bool:
+        """Whether this studio is working on a run."""
+        feed = self._feeds.get(run)
+        return feed is not None and not feed.over
+
+    async def start(self, document: Document, settings: Settings, order: Order) -> str:
+        """Begin a run, and return its id once it is on record. What is amiss with it is raised."""
+        return await self._begun(Feed(streaming(self.shop.begin_order(document, settings, order))))
+
+    async def resume(self, run: str) -> str:
+        """Go on with a run that has stopped."""
+        self._check_idle(run)
+        return await self._begun(Feed(self.shop.stream_resume(run)), run)
+
+    async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
+        """Answer a run that waits, and let it go on. What is wrong with the answer is returned, in a sentence."""
+        self._check_idle(run)
+        feed = Feed(self.shop.stream_resume(run, answer))
+        await self._begun(feed, run)
+        # A wrong answer is asked about again at once; after a right one something else happens first.
+        told = await feed.first("waiting", "stage", "score", "round", "done", "error", "stopped", "call", "finding")
+        asked = told["question"] if told and told["kind"] == "waiting" else None
+        return str(asked["problem"]) if asked else ""
+
+    def _check_idle(self, run: str) -> None:
+        if self.is_at_work(run):
+            raise RunError(f"run {run} is being worked on", hint="wait for it, or stop it first")
+
+    async def _begun(self, feed: Feed, run: str = "") -> str:
+        """The run's id once it is on record that it goes on; `run` is that of one which may have nothing left to do."""
+        told = await feed.first("started", "done", "error", "stopped")
+        if feed.error is not None and (told is None or told["kind"] == "error"):
+            raise feed.error
+        run = str(told["run"]) if told is not None and "run" in told else run
+        if not run:
+            raise RedraftError("the run never began")
+        self._feeds.pop(run, None)
+        self._feeds[run] = feed
+        at_rest = [key for key, one in self._feeds.items() if one.over]
+        for key in at_rest[: max(0, len(at_rest) - _MOST_FEEDS)]:
+            del self._feeds[key]
+        return run
+
+    async def stop(self, run: str) -> None:
+        """Stop a run of this studio; all that was answered is kept, and it can go on."""
+        feed = self._feeds.get(run)
+        if feed is None or feed.over:
+            raise RunError(
+                f"run {run} is not worked on by this studio", hint="stop it where it was started, with Ctrl-C"
+            )
+        await feed.stop()
+
+    async def aclose(self) -> None:
+        """Stop all runs. They are on record as interrupted, and can go on."""
+        await asyncio.gather(*(feed.stop() for feed in self._feeds.values()))
