@@ -19,13 +19,13 @@ from redraft.errors import UsageError
 from redraft.history.certificates import standing_of
 from redraft.history.lineage import Lineage, read_lineage
 from redraft.history.results import Result, read_result
-from redraft.history.tracing import percent_of
 from redraft.settings import FIGURES
 from redraft.store.agreements import Standing
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.embeddings import Encoder
+from redraft.text.places import percent_of
 from redraft.text.words import count_words
 
 _WITHOUT_SUMMARY = {
