@@ -137,6 +137,16 @@ class Score(Part):
     details: dict[str, Any]
 
 
+class LookedUp(Part):
+    """What a model that leads the refinement has looked up before it decided."""
+
+    asked: str
+    found: int
+    """How many passages it was shown."""
+    said: str
+    """Why it was shown none; else empty."""
+
+
 class RoundEntry(Part):
     """A round: its draft, how good that is, and what became of it."""
 
@@ -157,6 +167,7 @@ class RoundEntry(Part):
     reason: str
     why: str
     instruction: str
+    looked_up: tuple[LookedUp, ...]
     notes: tuple[str, ...]
     result: bool
     """Whether its draft is what the run came to."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 
 from redraft.domain import Document
-from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, RoundEntry, RunEntry
+from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry
 from redraft.dossier.findings import Record
 from redraft.dossier.judged import items, scores, trees
 from redraft.dossier.made import calls, pieces, prompts
@@ -131,6 +131,9 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             reason=scrubbed(one_line(made.reason)),
             why=clean(made.why),
             instruction=clean(made.instruction),
+            looked_up=tuple(
+                LookedUp(asked=one_line(o.asked), found=o.found, said=one_line(o.said)) for o in turn.lookups
+            ),
             notes=tuple(scrubbed(note) for note in turn.draft.notes),
             result=turn.draft.id == trace.run.draft,
         )
