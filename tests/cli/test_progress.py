@@ -13,6 +13,7 @@ def test_calls_under_way_are_no_work_undone() -> None:
     for n in range(4):
         tally.take(CallStarted(f"questions {n}"))
     assert tally.line() == "0 calls · 4 under way · 0 tokens"
+    assert Tally(done=1).line() == "1 call · 0 tokens"
 
     tally.take(CallFailed("questions 1", "busy", 1.0))
     tally.take(CallAnswered("questions 2", Usage(10, 5), 0.0, cached=False))

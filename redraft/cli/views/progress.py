@@ -83,7 +83,11 @@ class Tally:
 
     def line(self) -> str:
         """Calls, tokens, money, and the time that is left if it goes on so."""
-        parts = [f"{self.done}/{max(self.planned, self.done)} calls" if self.planned else f"{self.done} calls"]
+        parts = [
+            f"{self.done}/{max(self.planned, self.done)} calls"
+            if self.planned
+            else f"{self.done} call{'s' * (self.done != 1)}"
+        ]
         if self.under_way > 0 and not self.done < self.planned:
             parts.append(f"{self.under_way} under way")
         if self.cached:
