@@ -24,7 +24,7 @@ from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Plac
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
 
-_VERSION = 1
+_VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
 """What stands so many characters beside a place, a sentence or two, is not elsewhere."""
