@@ -24,7 +24,7 @@ from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
 from redraft.text.places import chapter_of, percent_of
 
-_VERSION = 1
+_VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
 NEAR = 250
 """What stands so many characters beside a place, a sentence or two, is not elsewhere."""

@@ -17,6 +17,7 @@ from redraft.text import embeddings
 from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
+from tests.cli.inside import Inside
 
 
 @pytest.fixture(scope="session")
@@ -72,6 +73,30 @@ def test_passages_are_found_by_what_they_mean(encoder: Encoder) -> None:
     passages = Passages(Document("id", "title", text), EstimatingTokenizer(), encoder)
     assert "vessel" in passages.text(passages.nearest("Which ship went down?", 1)[0])
     assert "physician" in passages.text(passages.nearest("Was there a doctor?", 1)[0])
+
+
+@pytest.mark.slow
+def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_folder: Path, tmp_path: Path) -> None:
+    lines = [
+        "The physician examined his patients before breakfast.",
+        "A vessel with forty sailors sank in the storm off the northern cliffs.",
+        "Bread was baked at dawn in the kitchens of the abbey.",
+        "The mayor had promised the farmers a bridge over the river.",
+    ]
+    (tmp_path / "book.txt").write_text("\n\n".join(lines), "utf-8")
+    (tmp_path / "other.md").write_text("Forty seamen drowned when their ship went down in a storm. Cats purr.", "utf-8")
+    command = Inside(tmp_path)
+    run = command.run("evaluate", "book.txt", "other.md", "--metric", "statistics", "--json").json["run"]
+    by_words = command.run("lineage", run, "--json").json["sentences"]
+    assert [one["origins"] for one in by_words] == [[], []]
+
+    for _ in ("made", "kept"):
+        done = command.run("lineage", run, "--embeddings", str(model_folder), "--json")
+        assert done.code == 0, done.err
+        ship, cats = done.json["sentences"]
+        assert ship["origins"][0]["text"] == lines[1]
+        assert ship["origins"][0]["way"][-1]["method"] == "embedding"
+        assert cats["origins"] == []
 
 
 @pytest.mark.slow

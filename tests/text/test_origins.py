@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -12,6 +13,7 @@ from redraft.text.embeddings import Embeddings
 from redraft.text.origins.composing import Composed, Excerpt, Text, compose, drift
 from redraft.text.origins.index import Index
 from redraft.text.origins.links import MOST, Link, Traced
+from redraft.text.origins.stretches import Stretches
 from redraft.text.origins.tracing import Origins
 from redraft.text.wording import keys, words
 from tests.text.hostile import raw_texts
@@ -191,3 +193,61 @@ def test_drift_is_where_the_two_maps_disagree() -> None:
     assert drift(there, Traced(Span(0, 9))) == "nowhere"
     assert drift(nowhere, Traced(Span(0, 9), (link(0, 15, 30, 0.8),))) == "unheld"
     assert drift(nowhere, Traced(Span(0, 9))) == ""
+
+
+def test_an_endless_sentence_is_several_places() -> None:
+    rain = "it rained on the moor and nobody came " * 30
+    endless = f"{rain}until Hester lit the lamp of Pell Point at last {rain}"
+    (found,) = Origins([endless]).trace("At last Hester lit the Pell Point lamp.")
+    (link, *_) = found.links
+    assert "Hester" in endless[link.span.start : link.span.end]
+    assert len(words(endless[link.span.start : link.span.end])) <= 60
+    (quoted,) = Origins([endless]).trace("Hester lit the lamp of Pell Point at last.")
+    assert endless[slice(*quoted.links[0].span)] == "Hester lit the lamp of Pell Point at last"
+
+
+def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> None:
+    # The second has the letters of what is sought, and the first its words.
+    text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
+    assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
+    assert Index(text).holding("灯台").tolist() == [0]
+    assert Index(text).holding("行灯").tolist() == [1]
+
+
+def test_between_two_places_lie_those_that_share_no_word() -> None:
+    lines = [f"The keeper number {n} slept in the tower." for n in range(30)]
+    text = " ".join(lines)
+    spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
+    first, last = (Link(0, spans[n], 1.0, "words") for n in (4, 20))
+    origins = Origins([text])
+
+    def numbers(found: Sequence[Link]) -> list[str]:
+        return [text[slice(*one.span)] for one in found]
+
+    between = origins.between(first, last, 5, 90)
+    assert len(between) == 5
+    assert all(first.span.end < one.span.start and one.span.end < last.span.start for one in between)
+    assert all(len(one) <= 90 for one in numbers(between))
+    assert between[0].span.start == text.index(lines[5])
+    assert numbers(origins.between(last, None, 3, 10))[0] == lines[21]
+    assert all(one.span.end < first.span.start for one in origins.between(None, first, 3, 500))
+    assert origins.between(None, None, 3, 500) == ()
+    assert origins.between(last, first, 3, 500) == ()
+    assert origins.between(first, replace(last, text=1), 3, 500) == ()
+    assert origins.between(first, replace(first, span=spans[5]), 3, 500) == ()
+
+
+def test_stretches_come_for_what_those_before_do_not_say() -> None:
+    lamp, gulls = LAMP.split(". ")[0] + ".", GULLS.split(". ")[0] + "."
+    other = [f"The clerk number {n} wrote letters to nobody." for n in range(40)]
+    lines = [*other[:20], lamp, f"{lamp[:-1]} again.", *other[20:], gulls]
+    text = "\n".join(lines)
+    spans = [Span(text.index(line), text.index(line) + len(line)) for line in lines]
+    found = Stretches(text, spans).nearest("Hester kept the lamp, and gulls nested under the gallery.", 3)
+    assert {lines[at] for at in found[:2]} == {lines[20], gulls} or {lines[at] for at in found[:2]} == {
+        lines[21],
+        gulls,
+    }
+    assert Stretches(text, []).nearest("lamp", 3) == []
+    assert Stretches("", []).nearest("lamp", 3) == []
+    assert Stretches(text, [Span(0, 0), *spans]).nearest("the lamp of Hester", 99)[0] in (21, 22)
