@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,18 +122,21 @@ class Feed:
     async def watch(self) -> AsyncIterator[Told]:
         """The events so far without single calls, how far it has come, and then each as it happens."""
         at = self._last
-        for one in [*self._kept]:
-            yield one.told
-        yield self._progress.to_json()
+        for told in self._in_order(self._kept):
+            yield told
         while not (self.over and at == self._last):
             more = self._more
             if at == self._last:
                 await more.wait()
             news, at = self._since(at), self._last
-            for one in news:
-                yield one.told
-            if news:
-                yield self._progress.to_json()
+            for told in self._in_order(news):
+                yield told
+
+    def _in_order(self, numbered: Sequence[_Numbered]) -> list[Told]:
+        """What happened, how far it has come with that, and last that it is over."""
+        told = [one.told for one in numbered]
+        ends = [one for one in told if one["kind"] in ENDS]
+        return [*(one for one in told if one["kind"] not in ENDS), self._progress.to_json(), *ends]
 
     def _since(self, at: int) -> list[_Numbered]:
         found = [one for part in (self._kept, self._recent) for one in reversed_until(part, at)]
@@ -145,6 +148,12 @@ class Feed:
             if told["kind"] in kinds:
                 return told
         return None
+
+    async def is_over(self) -> bool:
+        """Whether nothing more happens. Of a run that has told its end the rest is waited for, which is a moment."""
+        if not self.over and self._kept and self._kept[-1].told["kind"] in ENDS:
+            await asyncio.wait([self._task])
+        return self.over
 
     async def stop(self) -> None:
         """Stop the run, and wait until that is on record."""

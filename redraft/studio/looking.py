@@ -20,7 +20,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.studio.contracts import Evidence, OpinionEntry, OpinionGiven, Opinions, Pieces, PieceText, Status
 from redraft.studio.problems import NoSuchThing
-from redraft.studio.rows import row_of
+from redraft.studio.rows import RUNNING, row_of
 
 DRAFTED = frozenset({"summarize", "evaluate", "refine"})
 """The kinds of runs that a dossier is about."""
@@ -31,9 +31,12 @@ _MOST_PIECES = 40
 def status_of(store: Store, run: Run, *, at_work: bool) -> Status:
     """How a run stands."""
     row = row_of(store, run)
+    if at_work and row.status == "killed":
+        # It is on record, and not claimed yet.
+        row = row.model_copy(update={"status": RUNNING})
     error = {name: scrubbed(str(value)) for name, value in run.error.items()} if run.error else None
     resumable = row.status in _RESUMABLE and not isinstance(run.purpose, Part)
-    return Status(**dict(row), error=error, at_work=at_work, resumable=resumable)
+    return Status(**dict(row), error=error, at_work=at_work and row.status == RUNNING, resumable=resumable)
 
 
 def result_of(store: Store, run: str) -> dict[str, Any]:

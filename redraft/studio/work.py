@@ -40,12 +40,12 @@ class Work:
 
     async def resume(self, run: str) -> str:
         """Go on with a run that has stopped."""
-        self._check_idle(run)
+        await self._check_idle(run)
         return await self._begun(Feed(self.shop.stream_resume(run)), run)
 
     async def answer(self, run: str, answer: Mapping[str, Any]) -> str:
         """Answer a run that waits, and let it go on. What is wrong with the answer is returned, in a sentence."""
-        self._check_idle(run)
+        await self._check_idle(run)
         feed = Feed(self.shop.stream_resume(run, answer))
         await self._begun(feed, run)
         # A wrong answer is asked about again at once; after a right one something else happens first.
@@ -53,8 +53,9 @@ class Work:
         asked = told["question"] if told and told["kind"] == "waiting" else None
         return str(asked["problem"]) if asked else ""
 
-    def _check_idle(self, run: str) -> None:
-        if self.is_at_work(run):
+    async def _check_idle(self, run: str) -> None:
+        feed = self._feeds.get(run)
+        if feed is not None and not await feed.is_over():
             raise RunError(f"run {run} is being worked on", hint="wait for it, or stop it first")
 
     async def _begun(self, feed: Feed, run: str = "") -> str:

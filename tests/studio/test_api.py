@@ -1,0 +1,303 @@
+"""The HTTP API of the studio: start, status, result, evidence, and what the pages show besides."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft.agreement.sheets.sheet import read_sheets
+from redraft.dossier.contents import Dossier
+from redraft.settings import ModelSettings
+from redraft.store.store import Store
+from redraft.studio.contracts import Evidence, PackList, Plan, Result, Status
+from redraft.studio.rows import RunList
+from tests.chatserver import ChatServer
+from tests.studio.served import Served, at_rest, begin, chapter, served
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("api")) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def refined(client: httpx.Client) -> str:
+    """A run that was judged and refined to its end."""
+    run = begin(client, kind="refine", words=60, goals={"coverage": 0.9, "consistency": 0.9}, rounds=1)
+    assert at_rest(client, run)["status"] == "done"
+    return run
+
+
+def problem(reply: httpx.Response) -> dict[str, str]:
+    told: dict[str, str] = reply.json()["error"]
+    assert set(told) == {"code", "message", "hint"}
+    return told
+
+
+def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
+    with client.stream("GET", f"/api/runs/{run}/events") as reply:
+        assert reply.headers["content-type"].startswith("text/event-stream")
+        return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line.startswith("data: ")]
+
+
+def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx.Client, refined: str) -> None:
+    status = Status.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
+    assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
+    result = Result.model_validate(client.get(f"/api/runs/{refined}/result").json())
+    dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
+    assert dossier.summary == result.summary
+    assert result.words is not None
+    assert 0 < result.words <= 60
+    assert set(result.scores) == {"coverage", "consistency"}
+
+
+def test_evidence_of_a_sentence_and_of_a_finding(client: httpx.Client, refined: str) -> None:
+    dossier = Dossier.model_validate(client.get(f"/api/runs/{refined}/dossier").json())
+    of_sentence = Evidence.model_validate(client.get(f"/api/runs/{refined}/evidence?sentence=1").json())
+    assert of_sentence.sentence == dossier.sentences[0]
+    assert of_sentence.sentence.sources
+    finding = dossier.findings[-1]
+    for name in (finding.id, str(finding.number)):
+        found = Evidence.model_validate(client.get(f"/api/runs/{refined}/evidence", params={"finding": name}).json())
+        assert found.findings == (finding,)
+    for query, status in (("", 422), ("sentence=99", 404), ("finding=zz", 404), ("sentence=x", 422)):
+        reply = client.get(f"/api/runs/{refined}/evidence?{query}")
+        assert (reply.status_code, bool(problem(reply)["message"])) == (status, True)
+
+
+def test_the_events_tell_the_whole_run_to_whoever_comes_late(client: httpx.Client, refined: str) -> None:
+    told = events_of(client, refined)
+    kinds = [one["kind"] for one in told]
+    assert kinds[0] == "started"
+    assert {"stage", "piece", "score", "finding", "round", "progress"} <= set(kinds)
+    assert kinds[-1] == "done"
+    assert [one for one in told if one["kind"] == "progress"][-1]["calls"] > 0
+
+
+def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client, refined: str, at: Served) -> None:
+    with served(Path(str(at.told.database)).parent) as other, other.client() as there:
+        kinds = [one["kind"] for one in events_of(there, refined)]
+    assert kinds[0] == "started"
+    assert {"piece", "round", "progress"} <= set(kinds)
+    assert kinds[-1] == "done"
+
+
+def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
+    before = client.get("/api/runs?all=true").json()["total"]
+    documents = client.get("/api/offer").json()["documents"]
+    asked = {"text": f"{chapter()} It ends in another way.", "kind": "refine", "dry_run": True}
+    reply = client.post("/api/runs", json=asked)
+    assert reply.status_code == 200, reply.text
+    plan = Plan.model_validate(reply.json())
+    assert plan.calls > 0
+    assert plan.cost_usd == 0
+    assert client.get("/api/runs?all=true").json()["total"] == before
+    assert client.get("/api/offer").json()["documents"] == documents
+
+
+def test_a_file_is_handed_over_as_a_form(client: httpx.Client) -> None:
+    reply = client.post(
+        "/api/runs",
+        files={"file": ("..\\..\\evil/ledger.md", chapter().encode(), "text/markdown")},
+        data={"kind": "evaluate", "words": "40", "metrics": ["coverage", "consistency"]},
+    )
+    assert reply.status_code == 201, reply.text
+    shown = at_rest(client, reply.json()["run"])
+    assert (shown["status"], shown["title"], set(shown["scores"])) == (
+        "done",
+        "The Salt Ledger",
+        {"coverage", "consistency"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "status", "code", "message"),
+    [
+        ({}, 422, "usage", "no document"),
+        ({"text": "One. Two.", "document": "ab"}, 422, "usage", "more than one document"),
+        ({"document": "ffff"}, 404, "no_thing", "no document"),
+        ({"text": " "}, 422, "document", "empty"),
+        ({"text": "One two three.", "words": 3}, 422, "usage", "words"),
+        ({"text": "One two three.", "model": "openai:gpt-5"}, 422, "usage", "no model"),
+        ({"text": "One two three.", "strategy": "telepathy"}, 422, "usage", "no strategy"),
+        ({"text": "One two three.", "kind": "refine", "goals": {"beauty": 0.5}}, 422, "usage", "beauty"),
+        ({"text": "One two three.", "kind": "refine", "goals": {"coverage": 2}}, 422, "usage", "goals"),
+        ({"text": "One two three.", "goals": {"coverage": 0.5}}, 422, "usage", "goals"),
+        ({"text": "One two three.", "summary": "One."}, 422, "usage", "summary"),
+        ({"text": "One two three.", "base_url": "http://evil"}, 422, "usage", "base_url"),
+        ([], 422, "usage", "dictionary"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(
+    client: httpx.Client, asked: object, status: int, code: str, message: str
+) -> None:
+    reply = client.post("/api/runs", json=asked)
+    assert reply.status_code == status, reply.text
+    told = problem(reply)
+    assert told["code"] == code
+    assert message in told["message"].lower()
+
+
+def test_a_file_of_another_kind_and_no_json_are_refused(client: httpx.Client) -> None:
+    reply = client.post("/api/runs", files={"file": ("picture.png", b"\x89PNG\r\n", "image/png")})
+    assert (reply.status_code, problem(reply)["code"]) == (422, "document")
+    assert ".png files cannot be read" in problem(reply)["message"]
+    reply = client.post("/api/runs", content=b"{", headers={"Content-Type": "application/json"})
+    assert (reply.status_code, problem(reply)["code"]) == (422, "usage")
+
+
+def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: httpx.Client) -> None:
+    for path in ("/api/runs/ffffffff", "/api/runs/ffffffff/dossier", "/api/packs/ffff", "/api/keyfacts/ffff"):
+        reply = client.get(path)
+        assert reply.status_code == 404, path
+        assert problem(reply)["message"]
+    assert problem(client.get("/api/nothing"))["code"] == "not_found"
+    assert problem(client.put("/api/runs"))["code"] == "method"
+    page = client.get("/runs/ffffffff")
+    assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
+
+
+def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
+    run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
+    assert at_rest(client, run)["status"] == "waiting"
+    asked = client.get(f"/api/runs/{run}/review").json()["question"]
+    assert asked["findings"]
+    wrong = client.post(f"/api/runs/{run}/review", json={"drop": [999]})
+    assert wrong.status_code == 422
+    assert "there is no finding" in problem(wrong)["message"]
+    assert client.get(f"/api/runs/{run}").json()["status"] == "waiting"
+    right = client.post(f"/api/runs/{run}/review", json={"drop": [1], "add": ["Name the auditor."]})
+    assert right.status_code == 202, right.text
+    assert at_rest(client, run)["status"] in ("done", "waiting")
+    told = [one for one in events_of(client, run) if one["kind"] == "round"]
+    assert told, "the revision was made"
+    done = client.post(f"/api/runs/{run}/review", json={"stop": True})
+    assert done.status_code in (202, 409)
+    assert client.get(f"/api/runs/{run}/review").json() == {"question": None}
+
+
+def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    calls = iter(range(10_000))
+
+    async def slow(seen: object) -> str:
+        import asyncio
+
+        await asyncio.sleep(0 if next(calls) < 2 or opened else 600)
+        return "Hester Vane came to the island of Sarn."
+
+    opened: list[bool] = []
+    with ChatServer(slow) as chat:
+        model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path, models={"slow": model}) as at, at.client() as client:
+            text = "\n\n".join(f"{chapter()} Part {n}." for n in range(4))
+            run = begin(client, model="slow", words=40, text=text)
+            assert client.get(f"/api/runs/{run}").json()["at_work"] is True
+            assert client.post(f"/api/runs/{run}/resume").status_code == 409
+            stopped = client.post(f"/api/runs/{run}/stop")
+            assert stopped.status_code == 200, stopped.text
+            status = Status.model_validate(stopped.json())
+            assert (status.status, status.at_work, status.resumable) == ("interrupted", False, True)
+            assert client.post(f"/api/runs/{run}/stop").status_code == 409
+            opened.append(True)
+            assert client.post(f"/api/runs/{run}/resume").status_code == 200
+            assert at_rest(client, run)["status"] == "done"
+
+
+def test_an_opinion_is_kept_shown_withdrawn_and_exported(client: httpx.Client, tmp_path: Path, at: Served) -> None:
+    wrong = "Hester Vane came to the island of Sarn on Friday, 9 July 1931, sitting on a sack of coal."
+    run = begin(client, kind="evaluate", summary=wrong, metrics=["consistency"])
+    at_rest(client, run)
+    findings = client.get(f"/api/runs/{run}/dossier").json()["findings"]
+    assert findings, "there is something to have an opinion on"
+    key = findings[0]["id"]
+    address = f"/api/runs/{run}/opinions"
+    kept = client.post(address, json={"finding": key, "agrees": True, "note": "=HYPERLINK(1)"}).json()["opinions"]
+    assert [(one["finding"], one["agrees"], one["note"]) for one in kept] == [(key, True, "=HYPERLINK(1)")]
+    assert client.get(address).json()["opinions"] == kept
+    sheet = client.get(f"/runs/{run}/opinions.csv")
+    assert sheet.status_code == 200, sheet.text
+    assert sheet.headers["content-disposition"] == f'attachment; filename="{run}-claims.csv"'
+    file = tmp_path / "opinions.csv"
+    file.write_bytes(sheet.content)
+    read = read_sheets([str(file)])
+    assert (read.what, read.runs, list(read.by_row.values())) == ("claims", [run], [[False]])
+    assert client.post(address, json={"finding": key, "agrees": None}).json()["opinions"] == []
+    assert client.get(f"/runs/{run}/opinions.csv").status_code == 404
+    assert client.post(address, json={"finding": "zz", "agrees": True}).status_code == 404
+    with Store(at.told.database) as store:
+        store.opinions.keep(store.opinions.of(run).get(key) or _opinion(run, key, store))
+        store.forget([run])
+        assert store.opinions.of(run) == {}
+
+
+def _opinion(run: str, finding: str, store: Store) -> Any:
+    from redraft.store.opinions import Opinion
+
+    return Opinion(run, finding, str(store.runs.get(run).draft), agrees=False)
+
+
+def test_questions_are_struck_out_of_a_pack_which_stays_as_it_is(client: httpx.Client, refined: str) -> None:
+    packs = PackList.model_validate(client.get("/api/packs").json()).packs
+    before = client.get(f"/api/packs/{packs[0].id}").json()
+    ranks = [one["rank"] for one in before["questions"]]
+    assert len(ranks) > 2
+    made = client.post(f"/api/packs/{before['id']}/strike", json={"questions": [ranks[0], ranks[2]]})
+    assert made.status_code == 201, made.text
+    after = client.get(f"/api/packs/{made.json()['id']}").json()
+    kept = [one["question"] for one in before["questions"] if one["rank"] not in (ranks[0], ranks[2])]
+    assert [one["question"] for one in after["questions"]] == kept
+    assert [one["rank"] for one in after["questions"]] == list(range(1, len(kept) + 1))
+    assert client.get(f"/api/packs/{before['id']}").json() == before
+    # What is judged from now on is judged by the new one, whose certificate says so.
+    run = begin(client, kind="evaluate", words=40, metrics=["coverage"])
+    at_rest(client, run)
+    shown = client.get(f"/api/runs/{run}/dossier").json()
+    assert {one["text"] for one in shown["items"] if one["metric"] == "coverage"} == set(kept)
+    for questions, status in (([999], 422), ([], 422), (ranks, 422)):
+        assert client.post(f"/api/packs/{before['id']}/strike", json={"questions": questions}).status_code == status
+
+
+def test_the_list_is_filtered_and_sorted_by_the_query(client: httpx.Client, refined: str) -> None:
+    listed = RunList.model_validate(client.get("/api/runs?kind=refine&sort=score.coverage&dir=desc").json())
+    assert {row.kind for row in listed.rows} == {"refine"}
+    scores = [row.scores["coverage"] or 0 for row in listed.rows]
+    assert scores == sorted(scores, reverse=True)
+    assert [row.run for row in RunList.model_validate(client.get(f"/api/runs?q={refined}").json()).rows] == [refined]
+    assert client.get("/api/runs?q=nothing-of-the-kind").json()["rows"] == []
+    assert problem(client.get("/api/runs?page=0"))["code"] == "usage"
+
+
+def test_the_api_describes_itself_and_every_reply_fits(client: httpx.Client) -> None:
+    told = client.get("/api/openapi.json").json()
+    assert told["openapi"].startswith("3.1")
+    assert {"/api/runs", "/api/runs/{run}", "/api/runs/{run}/evidence", "/api/runs/{run}/review"} <= set(told["paths"])
+    defined = set(told["components"]["schemas"])
+    named = set()
+
+    def collect(value: object) -> None:
+        if isinstance(value, dict):
+            if isinstance(value.get("$ref"), str):
+                named.add(value["$ref"].removeprefix("#/components/schemas/"))
+            for one in value.values():
+                collect(one)
+        elif isinstance(value, list):
+            for one in value:
+                collect(one)
+
+    collect(told)
+    assert named <= defined
+    assert {"Dossier", "Start", "Status", "Result", "ProblemReply"} <= named
+    assert told["paths"]["/api/runs"]["post"]["security"] == [{"token": []}]

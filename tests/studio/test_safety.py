@@ -1,0 +1,258 @@
+"""Who is let in and who is not: each refusal is seen, against a studio that is served as it is for users."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from redraft.errors import UsageError
+from redraft.store.store import Store
+from redraft.studio.api import ENDPOINTS
+from redraft.studio.guard import MOST_BYTES
+from redraft.studio.house import Told
+from redraft.studio.serving import address_of, is_loopback, listening, told_for
+from redraft.studio.statics import _files
+from tests.store.support import fill
+from tests.studio.served import TOKEN, Served, chapter, served
+
+WRITES = {"POST": [("/api/runs", {"text": "A text."}), ("/runs/new", {}), ("/runs/start", {}), ("/runs/x/stop", {})]}
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("safe")
+    with Store(folder / "redraft.db") as store:
+        fill(store)
+    with served(folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def open_to_all(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One that listens on all addresses."""
+    folder = tmp_path_factory.mktemp("guarded")
+    with Store(folder / "redraft.db") as store:
+        fill(store)
+    with served(folder, "0.0.0.0") as made:
+        yield made
+
+
+def code(reply: httpx.Response) -> str:
+    return str(reply.json()["error"]["code"])
+
+
+def test_every_reply_has_a_strict_policy_and_none_shares_itself(at: Served) -> None:
+    with at.client(follow_redirects=True) as client:
+        for path in ("/", "/runs", "/runs/new", "/api/runs", "/static/base.css", "/runs/none", "/static/none", "/api"):
+            headers = client.get(path, headers={"Origin": "http://evil.example"}).headers
+            policy = headers["content-security-policy"]
+            assert "default-src 'none'" in policy
+            assert "frame-ancestors 'none'" in policy
+            assert "script-src 'self';" in policy
+            assert "unsafe" not in policy
+            assert headers["x-content-type-options"] == "nosniff"
+            assert headers["referrer-policy"] == "same-origin"
+            assert not [name for name in headers if name.startswith("access-control-")]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example:80", "", "[::1"])
+def test_it_answers_under_no_other_name(at: Served, host: str) -> None:
+    with at.client() as client:
+        for path in ("/runs", "/api/runs", "/static/base.css"):
+            reply = client.get(path, headers={"Host": host})
+            assert reply.status_code == 421, reply.status_code
+        assert code(client.get("/api/runs", headers={"Host": host})) == "host"
+        for name in ("localhost", "127.0.0.1", "[::1]"):
+            assert client.get("/api/runs", headers={"Host": f"{name}:1234"}).status_code == 200
+
+
+def test_on_this_machine_reading_needs_no_token_and_writing_does(at: Served) -> None:
+    with at.stranger() as client:
+        assert client.get("/api/runs").status_code == 200
+        origin = {"Origin": at.url}
+        for path, body in WRITES["POST"]:
+            reply = client.post(path, json=body, headers=origin)
+            assert reply.status_code == 401, path
+            assert reply.headers["www-authenticate"] == "Bearer"
+        for said in (f"Bearer {TOKEN}x", f"Bearer {TOKEN[:-1]}", "Bearer", "Basic YTpi", "Bearer ünïcode".encode()):
+            assert client.post("/api/runs", json={}, headers={**origin, "Authorization": said}).status_code == 401
+        for cookie in ("", TOKEN[:-1], "x"):
+            named = {**origin, "Cookie": f"{at.told.cookie}={cookie}"}
+            assert client.post("/api/runs", json={}, headers=named).status_code == 401
+        assert client.post(f"/api/runs?token={TOKEN}", json={}, headers=origin).status_code == 401
+
+
+def test_whoever_has_the_token_may_write(at: Served) -> None:
+    with at.client() as client:
+        assert code(client.post("/api/runs", json={})) == "usage"
+    with at.stranger() as client:
+        cookie = {"Cookie": f"other=1; {at.told.cookie}={TOKEN}", "Origin": at.url}
+        assert code(client.post("/api/runs", json={}, headers=cookie)) == "usage"
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Origin": "http://127.0.0.1:1"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Sec-Fetch-Site": "cross-site", "Origin": "{here}"},
+        {"Sec-Fetch-Site": "same-origin", "Origin": "http://evil.example"},
+        {},
+    ],
+)
+def test_nothing_is_written_from_another_page(at: Served, headers: dict[str, str]) -> None:
+    """Also with the cookie, which a browser would send along if it were not for its rules."""
+    sent = {name: value.replace("{here}", at.url) for name, value in headers.items()}
+    with at.stranger(cookies={at.told.cookie: TOKEN}) as client:
+        for path, body in WRITES["POST"]:
+            reply = client.post(path, json=body, headers=sent)
+            assert reply.status_code == 403, (path, headers)
+        assert code(client.post("/api/runs", json={}, headers=sent)) == "origin"
+
+
+def test_a_bearer_from_another_page_is_refused_too(at: Served) -> None:
+    with at.client() as client:
+        assert client.post("/api/runs", json={}, headers={"Origin": "http://evil.example"}).status_code == 403
+
+
+def test_the_address_with_the_token_gives_a_cookie_that_stays_here(at: Served) -> None:
+    with at.stranger() as client:
+        reply = client.get(f"/runs?kind=refine&token={TOKEN}")
+        assert (reply.status_code, reply.headers["location"]) == (303, "/runs?kind=refine")
+        cookie = reply.headers["set-cookie"].lower()
+        for word in ("httponly", "samesite=strict", "path=/", at.told.cookie):
+            assert word in cookie
+        assert "set-cookie" not in client.get("/runs?token=wrong-token").headers
+        for path in ("//evil.example/x", "/%5Cevil.example", "/\\evil.example"):
+            where = client.get(f"{at.url}{path}?token={TOKEN}").headers["location"]
+            assert re.match(r"/(?![/\\])", where), where
+
+
+def test_where_others_can_reach_it_everything_needs_the_token(open_to_all: Served) -> None:
+    with open_to_all.stranger() as client:
+        for path in ("/", "/runs", "/api/runs", "/static/base.css", "/api/openapi.json", "/runs/abc123", "/nothing"):
+            assert client.get(path).status_code == 401, path
+        assert client.get(f"/runs?token={TOKEN}").status_code == 303
+        assert client.get("/runs").status_code == 200, "by the cookie"
+    with open_to_all.client() as client:
+        assert client.get("/api/runs").status_code == 200
+        assert client.get("/api/runs", headers={"Host": "192.0.2.7:8765"}).status_code == 200
+        assert client.get("/api/runs", headers={"Host": "evil.example"}).status_code == 421
+
+
+def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+    with served(tmp_path, read_only=True) as at, at.client() as client:
+        for one in ENDPOINTS:
+            if one.writes:
+                path = re.sub(r"{\w+}", "abc123", one.path)
+                assert client.request(one.method, path, json={}).status_code == 405, path
+        for path in ("/runs/new", "/runs/start", "/runs/abc123/resume", "/runs/abc123/review", "/packs/pack-1/strike"):
+            assert client.post(path).status_code == 405, path
+        assert "post" not in json.dumps(client.get("/api/openapi.json").json()["paths"]).lower().split('"')
+        writing = {
+            route.path for route in at.server._app.routes if getattr(route, "methods", None) and "POST" in route.methods
+        }
+        assert writing == set()
+        for path in (
+            "/runs",
+            "/runs/fork-of-abc123",
+            "/packs/pack-1",
+            "/keyfacts/keyfacts-1",
+            "/compare?run=abc&run=fork",
+        ):
+            page = client.get(path)
+            assert page.status_code == 200, path
+            assert 'method="post"' not in page.text
+            assert "New run" not in page.text
+        assert client.get("/runs/new").status_code == 404
+
+
+def test_an_upload_that_is_too_large_is_refused_whatever_it_says_of_its_length(at: Served) -> None:
+    with at.client() as client:
+        large = {"file": ("book.txt", b"A word. " * (MOST_BYTES // 8 + 1), "text/plain")}
+        reply = client.post("/api/runs", files=large)
+        assert (reply.status_code, code(reply)) == (413, "too_large")
+
+        def pieces() -> Iterator[bytes]:
+            for _ in range(MOST_BYTES // 1_000_000 + 2):
+                yield b"x" * 1_000_000
+
+        for path in ("/api/runs", "/runs/new"):
+            with_type = {"Content-Type": "multipart/form-data; boundary=b"}
+            head = b'--b\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n'
+
+            def body(head: bytes = head) -> Iterator[bytes]:
+                yield head
+                yield from pieces()
+
+            assert client.post(path, content=body(), headers=with_type).status_code in (413, 422)
+        assert client.post("/api/runs", content=pieces()).status_code == 413
+        assert client.post("/api/runs/x/opinions", content=b"x" * 5_000_000).status_code == 413
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/static/../dossier.py",
+        "/static/..%2f..%2fstudio/guard.py",
+        "/static/%2e%2e/templates/page.html",
+        "/static//etc/passwd",
+        "/static/studio/../../../store/store.py",
+        "/static/..\\assets.py",
+        "/static/",
+    ],
+)
+def test_nothing_but_styles_and_scripts_is_handed_out(at: Served, path: str) -> None:
+    host, port = at.url.removeprefix("http://").split(":")
+    # As it stands: a client of good manners would tidy it up.
+    with socket.create_connection((host, int(port)), timeout=30) as raw:
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        reply = b"".join(iter(lambda: raw.recv(65536), b""))
+    assert reply.split(b" ", 2)[1] == b"404"
+    assert {name.rpartition(".")[2] for name in _files()} <= {"css", "js", "svg"}
+    assert "studio/studio.css" in _files()
+
+
+def test_a_token_is_never_logged(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    with served(tmp_path) as at, at.stranger() as client:
+        client.get(f"/?token={TOKEN}")
+        client.get(f"/runs/none?token={TOKEN}")
+        client.post("/api/runs", json={"text": chapter(), "words": 0}, headers={"Authorization": f"Bearer {TOKEN}"})
+    out, err = capfd.readouterr()
+    assert TOKEN not in out + err
+
+
+def test_what_a_token_and_an_address_have_to_be() -> None:
+    for token in ("short", "with a blank in it", 'quote"quote"quote', "sémantique-longue", "semi;colon;here"):
+        with pytest.raises(UsageError, match="--token"):
+            told_for("127.0.0.1", 1, Told(token=token))
+    local, other = told_for("127.0.0.1", 8765, Told()), told_for("0.0.0.0", 8766, Told())
+    assert len(local.token) >= 32
+    assert local.token != other.token
+    assert (local.guarded, other.guarded, other.any_address) == (False, True, True)
+    assert "evil.example" not in other.hosts
+    assert [is_loopback(one) for one in ("localhost", "127.3.2.1", "::1", "0.0.0.0", "10.0.0.1", "box.lan")] == [
+        True, True, True, False, False, False,
+    ]  # fmt: skip
+    assert address_of("0.0.0.0", 1, other) == f"http://127.0.0.1:1/?token={other.token}"
+    assert address_of("::1", 1, told_for("::1", 1, Told(read_only=True))) == "http://[::1]:1/"
+
+
+def test_a_port_that_is_taken_is_passed_over_unless_it_was_named() -> None:
+    with listening("127.0.0.1", 0) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"nothing can listen at 127.0.0.1:{port}"):
+            listening("127.0.0.1", port)
+    with listening("127.0.0.1", None) as first, listening("127.0.0.1", None) as second:
+        assert first.getsockname()[1] != second.getsockname()[1]
