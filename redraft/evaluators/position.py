@@ -35,6 +35,7 @@ class Position(Evaluator):
     """Another summary of the document, whose figures stand beside those of this one."""
 
     name = "position"
+    version = 2
 
     def configured(self, judging: Judging, encoder: Encoder | None) -> Position:
         """With the encoder and the reference of the run."""

@@ -42,6 +42,7 @@ class Spread(Evaluator):
     encoder: Encoder | None = None
 
     name = "spread"
+    version = 2
     aim = "content"
 
     def configured(self, judging: Judging, encoder: Encoder | None) -> Spread:  # noqa: ARG002  (nothing else of it)

@@ -19,6 +19,7 @@ from redraft.text.wording import keys
 
 MOST = 1000
 _LONGEST = 10_000
+_MOST_BYTES = 20_000_000
 _WANTED = (
     'it is what `redraft lineage RUN --lost --json` or `redraft evaluate --json` prints, or {"findings": [{"task":'
     ' "add", "explanation": "...", "sentence": "...", "expected": "...", "evidence": {"text": "..."}}]}'
@@ -57,7 +58,10 @@ _FILE: TypeAdapter[_Findings | _Judged | list[_Finding]] = TypeAdapter(_Findings
 
 def read_findings(source: str) -> tuple[Finding, ...]:
     """The findings in a file, or in stdin, as redraft prints them. Raises a `UsageError` where there are none."""
-    data = read_stdin() if source == STDIN else read_file(Path(source).expanduser())
+    try:
+        data = read_stdin(_MOST_BYTES) if source == STDIN else read_file(Path(source).expanduser(), _MOST_BYTES)
+    except OSError as error:
+        raise UsageError(f"it cannot be read: {error.strerror}", place=source, hint="check the path") from error
     try:
         found = _FILE.validate_python(json.loads(data))
     except (ValueError, RecursionError) as error:

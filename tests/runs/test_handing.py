@@ -150,6 +150,12 @@ def test_what_holds_no_findings_is_refused(tmp_path: Path, text: str) -> None:
         read_findings(str(path))
 
 
+def test_a_file_that_is_not_there_or_is_none_is_refused(tmp_path: Path) -> None:
+    for path in (tmp_path / "missing.json", tmp_path):
+        with pytest.raises(UsageError, match="cannot be read"):
+            read_findings(str(path))
+
+
 def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     command = Inside(tmp_path)
     (tmp_path / "book.txt").write_text(TEXT, "utf-8")

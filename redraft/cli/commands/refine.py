@@ -19,7 +19,8 @@ Examples:
   redraft refine book.txt summary.md -g keyfact_recall=0.5 -g faithfulness=0.9
   redraft refine book.txt summary.md -g booookscore=0.9 -g coverage=0.7
   redraft refine book.txt summary.md --review
-  redraft lineage 3fa2 --lost --json | redraft refine book.txt summary.md --findings -
+  redraft lineage 3fa2 --lost --json > lost.json
+  redraft refine book.txt summary.md --findings lost.json
 
 Without any --goal the goals are coverage=0.8 and consistency=0.85. The limit is
 --words, or else the length of the summary that is given. The exit code is 3 when
@@ -30,7 +31,7 @@ a goal is missed; the best draft is printed all the same.
 @command(
     short_help="Refine a summary until it meets its goals.",
     epilog=_EPILOG,
-    first=("words", "model", "judge", "goal", "rounds", "findings", "review", "max-cost", "dry-run", "output", "quiet"),
+    first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
 )
 @click.argument("source")
 @click.argument("summary")
