@@ -2,12 +2,13 @@
 
 A reply is a list of entries that name the items they speak of. Entries out of order are put in theirs; an entry for an
 item that was not asked about is ignored, and counted; an item that two entries speak of differently has no verdict, and
-neither has one that is passed over. Those are asked about again, once. What is still open then is left open, and
-counted. A reply that is cut at the end of its room is asked for again in halves, and each half has as much room as the
-whole had: of those items that it has no whole entry for. One item alone has twice the room, and twice that, unless it
-was time that ran out. A reply that says the same over and over is drawn with some temperature in place of more room.
-What the provider rejects, or answers with nothing, is asked in halves as well, and about a
-single item once more. Where a reply names none of the items, they are asked about one by one.
+neither has one that is passed over. Those are asked about again, and those of them that are passed over once more as
+long as each reply brings a verdict on some. What is still open then is left open, and counted. A reply that is cut at
+the end of its room is asked for again in halves, and each half has as much room as the whole had: of those items that
+it has no whole entry for. One item alone has twice the room, and twice that, unless it was time that ran out. A reply
+that says the same over and over is drawn with some temperature in place of more room. What the provider rejects, or
+answers with nothing, is asked in halves as well, and about a single item once more. Where a reply names none of the
+items, they are asked about one by one.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ Ask = Callable[[Sequence[int], Attempt], Awaitable[Entries[Verdict_]]]
 
 
 async def account(batches: Sequence[Sequence[int]], ask: Ask[Verdict_]) -> Account[Verdict_]:
-    """Ask about all batches at once, and about what each of them leaves out once more."""
+    """Ask about all batches at once, and again about what each of them leaves out."""
     return _joined(await together(_batch(batch, ask, FIRST) for batch in batches))
 
 
@@ -99,7 +100,7 @@ async def _batch(
         following = _with_room(attempt, single=len(missing) == 1)
         more = await _in_parts(missing, ask, following) if following else Account(trouble=_CUT)
         return Account(verdicts | more.verdicts, more.trouble)
-    if not missing or entries.repaired or attempt.again:
+    if not missing or entries.repaired or (attempt.again and not verdicts):
         return Account(verdicts, _left_open(missing, strangers))
     more = await _batch(missing, ask, replace(attempt, again=True), strangers)
     return Account(verdicts | more.verdicts, more.trouble)

@@ -74,16 +74,33 @@ def agreed(entries: Said, item: int) -> str | None:
 
 @given(first=ENTRIES, second=ENTRIES, items=st.sets(st.integers(0, 9), min_size=1).map(sorted))
 def test_no_reply_gives_an_item_the_verdict_of_another(first: Said, second: Said, items: list[int]) -> None:
-    judge = Judge(first, second)
+    judge = Judge(first, second, [])
     found = settle(judge, items)
 
-    missing = [item for item in items if agreed(first, item) is None]
-    assert found.verdicts == {
-        item: verdict for item in items if (verdict := agreed(second if item in missing else first, item)) is not None
-    }
-    assert judge.asked == [(items, False), *([(missing, True)] if missing else [])]
-    assert found.open(items) == [item for item in missing if agreed(second, item) is None]
-    assert bool(found.trouble) is bool(found.open(items))
+    verdicts: dict[int, str] = {}
+    asked: list[tuple[list[int], bool]] = []
+    missing = items
+    for reply in (first, second, []):
+        asked.append((missing, bool(asked)))
+        said = {item: verdict for item in missing if (verdict := agreed(reply, item)) is not None}
+        verdicts, missing = verdicts | said, [item for item in missing if item not in said]
+        if not missing or (len(asked) > 1 and not said):
+            break
+    assert (found.verdicts, judge.asked) == (verdicts, asked)
+    assert found.open(items) == missing
+    assert bool(found.trouble) is bool(missing)
+
+
+def test_a_judge_that_has_one_verdict_a_reply_is_asked_until_it_has_given_all() -> None:
+    judge = Judge([(1, "yes")], [(0, "no")], [(3, "yes")], [(2, "no")])
+    assert settle(judge, [0, 1, 2, 3]).verdicts == {0: "no", 1: "yes", 2: "no", 3: "yes"}
+    assert judge.asked == [([0, 1, 2, 3], False), ([0, 2, 3], True), ([2, 3], True), ([2], True)]
+
+
+def test_a_judge_that_passes_over_the_same_ones_again_is_asked_no_more() -> None:
+    judge = Judge([(1, "yes")], [(1, "yes")])
+    assert settle(judge, [0, 1]).open([0, 1]) == [0]
+    assert len(judge.asked) == 2
 
 
 @given(st.permutations([(n, "yes" if n % 3 else "no") for n in range(8)]))
