@@ -73,7 +73,7 @@ def app(context: click.Context) -> None:
 
 
 _WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
-_LOOK = (runs, show, compare_runs, trace, diff, lineage, export, models, prompts, forget, trust, help_)
+_LOOK = (runs, show, trace, diff, lineage, export, compare_runs, models, prompts, forget, trust, help_)
 for command in (*_WORK, *_LOOK):
     app.add_command(command)
 
