@@ -16,7 +16,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_dossier  # noqa: E402
+from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
+from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 
@@ -70,7 +71,35 @@ def of_dossier(folder: Path) -> None:
                 page.close()
 
 
-PAGES = {"dossier": of_dossier}
+def of_comparison(folder: Path) -> None:
+    """The top of a comparison, in light and in dark, and each part below it."""
+    database, path = folder / "redraft.db", folder / "compare.html"
+    runs = asyncio.run(compared(database))
+    with Store(database) as store:
+        path.write_text(comparison_page(read_beside(store, runs)), "utf-8")
+    with browser() as chromium:
+        for width, height in SIZES.items():
+            for scheme in ("light", "dark"):
+                page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.goto(f"file://{path}")
+                page.wait_for_selector("html[data-ready]", state="attached")
+                taken(page, f"comparison-{width}-{scheme}")
+                for part in ("items", "places", "summaries") if scheme == "light" else ():
+                    page.evaluate(f"document.getElementById('{part}').scrollIntoView()")
+                    page.wait_for_timeout(300)
+                    taken(page, f"comparison-{part}-{width}")
+                page.close()
+
+
+async def compared(database: Path) -> list[str]:
+    """Two runs on the sample book, of different lengths."""
+    judging = Judging(metrics=("coverage", "consistency", "keyfact_recall"))
+    async with Workshop(database, settings=Settings(model="extractive")) as shop:
+        made = [await shop.summarize(load(SAMPLE), words=words, judging=judging) for words in (150, 400)]
+    return [one.run.id for one in made]
+
+
+PAGES = {"dossier": of_dossier, "comparison": of_comparison}
 
 
 def main() -> None:

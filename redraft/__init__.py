@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         Tree,
         Usage,
     )
+    from redraft.dossier.beside.contents import RunsBeside
+    from redraft.dossier.beside.reading import read_beside
     from redraft.dossier.contents import Dossier
     from redraft.dossier.reading import read_dossier
     from redraft.errors import BudgetError, ModelError, RedraftError, RunError, UsageError
@@ -143,6 +145,7 @@ _HOMES = {
     "RunDone": "redraft.events",
     "RunError": "redraft.errors",
     "RunStarted": "redraft.events",
+    "RunsBeside": "redraft.dossier.beside.contents",
     "Sampling": "redraft.models.base",
     "Scored": "redraft.events",
     "ScriptedModel": "redraft.models.testing",
@@ -168,6 +171,7 @@ _HOMES = {
     "load": "redraft.text.documents",
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
+    "read_beside": "redraft.dossier.beside.reading",
     "read_lineage": "redraft.history.lineage",
     "read_dossier": "redraft.dossier.reading",
     "read_losses": "redraft.history.lost",
@@ -240,6 +244,7 @@ __all__ = [
     "RunDone",
     "RunError",
     "RunStarted",
+    "RunsBeside",
     "Sampling",
     "Scored",
     "ScriptedModel",
@@ -266,6 +271,7 @@ __all__ = [
     "load",
     "preset",
     "price_table",
+    "read_beside",
     "read_dossier",
     "read_lineage",
     "read_losses",

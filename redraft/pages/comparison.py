@@ -6,15 +6,14 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from redraft.dossier.beside.contents import DocumentBeside, ItemBeside, RunBeside, RunsBeside, Standing, Verdict
-from redraft.pages.assets import Inline, policy, script, styles
+from redraft.pages.assets import policy, script, styles
 from redraft.pages.comparison_pictures import pictures
 from redraft.pages.comparison_tables import by_document, by_fifth, differences, scores, used
 from redraft.pages.dossier import Assets
 from redraft.pages.templates import template
 from redraft.pages.wording import many
-from redraft.plots.styles import STYLES as PLOT_STYLES
 
-STYLES = ("base.css", "comparison.css")
+STYLES = ("plots.css", "base.css", "comparison.css")
 SCRIPT = "comparison.js"
 _HALF = 0.5
 _GROUPS: dict[Standing, str] = {
@@ -27,9 +26,9 @@ _GROUPS: dict[Standing, str] = {
 
 def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
-    css, js = Inline(f"{styles(*STYLES).text}\n{PLOT_STYLES}"), script(SCRIPT)
+    css, js = styles(*STYLES), script(SCRIPT)
     assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("comparison.html").render(**view(beside), assets=assets)
+    return template("comparison.html").render(**view(beside), assets=assets, sheets=STYLES)
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:

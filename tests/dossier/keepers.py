@@ -26,6 +26,13 @@ class Unsure(Keepers):
         return {"answers": [one for one in said["answers"] if one["id"] not in seventh]}
 
 
+class Silent(Keepers):
+    """Has nothing to ask about any sentence of a summary."""
+
+    def ask_summary(self, sheet: Sheet) -> Said:
+        return {"sentences": []}
+
+
 @dataclass(frozen=True)
 class Shelf:
     """A database with runs, and their ids."""
@@ -38,6 +45,10 @@ class Shelf:
     other_judge: str
     other_pack: str
     hole: str
+    coverage_only: str
+    """Judged by coverage only."""
+    failed: str
+    """Nobody could tell how consistent it is."""
     elsewhere: str
     plain: str
     plainer: str
@@ -70,10 +81,13 @@ async def _stocked(folder: Path) -> Shelf:
             f"{LITTLE}={await _run(court, document, 1)}",
         ]
     named.append(f"{MUCH}={await _run(court, island(12), 1, 2)}")
+    alone = await court.evaluate(told(1, 2, 8), metrics=("coverage",), **_ALL)
     court.script = Unsure()
     hole = await court.evaluate(told(1, 2, 6), **_ALL)
+    court.script = Silent()
+    failed = await court.evaluate(told(7, 9, 10), **_ALL)
     court.store.close()
-    ids = [one.run.id for one in (first, second, other_judge, other_pack, hole)]
+    ids = [one.run.id for one in (first, second, other_judge, other_pack, hole, alone, failed)]
     elsewhere = named[0].split("=")[1]
     return Shelf(folder / "redraft.db", *ids, elsewhere, plain.run.id, plainer.run.id, small.run.id, tuple(named))
 

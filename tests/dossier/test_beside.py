@@ -238,3 +238,21 @@ def test_what_has_no_verdict_in_one_run_counts_nowhere(keepers: Shelf) -> None:
 def test_what_cannot_be_compared_is_told(keepers: Shelf, keys: list[str], said: str) -> None:
     with Store(keepers.database) as store, pytest.raises(UsageError, match=said):
         read_beside(store, [getattr(keepers, key) for key in keys])
+
+
+def test_a_metric_without_a_score_is_named_with_its_reason(keepers: Shelf) -> None:
+    with Store(keepers.database) as store:
+        found = read_beside(store, [keepers.first, keepers.second, keepers.coverage_only])
+    assert any(one == "There is no score of consistency for C: it was not judged by that." for one in found.warnings)
+    assert {(one.first, one.second) for one in found.differences if one.metric == "consistency"} == {("A", "B")}
+    assert {one.metric for one in found.contestants[2].scores} == {"coverage"}
+
+
+def test_a_metric_that_failed_is_named_with_its_reason(keepers: Shelf) -> None:
+    with Store(keepers.database) as store:
+        found = read_beside(store, [keepers.first, keepers.second, keepers.failed])
+    (told,) = [one for one in found.warnings if "no score of consistency" in one]
+    assert told.startswith("There is no score of consistency for C: ")
+    assert "it was not judged by that" not in told
+    shown = next(one for one in found.runs[2].scores if one.metric == "consistency")
+    assert told.endswith(f"{shown.reason}.")

@@ -114,7 +114,7 @@ def test_addresses_lead_to_what_is_folded_away_or_filtered_out(page: Any, two: R
     page.wait_for_selector("#i10:focus")
     assert not page.get_by_label("only what flipped").is_checked()
     page.click("#i1 .verdicts a")
-    page.wait_for_selector("#A-s2:focus")
+    page.wait_for_selector("#A-s3:focus")
 
 
 def test_keys_lead_from_one_to_the_next(page: Any, two: RunsBeside, tmp_path: Path) -> None:

@@ -32,8 +32,17 @@ def warnings(metrics: Sequence[str], sides: Mapping[str, Side]) -> Iterator[str]
         name = metric.replace("_", " ")
         for what, values in _differing(metric, judged):
             yield f"Scores of {name} are not comparable: {what} ({_told(values)})."
-        if lacking := [name for name, side in sides.items() if metric not in side.scored]:
-            yield f"There is no score of {name} for {_listed(lacking)}."
+        yield from _lacking(metric, {name: side for name, side in sides.items() if metric not in side.scored})
+
+
+def _lacking(metric: str, sides: Mapping[str, Side]) -> Iterator[str]:
+    """Which runs have no score, and why as far as that is known."""
+    by_reason: dict[str, list[str]] = {}
+    for name, side in sides.items():
+        told = next((one.reason for one in side.scores if one.metric == metric), "it was not judged by that")
+        by_reason.setdefault(one_line(told) or "nobody knows why", []).append(name)
+    for reason, names in by_reason.items():
+        yield f"There is no score of {metric.replace('_', ' ')} for {_listed(names)}: {reason}."
 
 
 def _differing(metric: str, sides: Mapping[str, Side]) -> Iterator[tuple[str, Mapping[str, str]]]:

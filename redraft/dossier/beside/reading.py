@@ -89,11 +89,10 @@ def _check_pairs(sides: Sequence[Side], documents: Sequence[str]) -> None:
 
 
 def _metrics(sides: Sequence[Side]) -> tuple[str, ...]:
-    """The metrics that give a score to two runs at least."""
+    """The metrics that give a score to some run. One of them at least has to give it to two."""
     times = Counter(metric for side in sides for metric in side.scored)
-    found = tuple(metric for metric in times if times[metric] > 1)
-    if found:
-        return found
+    if any(number > 1 for number in times.values()):
+        return tuple(times)
     judged = [side.run.id for side in sides if side.scored]
     if not judged:
         raise UsageError("none of these runs has a score", hint="redraft evaluate SOURCE SUMMARY judges a summary")
