@@ -26,8 +26,8 @@ from redraft.store.threads import off_loop
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
 
 _BEYOND_COUNTING = (
-    "the built-in judge sees only near-quotations, and this summary is in words of its own: it takes a language model"
-    " or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
+    "the built-in judge sees only near-quotations, and what may be said in other words it leaves open: it takes a"
+    " language model or a local entailment model as judge (--judge openai:MODEL, --judge nli:MODEL)"
 )
 _BEYOND_WORDING = (
     "the built-in judge sees what is said twice, or points at nothing, and cannot tell that a sentence is clear: how a"
