@@ -212,7 +212,9 @@ def _is_unnamed(text: str, mentions: Sequence[Mention]) -> bool:
     doer, part = _DOER.match(text), _PART.search(text)
     if doer and is_past(doer["verb"]):
         return True
-    return bool(part) and not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start())
+    if part is None:
+        return False
+    return not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start())
 
 
 def _goes_on_then(text: str) -> bool:
