@@ -41,7 +41,7 @@ _SOMEBODY = re.compile(
     r" (?:man|men|woman|women|boys?|girls?|gentlem[ae]n|fellows?|lady|ladies|guys?|lads?|persons?|people|kids?|youths?"
     r"|child|children|strangers?|visitors?|aliens?|creatures?|robots?|things?|figures?|others?|two|three|four|five"
     r"|pair|couple|trio|group|crowd|voice|Martian|Venusian|Terran|Earthman|Englishman|Frenchman|German|American"
-    r"|Russian|Chinese|Indian)\b(?![’'-]| [A-Z])"
+    r"|Russian|Chinese|Indian)\b(?!-| [A-Z])"
     r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
     r"|\b(?:[Tt]he|[Tt]his|[Tt]hat) (?:other|latter|former|same|rest|second|third|younger|older|elder|taller|bigger"
     r"|smaller)\b|\b[Aa]nother\b"
@@ -55,16 +55,17 @@ _TIME = re.compile(
     r"|the (?:day|night|morning|evening|afternoon)(?! (?:of|when|before|after|he|she|I|we|they)\b)"
     r"|(?:next|following|previous) (?:day|night|morning|evening|week|month|year|time|moment)|then|later|earlier"
     r"|afterwards?|meanwhile|now|ago|yesterday|tomorrow|today|tonight|nowadays|last (?:night|week|month|year|time)"
-    r"|before long"
+    r"|before long|(?:was|were) suddenly"
     r"|(?:after|within|in) (?:an?|another|some|several|a few|a couple of|\w+) (?:more )?"
-    r"(?:(?:moment|second|minute|hour|day|week|month|year)s?)(?! (?:of|in|at|on)\b)"
+    r"(?:(?:moment|second|minute|hour|day|week|month|year|while)s?)(?! (?:of|in|at|on)\b)"
     r"|(?:moment|second|minute|hour|day|week|month|year)s? (?:passed|went by)|once more)\b"
     r"|^(?:suddenly|instantly|immediately|abruptly|at once|at last|finally|presently|soon|again|still|already)\b",
     re.IGNORECASE,
 )
 # What went on is told of the moment that is being told of, unless the sentence itself says when.
 _WENT_ON = re.compile(
-    r"\b(?:was|were) (?:\w+ly |still |already )?(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
+    r"\b(?:was|were) (?:\w+ly |still |already |again |now |just )?"
+    r"(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
 )
 _WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
 # Of somebody, who has to be named.
@@ -78,7 +79,8 @@ _BACK = re.compile(
     r"^(?:but|and|or|so|nor|for|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|also|too|perhaps"
     r"|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these|those|such)\b"
     r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
-    r"|\bthat (?:kind|sort|type|way|manner)\b|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
+    r"|\bthat (?:kind|sort|type|way|manner|was|is|had|would|could|meant|wasn|isn)\b|, too\b|\btoo[.!]"
+    r"|\b(?:his|hers|theirs|mine|ours)[,.;:]|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
     re.IGNORECASE,
 )
 _GOES_ON = re.compile(
@@ -108,6 +110,10 @@ _ROLE = re.compile(
 )
 _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b")
 _SMALL = re.compile(r"\b[a-z]{2,}\b")
+# Who does something, known by what he is alone: the reader has to have met him.
+_DOER = re.compile(
+    rf"The (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|{_EITHER}|[a-z]{{3,}}(?:er|or|ist|m[ae]n)s?) (?:\w+ly )?(?P<verb>[a-z]+)\b"
+)
 _SPEECH = re.compile(r"[\"“”«»]")
 _DEPTH = 3
 
@@ -181,16 +187,13 @@ def _topic(text: str, mentions: Sequence[Mention], before: Mention | None) -> Me
 def pointers(text: str, cast: Cast) -> set[Pointer]:
     """What in a sentence points out of it."""
     found: set[Pointer] = set()
-    if _SOMEBODY.search(text):
+    mentions = cast.mentions(text)
+    if _SOMEBODY.search(text) or _is_unnamed(text, mentions):
         found.add("who")
     if _TIME.search(text) or _goes_on_then(text):
         found.add("when")
     if _BACK.search(text):
         found.add("back")
-    mentions = cast.mentions(text)
-    part = _PART.search(text)
-    if part and not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start()):
-        found.add("who")
     for one in PRONOUN.finditer(text):
         kind = one.lastgroup
         if kind in ("he", "she"):
@@ -202,6 +205,16 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         elif kind == "it" and not _THING.search(text, 0, one.start()):
             found.add("it")
     return found
+
+
+def _is_unnamed(text: str, mentions: Sequence[Mention]) -> bool:
+    """Whether somebody is only known by what he is, or by a part of him, of whom no more is said before it."""
+    doer, part = _DOER.match(text), _PART.search(text)
+    if doer and is_past(doer["verb"]):
+        return True
+    if part is None:
+        return False
+    return not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start())
 
 
 def _goes_on_then(text: str) -> bool:

@@ -80,8 +80,8 @@ class _Draft:
 def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     draft = _read(given.summary, given.keep)
-    texts = [given.document] if given.document else given.passages or [given.summary]
-    reviser = _Reviser(Origin(texts), given.words)
+    texts = [given.document] if given.document else given.passages
+    reviser = _Reviser(Origin(texts or [given.summary]), given.words, of_document=bool(texts))
     for point in given.points:
         changed = reviser.applied(draft, point)
         if changed is not None and changed.units:
@@ -102,9 +102,10 @@ def _read(summary: str, keep: Sequence[str]) -> _Draft:
 class _Reviser:
     """Applies points to a draft of a text."""
 
-    def __init__(self, source: Origin, limit: int) -> None:
+    def __init__(self, source: Origin, limit: int, *, of_document: bool) -> None:
         self._source = source
         self._limit = limit
+        self._of_document = of_document
 
     def applied(self, draft: _Draft, point: Point) -> _Draft | None:
         """The draft with what a point asks for, within the limit; None where that cannot be had."""
@@ -159,6 +160,8 @@ class _Reviser:
         unit = draft.units[at]
         if unit.fixed and unit.text == unit.was:  # it has to stay, or is what a point before has brought in
             return None
+        if point.task == "correct" and self._of_document and self._source.find(unit.text) is not None:
+            return None  # the document itself says so
         if point.task != "change" and (mended := _mended(unit.text, point)):
             return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
         needed = self._needed(point) if point.evidence else self._nearest(unit.text)

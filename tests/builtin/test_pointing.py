@@ -43,6 +43,16 @@ def _how(text: str) -> str | None:
         ("Ada Quill fell. The next day the board sold the lamp.", "+ The next day the board sold the lamp."),
         ("“I fell,” said Ada Quill. She rowed to the reef.", None),
         ("“She rowed to the reef,” said Ada Quill.", None),
+        ("The hands moved over the reef.", None),
+        ("Ada Quill saw the hands move over the reef.", "Ada Quill saw the hands move over the reef."),
+        ("The keeper rowed to the reef.", None),
+        ("Ada Quill read the man's letter.", None),
+        ("After an hour Ada Quill rowed to the reef.", None),
+        ("Suddenly the board sold the lamp.", None),
+        ("Tom Renn was cursing with anger.", None),
+        ("Tom Renn was cursing when the lamp fell.", "Tom Renn was cursing when the lamp fell."),
+        ("Tom Renn mended the nets and sold it at the reef.", None),
+        ("Ada Quill was glad that was no reef.", None),
         ("Sie ging nach Hause, weil es regnete.", "Sie ging nach Hause, weil es regnete."),
     ],
 )
@@ -74,3 +84,32 @@ def test_who_loses_the_sentence_that_names_him_is_named() -> None:
     drop = Point(id=1, task="drop", instruction="x", sentence="Walter Vane had been dismissed in the spring.")
     given = ReviseGiven(summary=summary, points=[drop], keep=[], words=250, document=sample())
     assert revise(given) == "[Walter Vane] had sworn that he had not taken it."
+
+
+def _answering(summary: str, evidence: str, words: int = 250, document: str = "") -> str:
+    point = Point(id=1, task="add", instruction="Say this.", question="What was so?", evidence=evidence)
+    return revise(ReviseGiven(summary=summary, points=[point], keep=[], words=words, document=document))
+
+
+@pytest.mark.parametrize(("before", "is_brought_in"), [("Tom Renn lost his hat.", False), ("The rain fell.", True)])
+def test_nobody_is_put_beside_one_who_is_elsewhere(before: str, is_brought_in: bool) -> None:
+    rain = " ".join(f"Rain number {n} fell on the valley." for n in range(40))
+    told = "Ada Quill passed the lamp across the desk."
+    document = f"{PEOPLE}The rain fell.\n\n{rain}\n\n{told}"
+    assert (told in _answering(before, told, document=document)) == is_brought_in
+
+
+def test_an_answer_may_not_leave_less_of_what_is_said_again_and_again() -> None:
+    document = "The iron gate stood open. Men said the iron gate stood shut. "
+    document += "The old iron gate stood where it was. Ada Quill found a lamp under one loose stone."
+    summary = "The old iron gate stood where it was."
+    assert _answering(summary, "Ada Quill found a lamp under one loose stone.", 10, document) == summary
+
+
+def test_what_the_document_says_itself_is_not_corrected() -> None:
+    line = "Tom Renn lost his hat."
+    point = Point(
+        id=1, task="correct", instruction="x", sentence=line, answer="Ada Quill", evidence="Ada Quill lost her boat."
+    )
+    for document, revised in ((PEOPLE, line), (PEOPLE.replace(line, ""), "Ada Quill lost his hat.")):
+        assert revise(ReviseGiven(summary=line, points=[point], keep=[], words=50, document=document)) == revised
