@@ -72,6 +72,17 @@ def alignments(ids: list[int], sentences: list[int] | None = None) -> Alignments
     return Alignments.model_validate({"facts": entries})
 
 
+def heard(replies: list[list[int]]) -> set[int]:
+    """What of the nine items is spoken of until all are, or until a reply to being asked again has none that is new."""
+    found: set[int] = set()
+    for turn in count():
+        fresh = {n - 1 for n in replies[min(turn, len(replies) - 1)] if 1 <= n <= 9} - found
+        found |= fresh
+        if len(found) == 9 or (turn and not fresh):
+            return found
+    raise AssertionError
+
+
 @_HOSTILE
 @given(_replies)
 def test_no_alignment_lands_on_another_fact(store: Store, replies: list[list[int]]) -> None:
@@ -79,7 +90,7 @@ def test_no_alignment_lands_on_another_fact(store: Store, replies: list[list[int
     found = asyncio.run(Factfinder(replying.judge).align(SUMMARY, FACTS, DESK))
 
     assert found.verdicts == {n: Told(True, frozenset({n + 1})) for n in found.verdicts}
-    said = {n - 1 for ids in replies[:2] for n in ids if 1 <= n <= 9}
+    said = heard(replies)
     assert set(found.verdicts) == said
     assert bool(found.trouble) == (len(said) < 9)
 
@@ -99,7 +110,7 @@ def test_no_opinion_lands_on_another_fact(store: Store, replies: list[list[int]]
     found = asyncio.run(Factfinder(replying.judge)._supported("An excerpt.", IN_TREE, "facts"))
 
     assert all((one.passed, one.reason) == (n + 1 in passing, f"r{n + 1}") for n, one in found.verdicts.items())
-    assert set(found.verdicts) == {n - 1 for ids in replies[:2] for n in ids if 1 <= n <= 9}
+    assert set(found.verdicts) == heard(replies)
 
 
 def share_of(evaluation: Evaluation, verdict: str) -> tuple[int, int]:
