@@ -1,0 +1,322 @@
+"""The studio in a real browser: a run begun, followed, reviewed and judged there; nothing of a text is ever markup."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from redraft.settings import ModelSettings
+from redraft.store.store import Store
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Seen
+from tests.studio.served import Served, at_rest, begin, chapter, served, until
+
+EVIL = "<img src=x onerror=\"document.title='pwned'\"><script>document.title='pwned'</script>"
+# Playwright has functions that it waits for evaluated in the page, whose policy forbids that. Selectors need none.
+_READY = "html[data-ready=yes]"
+
+
+class Slow:
+    """A model that answers the first few requests, and the others once it is let."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.at_once = 2
+
+    async def __call__(self, seen: Seen) -> str:
+        while seen.index >= self.at_once and not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
+            await asyncio.sleep(0.02)
+        return f"Hester Vane came to the island of Sarn. {EVIL} The ledger was number {seen.index}."
+
+
+@pytest.fixture(scope="module")
+def slow() -> Slow:
+    return Slow()
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory, slow: Slow) -> Iterator[Served]:
+    with pytest.MonkeyPatch.context() as patch, ChatServer(slow) as chat:
+        patch.setenv("OPENAI_API_KEY", "sk-test")
+        model = ModelSettings(model="openai:slow", base_url=chat.base_url, context_tokens=4000)
+        with served(tmp_path_factory.mktemp("browser"), models={"slow": model}) as made:
+            yield made
+        slow.opened.set()
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+@pytest.fixture
+def page(chrome: Any, at: Served) -> Iterator[Any]:
+    """A page of somebody who has opened the printed address; whatever its scripts complain of fails the test."""
+    context = chrome.new_context(viewport={"width": 1280, "height": 800})
+    made = context.new_page()
+    troubles: list[str] = []
+    made.on("pageerror", lambda error: troubles.append(str(error)))
+    made.on("console", lambda said: troubles.append(said.text) if "Content Security Policy" in said.text else None)
+    made.goto(at.entrance)
+    yield made
+    context.close()
+    assert troubles == []
+
+
+def ready(page: Any) -> None:
+    page.wait_for_selector(_READY, state="attached")
+
+
+def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client: httpx.Client, tmp_path: Path) -> None:
+    book = tmp_path / "ledger.md"
+    book.write_text(f"{chapter()}\n\nThis one was handed over.\n", "utf-8")
+    before = client.get("/api/runs").json()["total"]
+    page.goto(f"{at.url}/runs/new")
+    ready(page)
+    assert page.is_hidden("text=Revisions, at most")
+    page.set_input_files("[data-file]", str(book))
+    page.check("[data-kind][value=refine]")
+    assert page.is_visible("text=Revisions, at most")
+    page.fill("[name=words]", "60")
+    page.fill("[name='goal.consistency']", "")
+    page.fill("[name='goal.coverage']", "0.9")
+    page.fill("[name=rounds]", "1")
+    page.click("text=Show the plan")
+    page.wait_for_selector("h1:has-text('The plan for The Salt Ledger')")
+    assert page.is_visible("text=asking about the document")
+    assert client.get("/api/runs").json()["total"] == before, "nothing has begun"
+    # What was said is still there for whoever changes their mind, and the file need not be handed over again.
+    page.click("text=Change it")
+    page.wait_for_selector("text=is kept")
+    assert page.input_value("[name=words]") == "60"
+    page.fill("[name=words]", "50")
+    page.click("text=Show the plan")
+    page.wait_for_selector("text=at most 50")
+    page.click("text=Begin the run")
+    page.wait_for_url("**/runs/*")
+    run = page.url.rpartition("/")[2]
+    done = at_rest(client, run)
+    assert (done["status"], done["kind"], done["limit"]) == ("done", "refine", 50)
+    page.wait_for_selector("#summary .prose")
+
+
+def test_what_is_wrong_with_a_form_is_said_in_it(page: Any, at: Served) -> None:
+    page.goto(f"{at.url}/runs/new")
+    ready(page)
+    page.set_input_files("[data-file]", files=[{"name": "x.png", "mimeType": "image/png", "buffer": b"\x89PNG"}])
+    page.fill("[name=query]", "Who kept it?")
+    page.click("text=Show the plan")
+    page.wait_for_selector("[role=alert]")
+    assert ".png files cannot be read" in page.inner_text("[role=alert]")
+    assert page.evaluate("document.activeElement.id") == "problem"
+    assert page.input_value("[name=query]") == "Who kept it?"
+
+
+def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
+    page.goto(f"{at.url}/runs/new")
+    ready(page)
+    # A file of many megabytes is not handed to a browser in a test: the form is told a smaller limit.
+    page.evaluate("document.querySelector('[data-start]').dataset.most = 10")
+    page.set_input_files("[data-file]", files=[{"name": "x.txt", "mimeType": "text/plain", "buffer": b"x" * 11}])
+    page.wait_for_selector("text=at most 0.00001 MB")
+    page.click("text=Show the plan")
+    assert page.url.endswith("/runs/new")
+
+
+def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
+    page: Any, at: Served, client: httpx.Client, slow: Slow
+) -> None:
+    text = "\n\n".join(f"{chapter()} Part {number} ends here." for number in range(5))
+    run = begin(client, model="slow", words=60, text=text)
+    page.goto(f"{at.url}/runs/{run}")
+    until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 2)
+    assert page.inner_text("[data-stage]") == "hierarchical"
+    assert page.evaluate("document.querySelector('[data-bar]').max") > 2
+    assert page.is_visible("text=Stop it")
+    slow.at_once = 4
+    until(lambda: int(page.evaluate("document.documentElement.dataset.calls ?? 0")) >= 4)
+    assert serious(page) == []
+    slow.opened.set()
+    page.wait_for_selector("[data-pieces] .draft", timeout=60_000)
+    assert "Hester Vane" in page.inner_text("[data-pieces]")
+    page.wait_for_selector("#summary .prose", timeout=60_000)
+    assert client.get(f"/api/runs/{run}").json()["status"] == "done"
+    assert page.title() != "pwned"
+    slow.opened.clear()
+    slow.at_once = 10**9
+
+
+def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
+    slow.opened.clear()
+    slow.at_once = 0
+    run = begin(client, model="slow", words=50, text=f"{chapter()} This one is stopped.")
+    page.goto(f"{at.url}/runs/{run}")
+    page.click("text=Stop it")
+    page.wait_for_selector("text=Go on with it")
+    assert client.get(f"/api/runs/{run}").json()["status"] == "interrupted"
+    slow.opened.set()
+    page.click("text=Go on with it")
+    page.wait_for_selector("#summary .prose", timeout=60_000)
+    assert client.get(f"/api/runs/{run}").json()["status"] == "done"
+
+
+def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:
+    run = begin(
+        client,
+        kind="refine",
+        words=60,
+        goals={"coverage": 1.0},
+        review=True,
+        rounds=2,
+        text=f"{chapter()} This one is reviewed.",
+    )
+    assert at_rest(client, run)["status"] == "waiting"
+    page.goto(f"{at.url}/runs/{run}")
+    page.click("text=Review it")
+    ready(page)
+    findings = page.locator("li.finding")
+    first = findings.count()
+    assert first >= 2
+    assert serious(page) == []
+    # A wrong answer is said, and what was filled in is still there.
+    findings.nth(0).locator("[name=mend]").uncheck()
+    page.fill("[name=add]", "Name the auditor.")
+    page.click("[data-mode=edit]")
+    page.fill("[data-edited]", "  ")
+    page.click("text=Judge my edited draft instead")
+    page.wait_for_selector("[role=alert]")
+    assert "an empty draft is none" in page.inner_text("[role=alert]")
+    assert not page.locator("li.finding").nth(0).locator("[name=mend]").is_checked()
+    assert page.input_value("[name=add]") == "Name the auditor."
+    ready(page)
+    page.click("text=Revise it so")
+    page.wait_for_url(f"**/runs/{run}")
+    assert at_rest(client, run)["status"] == "waiting"
+    rounds = client.get(f"/api/runs/{run}/dossier").json()["rounds"]
+    assert len(rounds) == 2
+    told = client.get(f"/api/runs/{run}/dossier").json()
+    by_number = {one["number"]: one for one in told["findings"]}
+    mended = [by_number[number]["explanation"] for number in rounds[1]["findings"]]
+    assert "Name the auditor." in mended
+    assert len(mended) == first, "one was dropped, and one came from the person"
+    page.goto(f"{at.url}/runs/{run}/review")
+    ready(page)
+    page.click("[data-mode=edit]")
+    page.fill(
+        "[data-edited]", "Hester Vane came to the island of Sarn on Monday, 3 March 1924. Mr. Dunne wrote a letter."
+    )
+    assert page.is_visible("text=You have edited the draft")
+    page.click("text=Judge my edited draft instead")
+    page.wait_for_url(f"**/runs/{run}")
+    assert at_rest(client, run)["status"] == "done"
+    texts = [one["text"] for one in client.get(f"/api/runs/{run}/dossier").json()["rounds"]]
+    assert texts[-1].endswith("Mr. Dunne wrote a letter.")
+
+
+def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Served, client: httpx.Client) -> None:
+    run = begin(client, kind="evaluate", words=40, metrics=["coverage"], text=f"{chapter()} One agrees.")
+    at_rest(client, run)
+    page.goto(f"{at.url}/runs/{run}")
+    page.wait_for_selector("html[data-opinions=yes]", state="attached")
+    yes = page.locator("#f1 .opinion button").nth(0)
+    yes.focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
+    page.locator("#f1 .opinion input").fill(EVIL)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#said:has-text('Kept')", state="attached")
+    [said] = client.get(f"/api/runs/{run}/opinions").json()["opinions"]
+    assert (said["agrees"], said["note"]) == (True, EVIL)
+    page.reload()
+    page.wait_for_selector("#f1 .opinion button[aria-pressed=true]")
+    assert page.locator("#f1 .opinion input").input_value() == EVIL
+    assert page.title() != "pwned"
+
+
+def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> None:
+    """The title, the text, the query, the summary, the run's own note and error, and the address of a page."""
+    text = f"# {EVIL}\n\n{chapter().partition(chr(10))[2]}\n\n{EVIL} came to the island in May. {EVIL}"
+    summary = f"{EVIL} Hester Vane came to the island of Sarn on Friday, 9 July 1931."
+    asked = {"text": text, "title": EVIL, "query": EVIL, "summary": summary, "kind": "refine", "review": True}
+    run = begin(client, **asked, goals={"consistency": 1.0, "coverage": 1.0})
+    at_rest(client, run)
+    with Store(at.told.database) as store:
+        store.runs.set_status(run, "waiting", why=EVIL, stop_reason=EVIL, error={"code": EVIL, "message": EVIL})
+    other = begin(client, text=text, title=EVIL, words=40)
+    at_rest(client, other)
+    packs = client.get("/api/packs").json()["packs"]
+    key = next(one["id"] for one in packs if one["title"].startswith("<img"))
+    paths = [
+        "/runs", f"/runs?q={EVIL}&model={EVIL}&document={EVIL}&kind={EVIL}", f"/runs/{run}", f"/runs/{run}/review",
+        f"/runs/{other}", f"/compare?run={run}&run={other}", "/packs", f"/packs/{key}", "/runs/new",
+        f"/runs/{EVIL}", f"/experiments/{EVIL}", f"/runs?sort={EVIL}",
+    ]  # fmt: skip
+    for path in paths:
+        page.goto(f"{at.url}{path}")
+        page.wait_for_timeout(200)
+        assert page.title() != "pwned", path
+        assert page.locator("img[src=x]").count() == 0, path
+        assert page.evaluate("[...document.scripts].every((one) => one.src || one.type === 'text/plain')"), path
+    page.goto(f"{at.url}/runs/{run}/review")
+    assert "<img src=x" in page.inner_text("main")
+
+
+def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
+    for words in (30, 70):
+        at_rest(client, begin(client, words=words, text=f"{chapter()} Two to compare.", title="Twins"))
+    page.goto(f"{at.url}/runs")
+    ready(page)
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the contents"
+    page.focus("[name=q]")
+    page.keyboard.type("twins")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**q=twins**")
+    ready(page)
+    page.locator("th a:has-text('Words')").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("th[aria-sort=descending] >> text=Words")
+    shown = [int(text) for text in page.locator("td[data-head=Words]").all_inner_texts()]
+    assert shown == sorted(shown, reverse=True)
+    boxes = page.locator("[name=run]")
+    for at_box in range(2):
+        boxes.nth(at_box).focus()
+        page.keyboard.press("Space")
+    page.locator("[data-compare-button]").focus()
+    assert page.inner_text("[data-compare-button]") == "Compare 2 runs"
+    page.keyboard.press("Enter")
+    page.wait_for_selector("h1:has-text('2 runs beside each other')")
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (360, "dark")])
+def test_every_page_is_for_everybody_and_fits(
+    chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
+) -> None:
+    """Nothing serious for axe-core, and nothing wider than the screen."""
+    rows = client.get("/api/runs?per=500").json()["rows"]
+    waiting = [row["run"] for row in rows if row["status"] == "waiting"]
+    pack = client.get("/api/packs").json()["packs"][0]["id"]
+    paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
+    paths += [f"/compare?run={rows[0]['run']}&run={rows[1]['run']}", *(f"/runs/{run}/review" for run in waiting[:1])]
+    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(at.entrance)
+    for path in paths:
+        page.goto(f"{at.url}{path}")
+        page.wait_for_selector("h1")
+        assert serious(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+    context.close()

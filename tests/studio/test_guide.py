@@ -1,0 +1,56 @@
+"""The page on the studio: its requests are made as they stand, and say what the page says."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.studio.served import TOKEN, Served, at_rest, begin, chapter, served
+from tests.support import SAMPLE
+
+GUIDE = SAMPLE.parent.parent / "docs" / "studio.md"
+_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_REQUEST = re.compile(r"^curl .*?(?=^curl |\Z)", re.MULTILINE | re.DOTALL)
+
+
+def requests() -> list[str]:
+    return [one.strip() for block in _BLOCK.findall(GUIDE.read_text("utf-8")) for one in _REQUEST.findall(block)]
+
+
+@pytest.fixture(scope="module")
+def at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("guide")) as made:
+        yield made
+
+
+@pytest.mark.skipif(shutil.which("curl") is None, reason="the requests are made by curl: install it")
+def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> None:
+    (tmp_path / "book.md").write_text(chapter(), "utf-8")
+    with at.client() as client:
+        review = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
+        assert at_rest(client, review)["status"] == "waiting"
+        known = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
+        told: dict[str, Any] = {}
+        for one in requests():
+            done = subprocess.run(
+                ["bash", "-c", one], env=known, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=60
+            )
+            assert done.returncode == 0, done.stderr
+            told[one] = done.stdout
+            if "file=@" in one:
+                known["RUN"] = json.loads(done.stdout)["run"]
+                assert json.loads(done.stdout)["events"] == f"/api/runs/{known['RUN']}/events"
+    replies = {one: json.loads(said) for one, said in told.items() if not said.startswith("data:")}
+    failed = [one for one, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
+    assert [one.rpartition("/")[2] for one in failed] == ['ffffffff"'], "that one is to fail"
+    assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
+    assert len(told) == 11
+    [followed] = [said for said in told.values() if said.startswith("data:")]
+    assert '"kind": "done"' in followed.splitlines()[-2]

@@ -1,0 +1,173 @@
+"""The list of runs: filters, order and pages, quick for many runs; and no page holds up the event loop."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import httpx
+import pytest
+from blockbuster import blockbuster_ctx
+
+from redraft.domain import Chunk, Document, Span
+from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinement
+from redraft.store.store import Store
+from redraft.studio.app import studio
+from redraft.studio.house import Told
+from redraft.studio.rows import Rows, Wanted
+from tests.store.support import add_call, call, evaluation, fill, run
+from tests.studio.served import TOKEN, chapter, served
+
+JUDGING = Judging(metrics=("coverage",))
+
+
+def add(store: Store, name: str, title: str = "A title", **changes: object) -> None:
+    """A run of a document of its own, with a draft of five words."""
+    document = Document.from_text(f"Of {title} there is this to say.", title)
+    store.documents.add(document)
+    store.documents.add_chunks(document.id, "estimate", 2048, [Chunk(0, Span(0, 5), 2)])
+    store.runs.add(replace(run(name), document=document.id, **changes))
+    draft = store.runs.keep_draft(name, f"The draft of {name} is short.", 5, "merge")
+    if changes:
+        store.judgments.keep(draft, evaluation(score=len(name) / 10))
+    store.runs.set_status(name, "done")
+    # The store has moments to the thousandth of a second.
+    time.sleep(0.002)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "redraft.db")
+
+
+def names(store: Store, **wanted: object) -> list[str]:
+    return [row.run for row in Rows(store).listed(Wanted.model_validate(wanted)).rows]
+
+
+def test_runs_are_filtered_by_everything_that_they_have(store: Store) -> None:
+    add(store, "aaaa", "The Ferry")
+    add(store, "bbbbbb", "The Mill", purpose=Evaluate(judging=JUDGING))
+    add(store, "cc", "The Mill", purpose=Refine(judging=JUDGING, refinement=Refinement(goals={"coverage": 1})))
+    add(store, "dddd", "Parts", purpose=Part(kind="hamlet", judging=JUDGING), experiment="hamlet")
+    store.runs.set_status("cc", "stopped")
+    mill = Document.from_text("Of The Mill there is this to say.", "The Mill").id
+    assert names(store) == ["cc", "bbbbbb", "aaaa"]
+    assert names(store, all=True) == ["dddd", "cc", "bbbbbb", "aaaa"]
+    assert names(store, experiment="hamlet") == ["dddd"]
+    assert names(store, q="MILL the") == ["cc", "bbbbbb"]
+    assert names(store, q="mill bbb") == ["bbbbbb"]
+    assert names(store, document=mill[:10]) == ["cc", "bbbbbb"]
+    assert names(store, kind="evaluate") == ["bbbbbb"]
+    assert names(store, status="stopped") == ["cc"]
+    assert names(store, model="extract", status="done") == ["bbbbbb", "aaaa"]
+    assert names(store, model="gpt") == []
+
+
+def test_runs_are_sorted_and_what_has_no_value_comes_last(store: Store) -> None:
+    add(store, "aaaa", "Zebras")
+    add(store, "bbbbbb", "apes", purpose=Evaluate(judging=JUDGING))
+    add(store, "cc", "Mice", purpose=Evaluate(judging=JUDGING))
+    assert names(store, sort="score.coverage", dir="desc") == ["bbbbbb", "cc", "aaaa"]
+    assert names(store, sort="score.coverage", dir="asc") == ["cc", "bbbbbb", "aaaa"]
+    assert names(store, sort="title", dir="asc") == ["bbbbbb", "cc", "aaaa"]
+    assert names(store, sort="created", dir="asc") == ["aaaa", "bbbbbb", "cc"]
+    assert names(store, sort="no such thing") == ["cc", "bbbbbb", "aaaa"]
+
+
+def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:
+    add(store, "aaaa")
+    rows = Rows(store)
+    assert rows.all()[0].status == "done"
+    time.sleep(0.01)
+    store.runs.set_status("aaaa", "stopped", stop_reason="budget")
+    assert (rows.all()[0].status, rows.all()[0].stop_reason) == ("stopped", "budget")
+    store.forget(["aaaa"])
+    assert rows.all() == []
+
+
+def test_three_hundred_runs_are_paged_and_at_rest_each_is_read_once(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(300):
+        add(store, f"{number:04x}", f"Document {number % 40}")
+        add_call(store, call(key=f"call {number}", run=f"{number:04x}"))
+    rows = Rows(store)
+    began = time.process_time()
+    first = rows.listed(Wanted())
+    took = time.process_time() - began
+    assert (first.total, first.pages, len(first.rows)) == (300, 6, 50)
+    assert first.rows[0].calls == 1
+    assert took < 3
+    asked: list[str] = []
+    monkeypatch.setattr(store.runs, "get", asked.append)
+    last = rows.listed(Wanted(page=99))
+    assert (last.page, len(last.rows)) == (6, 50)
+    assert asked == []
+    seen = [row.run for page in range(1, 7) for row in rows.listed(Wanted(page=page)).rows]
+    assert len(set(seen)) == 300
+
+
+def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
+    """Also of runs without a summary: those that compare, build or are part of an experiment."""
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+        add(store, "aaaa", purpose=Compare(judging=JUDGING))
+        add(store, "dddd", purpose=Part(kind="hamlet", judging=JUDGING), experiment="hamlet")
+    folder = tmp_path / "tables" / "lengths"
+    folder.mkdir(parents=True)
+    table = {
+        "name": "t",
+        "title": "T",
+        "caption": "c",
+        "basis": "b",
+        "columns": ["n", "m"],
+        "rows": [{"n": 1, "m": None}],
+    }
+    (folder / "tables.json").write_text(json.dumps({"settings": {}, "tables": [table]}), "utf-8")
+    (folder / "curve.svg").write_text(
+        '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>', "utf-8"
+    )
+    with served(tmp_path, experiments=folder.parent) as at, at.client() as client:
+        paths = ["/runs", "/runs?all=true", "/runs/fork-of-abc123", "/runs/aaaa", "/runs/dddd"]
+        paths += ["/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/experiments", "/experiments/hamlet"]
+        paths += ["/experiments/lengths", "/compare?run=abc123&run=fork", "/api", "/runs/new"]
+        for path in paths:
+            assert client.get(path).status_code == 200, path
+        shown = client.get("/api/experiments/lengths").json()
+        assert (shown["tables"][0]["columns"], shown["pictures"]) == (["n", "m"], ["curve.svg"])
+        picture = client.get("/experiments/lengths/curve.svg")
+        assert picture.headers["content-type"] == "image/svg+xml"
+        assert "sandbox" in picture.headers["content-security-policy"]
+        for path in ("/experiments/none", "/experiments/lengths/tables.json", "/experiments/lengths/..%2fx.svg"):
+            assert client.get(path).status_code == 404, path
+        assert client.get("/runs/new").text.count("<option") > 4
+        assert client.get("/api/runs/aaaa/dossier").status_code == 409
+
+
+async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> None:
+    """Whatever reads or writes a file does so in a thread."""
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+    app = studio(Told(database=tmp_path / "redraft.db", token=TOKEN))
+    headers = {"Authorization": f"Bearer {TOKEN}"}
+    transport = httpx.ASGITransport(app)
+    async with (
+        app.router.lifespan_context(app),
+        httpx.AsyncClient(transport=transport, base_url="http://localhost", headers=headers) as client,
+    ):
+        # Modules and templates are loaded once, and that may take its time.
+        text = chapter()
+        await _visit(client, text)
+        with blockbuster_ctx():
+            await _visit(client, text)
+
+
+async def _visit(client: httpx.AsyncClient, text: str) -> None:
+    for path in ("/runs", "/runs/fork-of-abc123", "/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/runs/new"):
+        assert (await client.get(path)).status_code == 200, path
+    begun = await client.post("/api/runs", json={"text": text, "words": 30, "kind": "evaluate"})
+    assert begun.status_code == 201, begun.text
+    told = await client.get(begun.json()["events"])
+    assert '"done"' in told.text
