@@ -22,6 +22,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import FIND_CONFUSION, ConfusionGiven, Confusions
 from redraft.store.store import Store
 from redraft.text.tokens import EstimatingTokenizer
+from tests.agents.test_fact_replies import heard
 
 BOOK, TOKENIZER = PromptBook("simple"), EstimatingTokenizer()
 TEXT = "\n\n".join(f"Keeper Tom{n} came to the light in the winter of {1800 + n}." for n in range(1, 10))
