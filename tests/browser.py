@@ -1,7 +1,7 @@
 """A real browser for the tests of pages: the Chromium that is installed on the machine, driven by Playwright.
 
 Playwright's own browsers cannot be downloaded everywhere, so none of them is asked for. Without the package or without
-the browser the tests are skipped, and a sentence says what is missing; where `REDRAFT_NEEDS_BROWSER` is set they fail instead.
+the browser the tests are skipped, and a sentence says what is missing; with `REDRAFT_NEEDS_BROWSER` set they fail.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+_NEEDED = bool(os.environ.get("REDRAFT_NEEDS_BROWSER"))
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
@@ -35,7 +36,7 @@ def missing() -> str:
 def need_browser() -> None:
     """Skip where there is none."""
     if lacking := missing():
-        if os.environ.get("REDRAFT_NEEDS_BROWSER"):
+        if _NEEDED:
             pytest.fail(lacking)
         pytest.skip(lacking)
 
