@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,4 +23,8 @@ async def carry_out(floor: Floor, driver: Driver, run: Run, answer: Mapping[str,
     elif run.kind in ("pack", "keyfacts"):
         await build(floor, run)
     else:
-        await driver.drive(run, answer)
+        try:
+            await driver.drive(run, answer)
+        except asyncio.CancelledError:
+            await asyncio.shield(floor.left(run.id))
+            raise

@@ -29,6 +29,9 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import entered_off_loop, off_loop
 
+# Seconds in which the nodes of a run that was cancelled have put away what they had begun.
+_TO_PUT_AWAY = 10.0
+
 
 @dataclass(slots=True)
 class _Open:
@@ -139,6 +142,18 @@ class Floor:
             # Each of them, also where another cannot be put on record any more.
             for opened in self._open.values():
                 closing.push_async_callback(self._abandon, opened)
+
+    async def left(self, run: str) -> None:
+        """A run was cancelled: it is on record as interrupted when this returns, and others may go on with it.
+
+        Its nodes put away what they had begun, and say so themselves. Between two nodes there is nobody who would.
+        """
+        opened = self._open.get(run)
+        deadline = time.monotonic() + _TO_PUT_AWAY
+        while opened is not None and opened.present and time.monotonic() < deadline:  # noqa: ASYNC110  (nobody tells)
+            await asyncio.sleep(0.01)
+        if opened is not None and self._open.get(run) is opened:
+            await self._abandon(opened)
 
     async def _abandon(self, opened: _Open) -> None:
         try:

@@ -103,6 +103,7 @@ def _dossier_page(store: Store, status: Status, read_only: bool) -> str:
         here="runs",
         read_only=read_only,
         run=status,
+        said=bool(said),
         opinions=packed({"run": status.run, "read_only": read_only, "findings": findings}),
     )
 

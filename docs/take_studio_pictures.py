@@ -1,0 +1,110 @@
+"""Takes the pictures of the studio: python docs/take_studio_pictures.py [PAGE ...]
+
+Each page is opened in a real browser at 1440 and at 390 pixels, with the sample book and the built-in model; the run
+under way has a model that stops to think. How it looks depends on the browser and its fonts: look at them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from redraft.settings import ModelSettings  # noqa: E402
+from tests.browser import browser, missing  # noqa: E402
+from tests.chatserver import ChatServer, Seen  # noqa: E402
+from tests.studio.served import Served, at_rest, begin, chapter, served  # noqa: E402
+
+PICTURES, SAMPLE = ROOT / "docs" / "pictures", ROOT / "examples" / "the-salt-ledger.md"
+SIZES = {1440: 900, 390: 844}
+_QUALITY = 82
+_BEFORE_IT_THINKS = 5
+
+
+@contextmanager
+def full_studio(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
+    """A studio with something on every page, and the addresses of these."""
+    go_on = threading.Event()
+
+    async def thinking(seen: Seen) -> str:
+        while seen.index >= _BEFORE_IT_THINKS and not go_on.is_set():  # noqa: ASYNC110  (it is set in another thread)
+            await asyncio.sleep(0.05)
+        return (
+            "Hester Vane came to Sarn in March 1924 to value the saltworks, and found that the accounts did not agree."
+        )
+
+    os.environ.setdefault("OPENAI_API_KEY", "none")
+    with ChatServer(thinking) as chat:
+        model = ModelSettings(model="openai:thinking", base_url=chat.base_url, context_tokens=8000)
+        with served(folder, models={"thinking": model}) as at, at.client() as client:
+            first = {"text": chapter(), "title": "The Causeway"}
+            run = begin(client, kind="refine", words=80, goals={"coverage": 0.9, "consistency": 0.9}, **first)
+            at_rest(client, run)
+            at_rest(client, begin(client, kind="evaluate", words=120, metrics=["coverage", "keyfact_recall"], **first))
+            at_rest(client, begin(client, words=60, strategy="direct", query="Who kept the ledger?", **first))
+            whole = {"text": SAMPLE.read_text("utf-8"), "title": "The Salt Ledger"}
+            waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole)
+            at_rest(client, waiting)
+            live = begin(client, model="thinking", words=100, **whole)
+            packs = {one["kind"]: one["id"] for one in client.get("/api/packs").json()["packs"]}
+            yield at, {
+                "runs": "/runs", "run": f"/runs/{run}", "live": f"/runs/{live}", "review": f"/runs/{waiting}/review",
+                "new": "/runs/new", "pack": f"/packs/{packs['questions']}", "facts": f"/keyfacts/{packs['keyfacts']}",
+                "packs": "/packs", "api": "/api",
+            }  # fmt: skip
+            go_on.set()
+
+
+def taken(page: Any, name: str) -> None:
+    """Keep what is seen of a page, small."""
+    session = page.context.new_cdp_session(page)
+    shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": _QUALITY})
+    (PICTURES / f"studio-{name}.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+def planned(page: Any, at: Served) -> None:
+    """Fill in the form, up to the plan."""
+    page.goto(f"{at.url}/runs/new")
+    page.wait_for_selector("html[data-ready]", state="attached")
+    page.set_input_files("[data-file]", str(SAMPLE))
+    page.check("[data-kind][value=refine]")
+    page.click("text=Show the plan")
+    page.wait_for_selector("h1:has-text('The plan')")
+
+
+def main() -> None:
+    if lacking := missing():
+        sys.exit(lacking)
+    PICTURES.mkdir(exist_ok=True)
+    wanted = sys.argv[1:]
+    with tempfile.TemporaryDirectory() as folder, full_studio(Path(folder)) as (at, pages), browser() as chromium:
+        for width, height in SIZES.items():
+            for scheme in ("light", "dark"):
+                page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+                page.goto(at.entrance)
+                for name, path in pages.items():
+                    # In the dark the two that are looked at most.
+                    if (wanted and name not in wanted) or (scheme == "dark" and name not in ("runs", "review")):
+                        continue
+                    page.goto(f"{at.url}{path}")
+                    page.wait_for_selector("html[data-ready]", state="attached")
+                    page.wait_for_timeout(2500 if name == "live" else 500)
+                    taken(page, f"{name}-{width}{'-dark' if scheme == 'dark' else ''}")
+                if scheme == "light" and (not wanted or "plan" in wanted):
+                    planned(page, at)
+                    taken(page, f"plan-{width}")
+                page.close()
+
+
+if __name__ == "__main__":
+    main()
