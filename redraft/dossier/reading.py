@@ -23,7 +23,7 @@ from redraft.text.cleaning import clean, one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.words import count_words
 
-_WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "trace", "part")
+_WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
 
 
 def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encoder | None = None) -> Dossier:

@@ -28,7 +28,7 @@ def comparison_page(beside: RunsBeside, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
     css, js = styles(*STYLES), script(SCRIPT)
     assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("comparison.html").render(**view(beside), assets=assets, sheets=STYLES)
+    return template("comparison.html").render(**view(beside), assets=assets)
 
 
 def view(beside: RunsBeside) -> dict[str, Any]:
@@ -36,6 +36,7 @@ def view(beside: RunsBeside) -> dict[str, Any]:
     runs = {run.name: run for run in beside.runs}
     several = len(beside.documents) > 1
     return {
+        "sheets": STYLES,
         "c": beside,
         "several": several,
         "line": _line(beside),

@@ -33,9 +33,7 @@ def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
     css, js = styles(*STYLES), script(SCRIPT)
     assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("dossier.html").render(
-        **view(dossier), assets=assets, sheets=STYLES, data=packed(page_data(dossier))
-    )
+    return template("dossier.html").render(**view(dossier), assets=assets, data=packed(page_data(dossier)))
 
 
 def view(dossier: Dossier) -> dict[str, Any]:
@@ -43,6 +41,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
     shown = pictures(dossier)
     tree = _Tree.of(dossier.pieces)
     return {
+        "sheets": STYLES,
         "d": dossier,
         "views": tuple(_views(dossier)),
         "paragraphs": tuple(_paragraphs(dossier)),

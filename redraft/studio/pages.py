@@ -11,7 +11,9 @@ from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from redraft.dossier.beside.reading import read_beside
 from redraft.errors import RedraftError, UsageError
+from redraft.pages import comparison
 from redraft.pages.dossier import view
 from redraft.pages.packing import packed, page_data
 from redraft.pages.templates import template
@@ -211,20 +213,13 @@ async def compare(request: Request) -> Response:
     keys = list(dict.fromkeys(request.query_params.getlist("run")))[:_MOST_COMPARED]
     if len(keys) < 2:
         raise UsageError("there is nothing to compare", hint="choose two runs in the list, or more")
-    compared = await read(request, _compared, keys)
-    return page(request, "compare", "runs", compared=compared, metrics=_metrics(compared))
+    return HTMLResponse(await read(request, _comparison_page, keys, house(request).told.read_only))
 
 
-def _compared(store: Store, keys: list[str]) -> list[tuple[Status, str]]:
-    found = [found_run(store, key) for key in keys]
-    return [
-        (looking.status_of(store, one, at_work=False), store.runs.draft(one.draft).text if one.draft else "")
-        for one in found
-    ]
-
-
-def _metrics(compared: list[tuple[Status, str]]) -> list[str]:
-    return list(dict.fromkeys(metric for one, _ in compared for metric in one.scores))
+def _comparison_page(store: Store, keys: list[str], read_only: bool) -> str:
+    beside = read_beside(store, [found_run(store, key).id for key in keys])
+    shown = comparison.view(beside)
+    return template("studio/comparison.html").render(**shown, assets=None, here="runs", read_only=read_only)
 
 
 async def pack_list(request: Request) -> Response:

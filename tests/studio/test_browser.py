@@ -255,7 +255,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     at_rest(client, run)
     with Store(at.told.database) as store:
         store.runs.set_status(run, "waiting", why=EVIL, stop_reason=EVIL, error={"code": EVIL, "message": EVIL})
-    other = begin(client, text=text, title=EVIL, words=40)
+    other = begin(client, kind="evaluate", metrics=["coverage"], text=text, title=EVIL, words=40)
     at_rest(client, other)
     packs = client.get("/api/packs").json()["packs"]
     key = next(one["id"] for one in packs if one["title"].startswith("<img"))
@@ -275,8 +275,9 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
 
 
 def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
+    text = f"{chapter()} Two to compare."
     for words in (30, 70):
-        at_rest(client, begin(client, words=words, text=f"{chapter()} Two to compare.", title="Twins"))
+        at_rest(client, begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text, title="Twins"))
     page.goto(f"{at.url}/runs")
     ready(page)
     page.keyboard.press("Tab")
@@ -298,7 +299,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
     page.locator("[data-compare-button]").focus()
     assert page.inner_text("[data-compare-button]") == "Compare 2 runs"
     page.keyboard.press("Enter")
-    page.wait_for_selector("h1:has-text('2 runs beside each other')")
+    page.wait_for_selector("text=A comparison of 2 runs")
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (360, "dark")])
@@ -306,11 +307,15 @@ def test_every_page_is_for_everybody_and_fits(
     chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str
 ) -> None:
     """Nothing serious for axe-core, and nothing wider than the screen."""
-    rows = client.get("/api/runs?per=500").json()["rows"]
-    waiting = [row["run"] for row in rows if row["status"] == "waiting"]
+    text = f"{chapter()} For everybody, at {width}."
+    judged = [begin(client, kind="evaluate", metrics=["coverage"], words=words, text=text) for words in (30, 60)]
+    reviewed = begin(client, kind="refine", goals={"coverage": 1.0}, review=True, words=30, text=text)
+    assert at_rest(client, reviewed)["status"] == "waiting"
+    for run in judged:
+        at_rest(client, run)
     pack = client.get("/api/packs").json()["packs"][0]["id"]
     paths = ["/runs", "/runs/new", "/packs", f"/packs/{pack}", "/experiments", "/api", "/runs/ffff"]
-    paths += [f"/compare?run={rows[0]['run']}&run={rows[1]['run']}", *(f"/runs/{run}/review" for run in waiting[:1])]
+    paths += [f"/runs/{judged[0]}", f"/compare?run={judged[0]}&run={judged[1]}", f"/runs/{reviewed}/review"]
     context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
     page = context.new_page()
     page.goto(at.entrance)

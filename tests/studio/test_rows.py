@@ -132,7 +132,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     with served(tmp_path, experiments=folder.parent) as at, at.client() as client:
         paths = ["/runs", "/runs?all=true", "/runs/fork-of-abc123", "/runs/aaaa", "/runs/dddd"]
         paths += ["/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/experiments", "/experiments/hamlet"]
-        paths += ["/experiments/lengths", "/compare?run=abc123&run=fork", "/api", "/runs/new"]
+        paths += ["/experiments/lengths", "/api", "/runs/new"]
         for path in paths:
             assert client.get(path).status_code == 200, path
         shown = client.get("/api/experiments/lengths").json()
@@ -140,6 +140,8 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
         picture = client.get("/experiments/lengths/curve.svg")
         assert picture.headers["content-type"] == "image/svg+xml"
         assert "sandbox" in picture.headers["content-security-policy"]
+        refused = client.get("/compare?run=abc123&run=fork")
+        assert (refused.status_code, "<h1" in refused.text) == (422, True), "one of them was never judged"
         for path in ("/experiments/none", "/experiments/lengths/tables.json", "/experiments/lengths/..%2fx.svg"):
             assert client.get(path).status_code == 404, path
         assert client.get("/runs/new").text.count("<option") > 4

@@ -169,7 +169,6 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
             "/runs/fork-of-abc123",
             "/packs/pack-1",
             "/keyfacts/keyfacts-1",
-            "/compare?run=abc&run=fork",
         ):
             page = client.get(path)
             assert page.status_code == 200, path
