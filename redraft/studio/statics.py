@@ -13,6 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from redraft.pages.assets import static
+
 _TYPES = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8", "svg": "image/svg+xml"}
 
 
@@ -25,7 +27,13 @@ class _File(NamedTuple):
 @cache
 def _files() -> dict[str, _File]:
     """All there are, read once: an address is looked up among their names, and is never a path."""
-    return dict(_found(files("redraft.pages") / "static", ""))
+    found = dict(_found(files("redraft.pages") / "static", ""))
+    # What pictures need is no file: it is made where they are.
+    return found | {"plots.css": _file(static("plots.css").encode(), _TYPES["css"])}
+
+
+def _file(content: bytes, kind: str) -> _File:
+    return _File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
 
 
 def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _File]]:
@@ -33,8 +41,7 @@ def _found(folder: Traversable, before: str) -> Iterator[tuple[str, _File]]:
         if one.is_dir():
             yield from _found(one, f"{before}{one.name}/")
         elif (kind := _TYPES.get(one.name.rpartition(".")[2])) is not None:
-            content = one.read_bytes()
-            yield f"{before}{one.name}", _File(content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"')
+            yield f"{before}{one.name}", _file(one.read_bytes(), kind)
 
 
 async def static_file(request: Request) -> Response:
