@@ -12,6 +12,7 @@ from redraft.agreement.raters import cohens_kappa, equal_share
 from redraft.evaluators.booookscore import UNTYPED
 from redraft.evaluators.resampling import RESAMPLES, SEED, spread_of_mean
 from redraft.experiments.booookscore import CoherenceOutcome, Reading, Summary, System
+from redraft.experiments.pictures import scores_of_systems
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table, mean, plain, unmarked
@@ -55,6 +56,7 @@ def coherence_report(outcome: CoherenceOutcome) -> Report:
         },
         tuple(tables),
         [_item(system, one) for system in outcome.systems for one in outcome.summaries],
+        {"scores": scores_of_systems(_score_table(outcome))},
     )
 
 

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from itertools import groupby
 
 from redraft.experiments.chunk_size import Marked, SizeOutcome
+from redraft.experiments.pictures import marks_by_size
 from redraft.reports.report import Report
 from redraft.reports.tables import Cell, Table, mean, plain, unmarked
 
 _ALL_JUDGES = "all judges"
 _DIMENSIONS = ("validity", "coherence", "cross_content", "major_facts", "connections")
+_MARKS = tuple(name.replace("_", " ") for name in _DIMENSIONS)
 
 
 def chunk_report(outcome: SizeOutcome) -> Report:
@@ -41,6 +43,7 @@ def chunk_report(outcome: SizeOutcome) -> Report:
         },
         (_mark_table(outcome), _cost_table(outcome), _failure_table(outcome)),
         [one.to_json() for one in marked],
+        {"marks_by_size": marks_by_size(_mark_table(outcome), _MARKS)},
     )
 
 
@@ -59,7 +62,7 @@ def _mark_table(outcome: SizeOutcome) -> Table:
         " the facts and connections that they counted. The rest at a document's end is left out where it is less than"
         " half a chunk.",
         _basis(outcome),
-        ("size", "judge", *(name.replace("_", " ") for name in _DIMENSIONS), "tokens", "chunks", "of", "failed"),
+        ("size", "judge", *_MARKS, "tokens", "chunks", "of", "failed"),
         tuple(rows),
     )
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from redraft.experiments.counting import WHOLE
 from redraft.experiments.faithfulness_tables import error_table, faithfulness_table, summary_table
 from redraft.experiments.hamlet import Outcome
 from redraft.experiments.other_tables import cost_table, failure_table, pruning_table, size_table
+from redraft.experiments.pictures import recall_by_place
 from redraft.experiments.recall_tables import gap_table, length_table, recall_table
 from redraft.reports.report import Report
 from redraft.reports.tables import plain, unmarked
@@ -41,6 +43,7 @@ def hamlet_report(outcome: Outcome) -> Report:
             failure_table(subjects, items),
         ),
         [item.to_json() for item in items],
+        {"recall_by_place": recall_by_place(recall_table(items), WHOLE)},
     )
 
 

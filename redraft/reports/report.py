@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from redraft.plots.picture import Plot
 from redraft.reports.tables import Table
 
 
@@ -20,6 +21,8 @@ class Report:
     settings: Mapping[str, object]
     tables: tuple[Table, ...]
     items: Sequence[Mapping[str, object]]
+    pictures: Mapping[str, Plot] = field(default_factory=dict)
+    """Drawn from the tables, by the name of a file."""
 
     def to_json(self) -> dict[str, object]:
         """All of it."""
@@ -41,6 +44,7 @@ class Report:
         content = {"experiment": self.name, "settings": dict(self.settings), "tables": tables}
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
+            **{f"{name}.svg": plot.picture().file() for name, plot in self.pictures.items()},
             "items.json": _json(list(self.items)),
             "tables.json": _json(content),
             "report.md": self.to_markdown(),

@@ -78,7 +78,7 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert done.out.startswith("# BooookScore: how far summaries confuse")
     assert "| openai:x         |      83.333 | 0.833 |" in done.out
     assert "6/6 " in done.err
-    assert "10 files written to" in done.err
+    assert "11 files written to" in done.err
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert {path.stem for path in results.glob("*.csv")} == {table["name"] for table in tables}
     for table in tables:

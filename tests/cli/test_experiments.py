@@ -86,7 +86,7 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
     assert items[0]["keyfact_recall"]["levels"]["all"]["value"] == 1.0
     assert "2/2 The Keepers, chunk" in done.err
-    assert f"13 files written to {Path('deep/results')}" in done.err
+    assert f"14 files written to {Path('deep/results')}" in done.err
     asked, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
     again = inside.run(*HAMLET, "-o", "deep/results", "--quiet")
     assert (again.code, again.err, len(server.seen)) == (0, "", asked)
@@ -162,7 +162,7 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
     assert done.out.startswith("# How large a chunk has to be")
     assert {path.name for path in (inside.folder / "results").iterdir()} == {
         *("chunk_sizes.csv", "cost.csv", "failures.csv"),
-        *("items.json", "tables.json", "report.md"),
+        *("items.json", "tables.json", "report.md", "marks_by_size.svg"),
     }
     assert inside.run(*SIZES, "--json", "-q").json["tables"][0]["name"] == "chunk_sizes"
     assert len(server.seen) == 8

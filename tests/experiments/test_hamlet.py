@@ -108,6 +108,7 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
         "failures.csv",
         "items.json",
         "tables.json",
+        "recall_by_place.svg",
         "report.md",
     }
 
