@@ -189,8 +189,8 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair", "passage",
-    "place", "point", "question", "questions", "second", "sentence", "summary",
+    "answer", "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair",
+    "passage", "place", "point", "question", "questions", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -243,7 +243,7 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
     return {
         name: value
         for name, value in fields.items()
-        if isinstance(value, list) and value and isinstance(value[0], BaseModel)
+        if isinstance(value, list) and value and isinstance(value[0], BaseModel) and "id" in type(value[0]).model_fields
     }
 
 

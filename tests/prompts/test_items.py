@@ -283,7 +283,7 @@ def test_a_revision_that_must_keep_nothing_speaks_of_nothing_kept(book: PromptBo
 @BOTH
 def test_whoever_decides_is_told_of_searches_only_while_they_are_allowed(book: PromptBook) -> None:
     assert "look_up" in rendered(book, "decide")
-    assert "look_up" not in rendered(book, "decide", searches=0)
+    assert "look_up" not in rendered(book, "decide", looks=0)
     assert "12" in outside(rendered(book, "decide", rounds_left=12)), "the revisions that are left"
 
 

@@ -22,7 +22,7 @@ LINES = [
     "Captain Jonas Reed swam ashore with the mail under one arm.",
     "The harbour board of Carrow refused to pay for a new lamp.",
     "A nephew from the town took over the ledger in the autumn.",
-    "The insurers had sold the cargo twice before the ship had sailed.",
+    "The insurers of Carrow sold the cargo of the Dolphin twice in 1911.",
 ]
 TEXT = "\n\n".join(LINES)
 FACT = LINES[3]
