@@ -31,6 +31,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"agents"}),
     frozenset({"builtin"}),
     frozenset({"models", "reports"}),
+    frozenset({"plots"}),
     frozenset({"prompts", "text", "store"}),
     frozenset({"domain", "errors", "events", "plugins", "presets", "settings", "sources"}),
 )

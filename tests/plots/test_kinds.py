@@ -1,0 +1,335 @@
+"""Each kind of picture shows the numbers that it was given, where they belong: worked out by hand."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from redraft.domain import Span
+from redraft.plots.costs import Contestant, ScoreAgainstCost
+from redraft.plots.curves import Reading
+from redraft.plots.densities import Curve, Densities
+from redraft.plots.differences import Difference, Differences
+from redraft.plots.grids import Grid, Grids
+from redraft.plots.minimap import Minimap, Stretch
+from redraft.plots.parts import Part, Parts
+from redraft.plots.picture import NARROW, WIDE, Look
+from redraft.plots.round_scores import Metric, RoundScores
+from redraft.plots.shares import Shares, Split
+from redraft.plots.sparkline import Sparkline
+from redraft.plots.trends import Trend, Trends
+from tests.plots.reading import Mark, Read
+
+NAN = float("nan")
+near = pytest.approx
+both = pytest.mark.parametrize("look", [WIDE, NARROW], ids=["wide", "narrow"])
+
+
+def filled(mark: Mark) -> bool:
+    return any(name.startswith("plot-f") for name in mark.look.split())
+
+
+def close(value: float) -> object:
+    """Coordinates are rounded, so that sums of two of them may be off by a hundredth."""
+    return pytest.approx(value, abs=0.03)
+
+
+class TestRoundScores:
+    plot = RoundScores(
+        [Metric("coverage", [0.2, 0.4, 0.3, None, 0.6], goal=0.8), Metric("consistency", [0.6, NAN, 0.6, 0.6, 0.6])],
+        [True, True, False, True, True],
+    )
+
+    @both
+    def test_each_score_stands_at_its_height(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        for words, label in (("draft: 0.2", "0.2"), ("round 1: 0.4", "0.4"), ("round 4: 0.6", "0.6")):
+            assert read.tipped(f"coverage, {words}").middle[1] == close(read.tick(label)[1])
+        half = (read.tick("0.2")[1] + read.tick("0.4")[1]) / 2
+        assert read.tipped("coverage, round 2: 0.3").middle == (close(read.tick("2")[0]), close(half))
+
+    def test_a_refused_round_is_hollow_and_off_the_line(self) -> None:
+        read = Read(self.plot.picture())
+        assert not filled(read.tipped("coverage, round 2: 0.3, refused"))
+        assert filled(read.tipped("coverage, round 1"))
+        dotted = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-dasharray") == "1 3"]
+        assert [(mark.left, mark.right) for mark in dotted] == [(close(read.tick("1")[0]), close(read.tick("2")[0]))]
+
+    def test_what_was_not_measured_is_a_hole(self) -> None:
+        read = Read(self.plot.picture())
+        assert not any("round 3" in mark.tip for mark in read.marks if "coverage" in mark.tip)
+        lines = [mark for mark in read.of("path", "plot-s1") if not mark.tip and mark.attributes["fill"] == "none"]
+        assert not any(mark.right > read.tick("2")[0] + 1 for mark in lines), "no line over a taken round without score"
+
+    def test_the_goal_is_a_dashed_line_at_its_height(self) -> None:
+        read = Read(self.plot.picture())
+        height = read.tick("0.8")[1]
+        goal = [m for m in read.of("line", "plot-rule") if m.wide > 300 and "stroke-dasharray" in m.attributes]
+        assert [mark.top for mark in goal] == [close(height)]
+
+    def test_the_table_has_holes_too(self) -> None:
+        assert self.plot.picture().data.columns == ("round", "draft", "coverage", "consistency")
+        assert self.plot.picture().data.rows == (
+            ("draft", "taken", 0.2, 0.6),
+            ("1", "taken", 0.4, None),
+            ("2", "refused", 0.3, 0.6),
+            ("3", "taken", None, 0.6),
+            ("4", "taken", 0.6, 0.6),
+            ("goal", "", 0.8, None),
+        )
+
+    def test_it_is_said_in_words(self) -> None:
+        told = self.plot.picture().alt.replace("\u2068", "").replace("\u2069", "")
+        assert "coverage (goal 0.8): 0.2, 0.4, 0.3, –, 0.6." in told
+        assert "Refused: 2." in told
+
+
+class TestDensities:
+    plot = Densities([Curve("one", [2.0, 0.0]), Curve("other", [0.5, 1.5])], Curve("reference", [1.0, None]))
+
+    @both
+    def test_heights_stand_at_the_middle_of_their_stretch(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        zero, whole = read.tick("0")[0], read.tick("100")[0]
+        line = next(mark for mark in read.of("path", "plot-s1") if not mark.tip and not filled(mark))
+        assert (line.left, line.right) == (close(zero + (whole - zero) / 4), close(zero + (whole - zero) * 3 / 4))
+        assert (line.top, line.bottom) == (close(read.tick("2.0")[1]), close(read.tick("0.0")[1]))
+
+    def test_an_even_spread_is_a_dashed_line_at_one(self) -> None:
+        read = Read(self.plot.picture())
+        (even,) = [mark for mark in read.of("line", "plot-rule") if mark.wide > 300]
+        assert even.top == close(read.tick("1.0")[1])
+
+    def test_words_and_table(self) -> None:
+        picture = self.plot.picture()
+        assert picture.data.rows == ((25.0, 2.0, 0.5, 1.0), (75.0, 0.0, 1.5, None))
+        assert "highest at 75 % (1.5)" in picture.alt
+
+
+class TestShares:
+    plot = Shares([Split("a", [0.5, 0.3, 0.2]), Split("hole", [0.5, None, 0.2]), Split("counts", [6, 3, 3])])
+
+    @both
+    def test_bars_are_as_long_as_their_shares(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        zero, whole = read.tick("0")[0], read.tick("100")[0]
+        for name, begin, end in (("a, beginning", 0, 0.5), ("a, middle", 0.5, 0.8), ("counts, end", 0.75, 1)):
+            bar = read.tipped(name)
+            assert bar.left == close(zero + (whole - zero) * begin)
+            assert bar.right == close(zero + (whole - zero) * end)
+        assert not any("hole," in mark.tip for mark in read.marks)
+        assert "not known" in read.words
+
+    def test_an_even_spread_ends_at_thirds(self) -> None:
+        read = Read(self.plot.picture())
+        zero, whole = read.tick("0")[0], read.tick("100")[0]
+        rules = {mark.left for mark in read.of("line", "plot-rule") if mark.wide == 0}
+        assert sorted(rules) == [close(zero + (whole - zero) / 3), close(zero + (whole - zero) * 2 / 3)]
+
+    def test_the_shares_are_written_into_the_bars(self) -> None:
+        words = Read(self.plot.picture()).words
+        assert [word for word in words if re.fullmatch(r"\d+ %", word)] == [
+            "50 %",
+            "30 %",
+            "20 %",
+            "50 %",
+            "25 %",
+            "25 %",
+        ]
+
+
+class TestParts:
+    plot = Parts([Part("I", 0.5, 8, 2, 0.2, 0.8), Part("II", None, 0, 3), Part("III", 0.0, 4)])
+
+    @both
+    def test_what_was_not_judged_is_hatched_between_the_least_and_the_most(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        bars = [mark for mark in read.of("rect") if "I: 0.5" in mark.tip.replace("\u2068", "").replace("\u2069", "")]
+        solid, hatched = bars
+        # 4 of 10 are right, and 2 of 10 are open.
+        assert (solid.left, solid.right) == (close(read.tick("0.0")[0]), close(read.tick("0.4")[0]))
+        assert (hatched.left, hatched.right) == (close(read.tick("0.4")[0]), close(read.tick("0.6")[0]))
+        assert hatched.attributes["fill"].startswith("url(#")
+        middle = (read.tick("0.4")[0] + read.tick("0.6")[0]) / 2
+        (score,) = [mark for mark in read.of("path") if mark.tip.startswith("\u2068I\u2069: 0.5")]
+        assert score.middle[0] == close(middle)
+
+    def test_the_interval_is_a_whisker(self) -> None:
+        read = Read(self.plot.picture())
+        (whisker,) = [mark for mark in read.of("line", "plot-rule") if mark.wide > 50]
+        assert (whisker.left, whisker.right) == (close(read.tick("0.2")[0]), close(read.tick("0.8")[0]))
+
+    def test_a_part_without_verdicts_is_hatched_as_a_whole_and_has_no_score(self) -> None:
+        read = Read(self.plot.picture())
+        bar = read.tipped("II: –")
+        assert (bar.tag, bar.left, bar.right) == ("rect", close(read.tick("0.0")[0]), close(read.tick("1.0")[0]))
+
+    def test_a_score_of_zero_is_a_mark_at_zero(self) -> None:
+        read = Read(self.plot.picture())
+        mark = read.tipped("III: 0,")
+        assert (mark.tag, mark.middle[0]) == ("path", close(read.tick("0.0")[0]))
+
+
+class TestScoreAgainstCost:
+    def test_marks_stand_at_cost_and_score(self) -> None:
+        plot = ScoreAgainstCost([Contestant("a", 2, 0.4, 0.2, 0.6, 1, 3), Contestant("b", 4, 0.8)], "coverage")
+        read = Read(plot.picture())
+        mark = read.tipped("a: ")
+        assert mark.middle == (close(read.tick("2")[0]), close(read.tick("0.4")[1]))
+        lines = [line for line in read.of("line", "plot-axis") if line.left == line.right == mark.middle[0]]
+        upright = max(lines, key=lambda line: line.bottom - line.top)
+        assert (upright.top, upright.bottom) == (close(read.tick("0.6")[1]), close(read.tick("0.2")[1]))
+
+    def test_costs_far_apart_are_told_by_powers_of_ten(self) -> None:
+        plot = ScoreAgainstCost([Contestant("a", 0.01, 0.4), Contestant("b", 1, 0.8)], "coverage")
+        read = Read(plot.picture())
+        assert "cost per document, in US dollars (logarithmic)" in read.words
+        assert read.tipped("a: ").middle[0] == close(read.tick("0.01")[0])
+        assert read.tipped("b: ").middle[0] == close(read.tick("1")[0])
+
+    def test_what_costs_nothing_is_on_an_even_scale(self) -> None:
+        plot = ScoreAgainstCost([Contestant("a", 0, 0.4), Contestant("b", 100, 0.8)], "coverage")
+        assert not any("logarithmic" in word for word in Read(plot.picture()).words)
+
+    def test_who_has_no_price_is_named_and_not_drawn(self) -> None:
+        picture = ScoreAgainstCost([Contestant("a", 1, 0.4), Contestant("free", None, 0.8)], "coverage").picture()
+        assert "free" in picture.caption
+        assert "free" not in Read(picture).words
+        assert ("free", None, None, None, 0.8, None, None) in picture.data.rows
+
+    @both
+    def test_names_keep_off_each_other(self, look: Look) -> None:
+        crowd = [Contestant(f"model-{at}", 1 + at / 50, 0.7 + at / 400) for at in range(8)]
+        assert Read(ScoreAgainstCost(crowd, "coverage").picture(look)).collisions() == []
+
+
+class TestDifferences:
+    plot = Differences(
+        [Difference("up", 0.1, 0.05, 0.2, 9), Difference("open", -0.1, -0.2, 0.1), Difference("hole", None)],
+        "new",
+        "old",
+        "coverage",
+    )
+
+    @both
+    def test_marks_and_whiskers_stand_at_their_values(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        mark = read.tipped("up: +0.100 [+0.050, +0.200]")
+        assert mark.middle[0] == close(read.tick("0.1")[0])
+        spans = [(m.left, m.right) for m in read.of("line", "plot-s1") if m.wide > 5]
+        half = (read.tick("0.0")[0] + read.tick("0.1")[0]) / 2
+        assert spans[0] == (close(half), close(read.tick("0.2")[0]))
+
+    def test_only_a_clear_difference_is_filled(self) -> None:
+        read = Read(self.plot.picture())
+        assert filled(read.tipped("up"))
+        assert not filled(read.tipped("open"))
+        assert not any(mark.tip.startswith("\u2068hole") for mark in read.marks)
+
+    def test_the_line_at_zero_says_whose_side_is_which(self) -> None:
+        read = Read(self.plot.picture())
+        zero = read.tick("0.0")[0]
+        assert any(mark.left == close(zero) for mark in read.of("line", "plot-rule"))
+        words = " ".join(read.words).replace("\u2068", "").replace("\u2069", "")
+        assert "← more in old" in words
+        assert "more in new →" in words
+
+
+class TestTrends:
+    plot = Trends(
+        [
+            Trend("a", [Reading(0, 0.2, 0.0, 0.4), Reading(10, 0.4, 0.2, 0.6), Reading(20, None), Reading(30, 1.0)]),
+            Trend("b", [Reading(0, NAN), Reading(30, 0.6, 0.4, None)]),
+        ],
+        "context read, in tokens",
+        "accuracy",
+        "Accuracy",
+    )
+
+    def test_lines_stop_at_holes(self) -> None:
+        read = Read(self.plot.picture())
+        lines = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-width") == "2"]
+        line = max(lines, key=lambda mark: mark.wide)
+        assert (line.left, line.right) == (close(read.tick("0")[0]), close(read.tick("10")[0]))
+        assert (line.top, line.bottom) == (close(read.tick("0.4")[1]), close(read.tick("0.2")[1]))
+        assert read.tipped("a, 30: 1").middle == (close(read.tick("30")[0]), close(read.tick("1.0")[1]))
+
+    def test_the_band_goes_from_low_to_high(self) -> None:
+        read = Read(self.plot.picture())
+        (band,) = [mark for mark in read.of("path", "plot-f1") if "fill-opacity" in mark.attributes]
+        assert (band.top, band.bottom) == (close(read.tick("0.6")[1]), close(read.tick("0.0")[1]))
+        assert not read.of("path", "plot-f2") or not any(
+            "fill-opacity" in m.attributes for m in read.of("path", "plot-f2")
+        )
+
+    def test_half_an_interval_is_none(self) -> None:
+        assert self.plot.picture().data.rows[-1] == ("b", 30.0, 0.6, None, None)
+
+
+class TestGrids:
+    plot = Grids(
+        [Grid("m", [[1.0, 0.5], [None, 0.25]])], ["short", "long"], ["start", "end"], "length", "third", "share", "Grid"
+    )
+
+    def test_every_cell_has_its_number_and_its_shade(self) -> None:
+        read = Read(self.plot.picture())
+        assert [word for word in read.words if word in ("1.00", "0.50", "0.25", "–")] == ["1.00", "0.50", "–", "0.25"]
+        shades = [mark.attributes["fill-opacity"] for mark in read.of("rect", "plot-f1")]
+        assert shades == ["0.50", "0.25", "0.12"]
+
+    def test_columns_that_do_not_fit_go_on_below(self) -> None:
+        columns = [f"{at}0k" for at in range(1, 14)]
+        plot = Grids([Grid("m", [[0.11] * 13])], ["row"], columns, "third", "length", "share", "Grid")
+        for look in (WIDE, NARROW):
+            read = Read(plot.picture(look))
+            assert read.words.count("0.11") == 13
+            assert all(column in read.words for column in columns)
+            assert read.outside() == read.collisions() == []
+
+
+class TestMinimap:
+    plot = Minimap(
+        1000,
+        [
+            Stretch(Span(0, 200), "covered"),
+            Stretch(Span(100, 300), "covered"),
+            Stretch(Span(950, 2000), "lost"),
+            Stretch(Span(5, 5), "wrong"),
+        ],
+        sections=[0, 500],
+    )
+
+    @both
+    def test_stretches_stand_at_their_places(self, look: Look) -> None:
+        read = Read(self.plot.picture(look))
+        zero, whole = read.tick("0")[0], read.tick("100")[0]
+        covered, lost = read.of("path")
+        assert (covered.left, covered.right) == (close(zero), close(zero + (whole - zero) * 0.3))
+        assert (lost.left, lost.right) == (close(zero + (whole - zero) * 0.95), close(whole))
+        assert any(mark.left == close((zero + whole) / 2) for mark in read.of("line", "plot-axis") if not mark.wide)
+
+    def test_what_overlaps_is_counted_once(self) -> None:
+        picture = self.plot.picture()
+        assert "covered 30 % (1 place), lost 5 % (1 place), wrong 0 % (0 places)" in picture.alt
+        assert picture.data.rows[:4] == (
+            ("0–10", 1.0, 0.0, 0.0),
+            ("10–20", 1.0, 0.0, 0.0),
+            ("20–30", 1.0, 0.0, 0.0),
+            ("30–40", 0.0, 0.0, 0.0),
+        )
+        assert picture.data.rows[9] == ("90–100", 0.0, 0.5, 0.0)
+
+    def test_many_stretches_are_drawn_in_steps(self) -> None:
+        many = [Stretch(Span(at * 60, at * 60 + 20), "covered") for at in range(100_000)]
+        assert len(Minimap(6_000_000, many).picture().svg) < 40_000
+
+
+def test_a_sparkline_has_a_line_and_marks_its_last_value() -> None:
+    read = Read(Sparkline("coverage", [0, 1, None, 0.5, None], goal=1).picture())
+    assert (read.width, read.height) == (110, 28)
+    line, alone = read.of("path", "plot-s1")
+    assert line.attributes["d"] == "M5 23L30 5"
+    assert alone.attributes["d"] == "M80 14L81 14"
+    (last,) = read.of("circle")
+    assert last.middle == (80, 14)
