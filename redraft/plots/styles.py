@@ -78,5 +78,5 @@ _FIGURE = """\
 
 STYLES = _BY_READER + _BY_PAGE + _CLASSES + _FIGURE
 """For the stylesheet of a page with pictures in it."""
-FILE_STYLES = _BY_READER + _CLASSES
+FILE_STYLES = ":root{color-scheme:light dark}\n" + _BY_READER + _CLASSES
 """What a picture that is a file of its own has in it. A server with a strict policy allows it by its checksum."""

@@ -23,7 +23,7 @@ from redraft.plots.picture import WIDE, Cell, Data, Look, Picture, data
 from redraft.plots.scales import Linear
 from redraft.plots.series import series
 
-ROWS, STEPS, KINDS = 48, 240, 8
+ROWS, STEPS, KINDS = 48, 200, 8
 """At most so many rows and steps of time are drawn, and so many kinds told apart."""
 _SINGLE, _MANY = 15.0, 12.0
 _NAMES = 0.26
@@ -76,7 +76,7 @@ class Waterfall:
 
     def picture(self, look: Look = WIDE) -> Picture:
         """The rows from the first call to the last; where several are in a row, the commonest kind of each moment."""
-        calls = sorted(filter(_timed, self.calls), key=lambda call: (call.start, call.end, call.kind))
+        calls = sorted(filter(_timed, self.calls), key=lambda call: (call.start, call.end, call.kind, call.failed))
         kinds = _kinds(calls)
         rows = _rows(calls)
         canvas = Canvas("waterfall", self.title, look, _data(rows))
@@ -120,7 +120,8 @@ class Waterfall:
             into=into,
         )
         paths: dict[int, list[str]] = {}
-        upper, lower = written(top + 1.5), written(top + step - 1.5)
+        # In whole units, so that even a run that changes from step to step in every row is a small picture.
+        upper, lower = round(top + 1), round(top + step - 2)
         for kind, start, end in _bars(row.calls, clock, kinds):
             paths.setdefault(kind, []).append(f"M{written(start)} {upper}H{written(end)}V{lower}H{written(start)}Z")
         for kind, parts in sorted(paths.items()):
@@ -207,11 +208,12 @@ def _bars(calls: Sequence[Call], clock: Clock, kinds: dict[str, int]) -> list[tu
     commonest = [max(under_way, key=lambda kind: (under_way[kind][at], -kind)) for at in range(STEPS)]
     shown = [kind if under_way[kind][at] else None for at, kind in enumerate(commonest)]
     size = (clock.end - clock.start) / STEPS
-    found, at = [], 0
+    found: list[tuple[int, float, float]] = []
+    at = 0
     for kind, same in groupby(shown):
         many = len(list(same))
         if kind is not None:
-            found.append((kind, clock.start + at * size, clock.start + (at + many) * size))
+            found.append((kind, round(clock.start + at * size), round(clock.start + (at + many) * size)))
         at += many
     return found
 

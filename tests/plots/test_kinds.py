@@ -56,6 +56,12 @@ class TestRoundScores:
         dotted = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-dasharray") == "1 3"]
         assert [(mark.left, mark.right) for mark in dotted] == [(close(read.tick("1")[0]), close(read.tick("2")[0]))]
 
+    def test_the_round_after_a_refused_one_goes_on_from_the_draft_before_it(self) -> None:
+        read = Read(RoundScores([Metric("m", [0.2, 0.4, 0.3, 0.6])], [True, True, False, True]).picture())
+        lines = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-width") == "2"]
+        assert (lines[-1].left, lines[-1].right) == (close(read.tick("1")[0]), close(read.tick("3")[0]))
+        assert (lines[-1].bottom, lines[-1].top) == (close(read.tick("0.4")[1]), close(read.tick("0.6")[1]))
+
     def test_what_was_not_measured_is_a_hole(self) -> None:
         read = Read(self.plot.picture())
         assert not any("round 3" in mark.tip for mark in read.marks if "coverage" in mark.tip)
@@ -137,6 +143,16 @@ class TestShares:
             "25 %",
             "25 %",
         ]
+
+
+def test_no_line_goes_through_the_names_above_narrow_rows() -> None:
+    read = Read(TestShares.plot.picture(NARROW))
+    names = [mark for mark in read.of("text") if mark.attributes["font-size"] == "13"]
+    upright = [mark for mark in read.of("line", "plot-rule") if mark.wide == 0]
+    assert len(names) == 3
+    assert len(upright) == 6
+    crossed = [one for one in names for line in upright if line.top < one.bottom - 3 and line.bottom > one.top + 3]
+    assert crossed == []
 
 
 class TestParts:

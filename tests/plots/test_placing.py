@@ -1,0 +1,56 @@
+"""Names beside marks, and labels that are kept apart."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.plots.placing import Box, beside
+from redraft.plots.spacing import spaced
+
+BOUNDS = Box(0, 0, 400, 400)
+MARK = (200.0, 200.0)
+
+
+def test_a_name_stands_on_the_right_where_there_is_room() -> None:
+    assert beside(MARK, 40, 14, BOUNDS, [], []) == Box(209, 193, 249, 207)
+
+
+def test_a_name_keeps_off_what_is_there() -> None:
+    taken = [Box(205, 150, 400, 250)]
+    found = beside(MARK, 40, 14, BOUNDS, taken, [])
+    assert not any(found.shared(box) for box in taken)
+    assert found.far(MARK) < 20
+
+
+def test_a_name_stays_within_bounds() -> None:
+    found = beside((395, 398), 40, 14, BOUNDS, [], [])
+    assert found.right <= 400
+    assert found.bottom <= 400
+    assert found.far((395, 398)) >= 5, "and not upon its own mark"
+
+
+def test_a_name_is_nearest_to_its_own_mark() -> None:
+    other = (222.0, 200.0)
+    found = beside(MARK, 40, 14, BOUNDS, [], [other])
+    assert found.far(MARK) < found.far(other)
+
+
+def test_where_everything_is_taken_that_is_covered_which_is_least() -> None:
+    found = beside(MARK, 40, 14, BOUNDS, [Box(0, 0, 400, 400), Box(201, 0, 400, 400)], [])
+    assert found.right < MARK[0], "on the left there is one box only"
+
+
+def test_labels_are_moved_apart_no_further_than_they_need() -> None:
+    assert spaced([10, 12, 50], 5, 0, 100) == [10, 15, 50]
+    assert spaced([98, 97], 5, 0, 100) == [100, 95]
+    assert spaced([50, 10], 5, 0, 100) == [50, 10]
+
+
+@given(st.lists(st.floats(0, 100), max_size=10))
+def test_labels_with_room_for_all_never_touch(wanted: list[float]) -> None:
+    places = sorted(spaced(wanted, 10, 0, 100))
+    assert all(0 <= place <= 100 for place in places)
+    assert all(after - before >= 10 - 1e-9 for before, after in pairwise(places))
