@@ -14,11 +14,11 @@ from redraft.pages.pictures import pictures
 from redraft.pages.tables import calls_by_prompt, facts_by_level
 from redraft.pages.templates import template
 from redraft.pages.wording import many
+from redraft.settings import FIGURES
 from redraft.text.cleaning import clean
 
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
-_MEASURES = ("statistics", "position")
 
 
 class Assets(NamedTuple):
@@ -49,7 +49,7 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "open": sum(1 for one in dossier.findings if one.state == "open"),
         "missing": [one for one in dossier.findings if one.state == "open" and one.sentence is None],
         "closed": [one for one in dossier.findings if one.state != "open"],
-        "judged": [one for one in dossier.scores if one.metric not in _MEASURES],
+        "judged": [one for one in dossier.scores if one.metric not in FIGURES],
         "stopped": _stopped(dossier),
         "pictures": shown,
         "fact_levels": facts_by_level(dossier.trees),

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
 from redraft.pages.wording import capitalized, many, score, shortened, spaced
 from redraft.reports.tables import unmarked
-
-_MEASURES = ("statistics", "position")
+from redraft.settings import FIGURES
 
 
 def dossier_markdown(dossier: Dossier) -> str:
@@ -46,7 +45,7 @@ def _blocks(dossier: Dossier) -> Iterator[str]:
 
 
 def _scores(dossier: Dossier) -> Iterator[str]:
-    shown = [one for one in dossier.scores if one.metric not in _MEASURES]
+    shown = [one for one in dossier.scores if one.metric not in FIGURES]
     if not shown:
         return
     yield "## Scores"

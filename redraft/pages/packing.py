@@ -7,7 +7,8 @@ import gzip
 import json
 from typing import Any
 
-from redraft.dossier.contents import Dossier, FindingEntry
+from redraft.dossier.contents import Dossier
+from redraft.pages.wording import kind
 
 # The time within a packed text would make each one another.
 _NO_TIME = 0
@@ -28,7 +29,7 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
             one.number: [[source.place.start, source.place.end] for source in one.sources] for one in dossier.sentences
         },
         "findings": {
-            one.number: [one.evidence.start, one.evidence.end, _kind(one), one.sentence or 0]
+            one.number: [one.evidence.start, one.evidence.end, kind(one), one.sentence or 0]
             for one in dossier.findings
             if one.evidence is not None and one.state == "open"
         },
@@ -56,8 +57,3 @@ def page_data(dossier: Dossier) -> dict[str, Any]:
             for one in dossier.calls
         ],
     }
-
-
-def _kind(finding: FindingEntry) -> str:
-    """Whether something is missing in the summary, or wrong in it."""
-    return "lost" if finding.sentence is None and not finding.about else "wrong"
