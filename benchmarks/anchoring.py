@@ -21,7 +21,7 @@ from redraft.agents.factfinder import FACTS_AT_ONCE
 from redraft.evaluators.base import statements_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 
 CHARACTERS, WORDS = 400_000, 150
 _BYTES_A_TOKEN = 4

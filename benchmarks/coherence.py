@@ -15,8 +15,8 @@ from benchmarks.batching import print_costs
 from benchmarks.common import DATA, table, use_vocabulary
 from benchmarks.confusion import report
 from redraft.agreement.annotations import read_annotations, read_summaries
-from redraft.experiments.booookscore import CoherenceDesign, measured
-from redraft.experiments.booookscore_tables import coherence_report
+from redraft.experiments.booookscore.scoring import CoherenceDesign, measured
+from redraft.experiments.booookscore.tables import coherence_report
 
 FOLDER = DATA / "booookscore"
 # Table 2 and section 4: the score, the mean tokens and the repeated trigrams in percent, where they are published.

@@ -33,8 +33,8 @@ from redraft.prompts import factual, judging
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.judging import UNANSWERABLE
 from redraft.prompts.tags import Tags, Wire
+from redraft.readers.documents import parse
 from redraft.settings import USUAL_METRICS
-from redraft.text.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.tokens import tokenizer_named
 
@@ -120,8 +120,7 @@ class Reader:
                 for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
             ]
             questions = [
-                judging.SummaryQuestion(question=question, kind="what", answer=answer, importance=3)
-                for question, answer in asked
+                judging.SummaryQuestion(question=question, answer=answer, importance=3) for question, answer in asked
             ]
             found.append(judging.SentenceQuestions(id=one.id, questions=questions))
         return judging.SummaryQuestions(sentences=found)

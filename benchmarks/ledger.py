@@ -42,6 +42,8 @@ class Asked:
     seconds: float
     tokens: int
     """Of the replies."""
+    temperature: float = 0.0
+    run: str = ""
 
     @property
     def read(self) -> bool:
@@ -69,22 +71,23 @@ class Tally:
     in_part: int = 0
     """Cut, and the entries read that were whole."""
     repaired: int = 0
-    halved: int = 0
+    again: int = 0
+    """Not read, and asked for again in parts, or drawn once more with some temperature."""
     lost: int = 0
-    """Neither read nor halved."""
+    """Neither read nor asked for again."""
     cut: int = 0
     """Replies, among all attempts, that were cut off at their limit."""
     tokens: int = 0
     seconds: float = 0.0
 
-    def count(self, one: Asked, halved: bool) -> None:
+    def count(self, one: Asked, again: bool) -> None:
         """Add a request."""
         self.requests += 1
         self.at_once += one.whole and len(one.outcomes) == 1
         self.repaired += one.whole and len(one.outcomes) > 1
         self.in_part += one.read and not one.whole
-        self.halved += halved
-        self.lost += not one.read and not halved
+        self.again += again
+        self.lost += not one.read and not again
         self.cut += sum(finish in _CUT for finish in one.finishes)
         self.tokens += one.tokens
         self.seconds += one.seconds
@@ -105,6 +108,8 @@ def asked(database: Path) -> list[Asked]:
             tuple(row["finish_reason"] for row in rows),
             sum(row["seconds"] for row in rows),
             sum(row["completion_tokens"] for row in rows),
+            rows[0]["temperature"],
+            rows[0]["run"],
         )
         for rows in found.values()
     ]
@@ -114,20 +119,24 @@ def tallies(requests: Sequence[Asked]) -> dict[str, Tally]:
     """The requests by prompt, in the order in which the prompts were first used."""
     found: dict[str, Tally] = defaultdict(Tally)
     for at, one in enumerate(requests):
-        found[one.prompt].count(one, _is_halved(one, requests[at + 1 :]))
+        found[one.prompt].count(one, _is_asked_again(one, requests[at + 1 :]))
     return dict(found)
 
 
-def _is_halved(one: Asked, later: Iterable[Asked]) -> bool:
-    """Whether a reply to several items, cut or about none of them, was followed by a request about the first few."""
-    mine = one.items
-    if one.read or mine is None or mine[1] == mine[2]:
+def _is_asked_again(one: Asked, later: Iterable[Asked]) -> bool:
+    """Whether what could not be read was followed by a request for a part of it, or by another draw of the same."""
+    if one.read:
         return False
-    return any(
-        other.prompt == one.prompt and theirs[:2] == mine[:2] and theirs[2] < mine[2]
-        for other in later
-        if (theirs := other.items)
-    )
+    return any((other.run, other.prompt) == (one.run, one.prompt) and _is_part(other, one) for other in later)
+
+
+def _is_part(other: Asked, one: Asked) -> bool:
+    if other.label == one.label:
+        return other.temperature != one.temperature
+    mine, theirs = one.items, other.items
+    if mine and theirs and theirs[:2] == mine[:2] and theirs[2] < mine[2]:
+        return True
+    return other.label.startswith(f"{one.label}, part ")
 
 
 def entries(database: Path) -> dict[str, int]:

@@ -176,7 +176,7 @@ def costs() -> None:
         summary = ""
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
-        index, index_took = _timed(lambda: indexed(document))  # noqa: B023
+        index, index_took = _timed(lambda: indexed(document, "en"))  # noqa: B023
         _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
         _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

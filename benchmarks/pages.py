@@ -22,9 +22,9 @@ from redraft.domain import Document
 from redraft.dossier.contents import CallEntry, Dossier, FindingEntry, Place, Sentence, Source
 from redraft.dossier.reading import read_dossier
 from redraft.pages.dossier import dossier_page
+from redraft.readers.documents import load
 from redraft.runs.workshop import Workshop
 from redraft.settings import Judging, Refinement, Settings
-from redraft.text.documents import load
 from tests.browser import browser, missing
 
 SIZES = ((600_000, 60, 300), (6_000_000, 2_000, 30_000))

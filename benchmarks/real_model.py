@@ -8,8 +8,9 @@ bring it (see `tests/realserver.py`) nothing is done, and a sentence says so. Th
 nothing: what counts is that no run dies, that no score stands on fewer verdicts than it says, and how many replies can
 be read. The exit code is 1 where one of the first two does not hold.
 
-After each run the tables are written to `--out`, as far as they go. `--keep` keeps the databases, to look into, and to
-go on from: the same command once more begins where it was stopped, and asks nothing twice.
+After each run, and when it is stopped (^C), the tables are written to `--out`, as far as they go. `--keep` keeps the
+databases, to look into, and to go on from: the same command once more begins where it was stopped, and asks nothing
+twice.
 """
 
 from __future__ import annotations
@@ -57,8 +58,11 @@ SOURCES = {
 }
 # Tokens are counted with another vocabulary than the model's, which has a third of its words.
 _WINDOW = int(WINDOW * 0.75)
-# A model that has come to repeat itself fills any room. What it has to say needs no more than this.
+# A model that has come to repeat itself fills any room. What it has to say needs no more than this; with half of it
+# more is lost than saved. A user has the same by `max_tokens` in the model's table of redraft.toml.
 _MOST_TOKENS = 600
+# Each item is some seconds of a core. A short summary and a few questions go through all the same prompts.
+_WORDS, _QUESTIONS, _CLAIMS = 60, 6, 8
 _OFTEN = 15.0
 
 
@@ -154,9 +158,9 @@ async def work(
     found: Found, name: str, document: Document, database: Path, url: str, rounds: int, prompts: str
 ) -> None:
     """Draft, judge and refine one text. What goes wrong is noted, and the next thing done."""
-    sizes = {"words": 150, "chunk_tokens": 500, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
+    sizes = {"words": _WORDS, "chunk_tokens": 700, "context_tokens": _WINDOW, "max_tokens": _MOST_TOKENS}
     settings = Settings.model_validate({"model": NAME, "base_url": url, "prompts": prompts, **sizes})
-    judging = Judging(metrics=METRICS)
+    judging = Judging(metrics=METRICS, questions=_QUESTIONS, claims=_CLAIMS)
     limits = Limits(timeout=1800, concurrency=2)
     watch = Watch(name)
     found.databases.append(database)
@@ -184,7 +188,9 @@ async def step(
         result = None
     else:
         take(found, watch, result, shop.store.path)
-    found.save(found)
+    finally:
+        # What is stopped has replies, too.
+        found.save(found)
     return result
 
 
@@ -259,7 +265,7 @@ def report(found: Found, heading: str) -> Iterator[str]:
         "read at once",
         "after repair",
         "in part",
-        "halved",
+        "asked again",
         "lost",
         "replies cut",
         "tokens",
@@ -287,7 +293,7 @@ def row(prompt: str, tally: Tally) -> tuple[str, ...]:
         tally.at_once,
         tally.repaired,
         tally.in_part,
-        tally.halved,
+        tally.again,
         tally.lost,
         tally.cut,
         tally.tokens,

@@ -18,7 +18,7 @@ from statistics import fmean
 
 from benchmarks.common import SAMPLE, fresh, prose, stories, table
 from redraft import Document, Result, Store, Workshop, load
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 

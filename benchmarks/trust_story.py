@@ -34,7 +34,7 @@ from benchmarks.extractive import KINDS, Story, read
 from redraft import Document, Result, Workshop
 from redraft.builtin.coverage.asking import ask_document
 from redraft.prompts.judging import AskDocumentGiven
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from redraft.text.sentences import worded
 
 QUESTIONS = 12

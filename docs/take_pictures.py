@@ -17,8 +17,14 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from redraft import Judging, Refinement, Settings, Store, Workshop, load, read_beside, read_dossier  # noqa: E402
+from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes  # noqa: E402
+from redraft.experiments.chunk_size.tables import chunk_report  # noqa: E402
+from redraft.experiments.published import read_file_of_results  # noqa: E402
 from redraft.pages.comparison import comparison_page  # noqa: E402
 from redraft.pages.dossier import dossier_page  # noqa: E402
+from redraft.pages.report import report_page  # noqa: E402
+from redraft.runs.bench import Bench  # noqa: E402
+from redraft.settings import Limits  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 
 SAMPLE, PICTURES = ROOT / "examples" / "the-salt-ledger.md", ROOT / "docs" / "pictures"
@@ -99,7 +105,24 @@ async def compared(database: Path) -> list[str]:
     return [one.run.id for one in made]
 
 
-PAGES = {"dossier": of_dossier, "comparison": of_comparison}
+def of_report(folder: Path) -> None:
+    """The top of a page of stored results."""
+    with Store(folder / "redraft.db") as store:
+        bench = Bench(store, Limits())
+        outcome = asyncio.run(chunk_sizes([load(SAMPLE)], SizeDesign(("extractive",)), bench))
+    (folder / "tables.json").write_text(chunk_report(outcome).files()["tables.json"], "utf-8")
+    path = folder / "report.html"
+    path.write_text(report_page([read_file_of_results(folder / "tables.json", "results")]), "utf-8")
+    with browser() as chromium:
+        for width, height in SIZES.items():
+            page = chromium.new_page(viewport={"width": width, "height": height}, color_scheme="light")
+            page.goto(f"file://{path}")
+            page.wait_for_selector("html[data-ready]", state="attached")
+            taken(page, f"report-{width}")
+            page.close()
+
+
+PAGES = {"dossier": of_dossier, "comparison": of_comparison, "report": of_report}
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from redraft.history.comparison import Comparison, compared
     from redraft.history.lineage import Lineage, read_lineage
     from redraft.history.lost import Losses, read_losses
-    from redraft.history.results import Result, read_result
+    from redraft.history.results import ChapterResult, Result, read_result
     from redraft.history.tracing import Trace, Turn, read_trace
     from redraft.models.base import Model, Reply, Request, Sampling
     from redraft.models.chat import ChatModel
@@ -73,13 +73,13 @@ if TYPE_CHECKING:
     from redraft.prompts.catalog import PROMPTS
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Item, Names
+    from redraft.readers.documents import load
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
     from redraft.settings import Judging, Limits, ModelSettings, Price, Refinement, Settings
     from redraft.store.runs import Run
     from redraft.store.store import Store
-    from redraft.text.documents import load
 
 _HOMES = {
     "Ahead": "redraft.evaluators.forecasting",
@@ -88,6 +88,7 @@ _HOMES = {
     "CallFailed": "redraft.events",
     "CallStarted": "redraft.events",
     "Case": "redraft.evaluators.base",
+    "ChapterResult": "redraft.history.results",
     "ChatModel": "redraft.models.chat",
     "Citations": "redraft.history.citing",
     "Comparison": "redraft.history.comparison",
@@ -168,7 +169,7 @@ _HOMES = {
     "compared": "redraft.history.comparison",
     "difference": "redraft.history.changes",
     "event_json": "redraft.events",
-    "load": "redraft.text.documents",
+    "load": "redraft.readers.documents",
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
     "read_beside": "redraft.dossier.beside.reading",
@@ -188,6 +189,7 @@ __all__ = [
     "CallFailed",
     "CallStarted",
     "Case",
+    "ChapterResult",
     "ChatModel",
     "Citations",
     "Comparison",

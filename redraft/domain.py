@@ -1,4 +1,4 @@
-"""The nouns of redraft. Plain frozen values; nothing here imports anything else of the package."""
+"""The nouns of redraft. Plain frozen values; nothing here imports anything of the package but other such values."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
+
+from redraft.marks import Mark
 
 # A long text is not to be in memory once more.
 _BLOCK = 1_000_000
@@ -46,7 +48,11 @@ class Document:
     source: str = ""
     encoding: str = "utf-8"
     notes: tuple[str, ...] = field(default=(), compare=False)
-    """What was taken out of it or could not be read, in sentences. They are said when it is read, and not stored."""
+    """What was taken out of it or could not be read, in sentences. They are said when it is read, and later on."""
+    marks: tuple[Mark, ...] = ()
+    """Its pages, notes, tables and captions, in their order."""
+    language: str = ""
+    """The language that it is in, such as `en` or `de-AT`; empty where nothing tells."""
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:

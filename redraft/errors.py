@@ -67,6 +67,12 @@ class IncompleteError(RedraftError):
     code = "incomplete"
 
 
+class NothingSaidError(IncompleteError):
+    """Nothing of the document helps to answer the question, though all of it was read."""
+
+    code = "nothing_said"
+
+
 class BudgetError(RedraftError):
     """The next call could pass --max-cost or --max-calls."""
 

@@ -145,11 +145,13 @@ class Noted:
 
     kind: ClassVar[str] = "note"
     message: str
+    everywhere: bool = False
+    """Whether it holds for every run with such a model, and not only for this one."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartDone:
-    """One of many parts of an experiment is done with, or has failed."""
+    """One of many parts is done with, or has failed: of an experiment, or a chapter of a run."""
 
     kind: ClassVar[str] = "part"
     name: str
@@ -184,6 +186,7 @@ def event_json(event: Event) -> dict[str, object]:
     return {"kind": event.kind, **asdict(event)}
 
 
+_part: ContextVar[str] = ContextVar("redraft_part", default="")
 _streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", default=())
 
 
@@ -197,13 +200,35 @@ def streamed(write: Observer) -> Iterator[None]:
         _streams.reset(token)
 
 
+@contextmanager
+def part_of_another(name: str) -> Iterator[None]:
+    """What is observed within is of a part of a larger run: its calls are told and what is to be noted, and no more."""
+    token = _part.set(name)
+    try:
+        yield
+    finally:
+        _part.reset(token)
+
+
+def _told(event: Event) -> Event | None:
+    """An event as it is told to whoever watches; None for what says nothing of the run that they watch."""
+    if not (name := _part.get()):
+        return event
+    if isinstance(event, Noted) and not event.everywhere:
+        return Noted(f"{name}: {event.message}")
+    return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Noted) else None
+
+
 def harmless(observer: Observer) -> Observer:
     """The observer, and the streams of those who watch what goes on. A fault of theirs is noted, and ends no run."""
 
     def observe(event: Event) -> None:
+        told = _told(event)
+        if told is None:
+            return
         for one in (observer, *_streams.get()):
             try:
-                one(event)
+                one(told)
             except Exception:  # noqa: BLE001  (whatever somebody else's observer does)
                 _log.exception("an observer failed at %s", event.kind)
 

@@ -13,6 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from redraft.domain import Usage
 from redraft.errors import UsageError
 
+MERGING = "hierarchical"
+"""The strategy that merges summaries."""
 GIVEN_STRATEGY = "given"
 """In place of a strategy where the first draft comes from the user."""
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
@@ -32,6 +34,7 @@ YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 PerspectiveName = Literal["both", "analytical", "narrative"]
 ReplyForm = Literal["schema", "tools", "plain"]
 """In which way a model is asked for a structured reply."""
+Role = Literal["writer", "judge", "validator", "decider"]
 PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agent"]
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """What may be given as a `Path` too. It is kept as text, as it stands in the store."""
@@ -113,6 +116,8 @@ class ModelSettings(BaseModel):
 
 # What makes no difference to what is asked, or shows in the prompts' hashes.
 _NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price"}
+# Runs of before there were these settings shall be found again.
+_NEWER = ("top_p", "max_tokens", "until", "by_chapter")
 
 
 class Settings(BaseModel):
@@ -123,6 +128,10 @@ class Settings(BaseModel):
     strategy: str = "hierarchical"
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
+    by_chapter: bool = False
+    """Whether each chapter is drafted by itself, by the strategy, and the summary is made from these."""
+    until: int | None = Field(default=None, ge=64)
+    """So many tokens of the document are read, from its beginning on; None is all of it."""
     query: str | None = None
     language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
     """The language that is written in, by its English name; None is the document's own."""
@@ -154,11 +163,15 @@ class Settings(BaseModel):
         """The tokens of a chunk; a direct summary takes the document as one."""
         return self.context_tokens if self.strategy == "direct" else self.chunk_tokens
 
+    @property
+    def drafting(self) -> str:
+        """The strategy by which the summary itself comes about: from those of chapters it is merged in any case."""
+        return MERGING if self.by_chapter else self.strategy
+
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        # Runs of before there were these settings shall be found again.
-        kept = {name: value for name, value in kept.items() if value is not None or name not in ("top_p", "max_tokens")}
+        kept = {name: value for name, value in kept.items() if value not in (None, False) or name not in _NEWER}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

@@ -32,6 +32,11 @@ def allow(most: int) -> None:
     _allowed.set(most)
 
 
+def allowed() -> int:
+    """How many bytes a source may have."""
+    return _allowed.get()
+
+
 def is_no_path(source: str) -> bool:
     """Whether this is a text that somebody has given in place of a path, which is not to be repeated.
 

@@ -26,8 +26,8 @@ from redraft.models.reading import NoValueError, read_value
 from redraft.models.testing import FunctionModel, Line
 from redraft.prompts.book import PromptBook
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.contract import Fence, Lines
-from redraft.text.documents import parse
+from redraft.prompts.contract import GAP, Apart, Fence, Lines
+from redraft.readers.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
 
 KEY = "sk-test-0123456789abcdef"
@@ -124,6 +124,8 @@ class Sheet:
             wanted = only.group(1).split(", ") if only else []
             lines = {name: {"text": text} for name, text in _LINE.findall(self.within(field))}
             return {name: one for name, one in lines.items() if not wanted or name in wanted}
+        if isinstance(self._mark(field), Apart):
+            return {str(at): _fields(body) for at, body in enumerate(self.within(field).split(f"\n{GAP}\n"), 1)}
         found = re.findall(_ITEM.format(tag=self._mark(field).tag), self.text, re.DOTALL)
         return {name or str(at): _fields(body) for at, (name, body) in enumerate(found, 1)}
 
@@ -218,7 +220,7 @@ class Keepers:
                 {
                     "id": n,
                     "questions": [
-                        {"question": named(number), "kind": "who", "answer": name, "importance": 3}
+                        {"question": named(number), "answer": name, "importance": 3}
                         for number, name in keepers_in(sentence_of(item)).items()
                     ],
                 }
@@ -272,6 +274,14 @@ class Keepers:
                 {"id": n, "stated": "yes" if places else "no", "sentences": places}
                 for n, item in sheet.items("facts").items()
                 for places in [[m for m, told in told_in.items() if keepers_in(item["text"]).items() <= told.items()]]
+            ]
+        }
+
+    def split_facts(self, sheet: Sheet) -> Said:
+        return {
+            "sentences": [
+                {"id": n, "facts": [fact_of(*keeper) for keeper in keepers_in(sentence_of(item)).items()]}
+                for n, item in sheet.items("sentences").items()
             ]
         }
 

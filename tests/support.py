@@ -11,7 +11,7 @@ from redraft import Limits, Result, Settings, Store, Workshop
 from redraft.domain import Document
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
 

@@ -23,9 +23,9 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({""}),  # the face: the package itself
     frozenset({"doctor"}),
     frozenset({"experiments"}),
-    frozenset({"agreement"}),
+    frozenset({"agreement", "batches"}),
     frozenset({"runs"}),
-    frozenset({"pages"}),
+    frozenset({"pages", "outputs"}),
     frozenset({"dossier"}),
     frozenset({"history"}),
     frozenset({"graphs"}),
@@ -35,8 +35,11 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"builtin"}),
     frozenset({"models", "reports"}),
     frozenset({"plots"}),
+    frozenset({"readers"}),
     frozenset({"prompts", "text", "store"}),
-    frozenset({"domain", "errors", "events", "plugins", "presets", "settings", "sources"}),
+    frozenset(
+        {"domain", "errors", "events", "files", "marks", "plugins", "presets", "questions", "settings", "sources"}
+    ),
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {

@@ -56,11 +56,11 @@ def test_what_was_given_up_with_its_run_is_no_request(judged: tuple[Path, Evalua
 
 
 @pytest.mark.parametrize("finish", ["length", "stop"])
-def test_a_reply_that_is_asked_again_in_parts_counts_as_halved(finish: str) -> None:
+def test_a_reply_that_is_asked_again_in_parts_counts_as_asked_again(finish: str) -> None:
     whole = Asked("answer_from_summary", "answers 1 to 4", ("unreadable", "unreadable"), (finish, finish), 1.0, 9)
     first = replace(whole, label="answers 1 to 2", outcomes=("ok",), finishes=("stop",))
     tally = tallies([whole, first, replace(first, label="answers 3 to 4")])["answer_from_summary"]
-    assert (tally.requests, tally.at_once, tally.halved, tally.lost, tally.cut) == (
+    assert (tally.requests, tally.at_once, tally.again, tally.lost, tally.cut) == (
         3,
         2,
         1,
@@ -69,7 +69,18 @@ def test_a_reply_that_is_asked_again_in_parts_counts_as_halved(finish: str) -> N
     )
 
     alone = tallies([whole, replace(first, prompt="ask_summary")])["answer_from_summary"]
-    assert (alone.halved, alone.lost) == (0, 1)
+    assert (alone.again, alone.lost) == (0, 1)
+
+
+def test_a_reply_that_is_drawn_once_more_or_asked_for_by_parts_of_the_text_is_not_lost() -> None:
+    whole = Asked("ask_document", "questions on stretch 1 of 1", ("cut",), ("length",), 1.0, 9, 0.0, "r")
+    fine = replace(whole, outcomes=("ok",), finishes=("stop",))
+    part = replace(fine, label=f"{whole.label}, part 1")
+    for next_one in (replace(fine, temperature=0.7), part):
+        tally = tallies([whole, next_one])["ask_document"]
+        assert (tally.requests, tally.at_once, tally.again, tally.lost) == (2, 1, 1, 0)
+    for other in (fine, replace(part, run="s"), replace(part, label="questions on stretch 2 of 2, part 1")):
+        assert tallies([whole, other])["ask_document"].lost == 1
 
 
 def test_a_score_stands_on_as_many_verdicts_as_it_says(judged: tuple[Path, Evaluation]) -> None:

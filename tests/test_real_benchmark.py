@@ -44,8 +44,8 @@ async def worked(folder: Path, server: ChatServer, saved: list[int] | None = Non
     return found
 
 
-async def stopped_after(requests: int, folder: Path, server: ChatServer) -> None:
-    running = asyncio.create_task(worked(folder, server))
+async def stopped_after(requests: int, folder: Path, server: ChatServer, saved: list[int] | None = None) -> None:
+    running = asyncio.create_task(worked(folder, server, saved))
     while len(server.seen) < requests:
         assert not running.done(), "it was done before it could be stopped"
         await asyncio.sleep(0.01)
@@ -55,7 +55,9 @@ async def stopped_after(requests: int, folder: Path, server: ChatServer) -> None
 
 
 async def test_what_was_stopped_goes_on_and_nothing_is_asked_twice(tmp_path: Path, server: ChatServer) -> None:
-    await stopped_after(12, tmp_path, server)
+    stopped = list[int]()
+    await stopped_after(12, tmp_path, server, stopped)
+    assert stopped == [0], "what was asked until then is written down"
     before, saved = len(server.seen), list[int]()
 
     whole = await worked(tmp_path, server, saved)

@@ -30,7 +30,7 @@ def url() -> Iterator[str]:
         if os.environ.get("CI") == "true" and find_spec("xllamacpp") is not None:
             pytest.fail(f"CI has half of it: {lacking}")
         pytest.skip(lacking)
-    with real_model() as address:
+    with real_model(parallel=1) as address:
         yield address
     place = urlsplit(address)
     with socket.socket() as knock:
@@ -41,12 +41,12 @@ def url() -> Iterator[str]:
 async def test_a_text_is_drafted_and_judged_for_coverage(url: str, tmp_path: Path) -> None:
     document = shortened(SOURCES["report"], 600)
     assert 600 <= count_words(document.text) < 700
-    settings = Settings(
-        model=NAME, base_url=url, words=50, chunk_tokens=1200, context_tokens=4096, prompts="simple", temperature=0.3
-    )
+    # Most of the time would go into replies that say the same up to their limit.
+    sizes = {"words": 50, "chunk_tokens": 1200, "context_tokens": 4096, "max_tokens": 300}
+    settings = Settings(model=NAME, base_url=url, prompts="simple", temperature=0.3, **sizes)
     judging = Judging(metrics=("coverage",), questions=2)
     database = tmp_path / "redraft.db"
-    limits = Limits(concurrency=2, timeout=900)
+    limits = Limits(concurrency=1, timeout=900)
     async with Workshop(database, settings=settings, judging=judging, limits=limits) as shop:
         result = await shop.summarize(document, judging=judging)
 

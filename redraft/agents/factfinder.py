@@ -175,7 +175,7 @@ class Factfinder:
             room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)
             return Entries(
-                [(one.id - 1, _verified(one, desk, spans)) for one in reply.value.sentences],
+                [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences],
                 reply.repaired,
                 reply.broken_off,
             )
@@ -247,7 +247,8 @@ def _is_faulty(verified: Verified) -> bool:
     return verified.category != SUPPORTED
 
 
-def _verified(one: factual.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
+def verified(one: factual.Verification, desk: EvidenceDesk, spans: Sequence[Span]) -> Verified:
+    """What was said of a sentence, with the words of the passages that it rests on where these can be found."""
     evidence = desk.quoted(one.quote, spans)
     span = evidence.span
     return Verified(

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from redraft.agents.accounting import FIRST, Account, Attempt
 from redraft.agents.room import USUAL, Entry, Wording
+from redraft.builtin.door import IDENTITY, reads
 from redraft.errors import ReplyError
 from redraft.models.base import Model, Reply, Request, Sampling
 from redraft.prompts.book import PromptBook
@@ -63,6 +64,10 @@ class Judge:
     def drawn(self) -> list[float | None]:
         """How its replies are drawn, in what anything that it says is known by."""
         return [self.temperature] if self.top_p is None else [self.temperature, self.top_p]
+
+    def reads(self, language: str) -> bool:
+        """Whether it can judge by a text in a language. What one says that cannot would be a false accusation."""
+        return self.model.identity != IDENTITY or reads(language)
 
     async def ask(
         self,

@@ -1,8 +1,8 @@
 """Writing within limits: ask, look at what comes back, say what is wrong with it, and keep the closest.
 
-A reply that is empty may be an accident of the way: it is asked for once more in the same words. One that breaks off
-is asked for with twice the room, as often as the window allows that and a few times at most. After that, and whatever
-else is wrong with a reply, the model is told when it is asked again, for less where that may help.
+A reply that breaks off is asked for with twice the room, as often as the window allows that and a few times at most.
+After that, and whatever else is wrong with a reply, the model is told when it is asked again, for less where that may
+help: what was asked in the same words would be answered in the same.
 
 Where no reply is without a flaw, one that is whole and says nothing over and over is kept before any other; of what
 loops, one turn is kept, and of what breaks off, what stands before its last sentence. That is said of it.
@@ -130,7 +130,7 @@ class _Course:
     def shrink(self, flaw: Flaw, words: int) -> None:
         """Ask for less, where the flaw of a text of so many words is one that this may mend."""
         # What was empty is first told so; a text that is too short needs no lower limit either.
-        if flaw.kind in ("short", "loop", "echo") or (flaw.kind == "empty" and self.lost_in_a_row <= 2):
+        if flaw.kind in ("short", "loop", "echo") or (flaw.kind == "empty" and self.lost_in_a_row == 1):
             return
         self.shrunk += 1
         first, last = self.limits[0], self.limits[-1]
@@ -139,7 +139,7 @@ class _Course:
             lower = self.limit - (words - first) if first < words and flaw.kind == "long" else lower
             lower = max(lower, last, round(_LEAST_SHARE * first))
         # At the least of it one word less: the same words would be the same request again.
-        self.limit = max(MIN_WORDS, min(self.limit - (flaw.kind == "long"), lower))
+        self.limit = max(MIN_WORDS, min(self.limit - 1, lower))
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class Pen:
             left = await off_loop(self.spare, prompt, asked) if self.spare else inf
             # What is too long as well has had room enough.
             wider = heard.cut and flaw.kind in _ACCIDENTS and course.widen(max_tokens, left)
-            if not wider and (flaw.kind != "empty" or course.lost_in_a_row > 1):
+            if not wider:
                 course.shrink(flaw, words)
                 course.room = max(max_tokens, int(min(course.room, left - _COMPLAINT_TOKENS)))
                 fits = left >= self.tokens(words) + _COMPLAINT_TOKENS + course.room

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 
 from redraft.agreement.other_tables import cost_table, count_table, rater_table, sweep_tables, trouble_table
@@ -19,12 +19,14 @@ from redraft.agreement.tables import (
 )
 from redraft.agreement.trial import Outcome
 from redraft.reports.report import Report
-from redraft.reports.tables import Table, plain
+from redraft.reports.tables import Cell, Table, figure, plain
+
+_MOST = 6
 
 
 def agree_report(outcome: Outcome) -> Report:
     """The report of judges beside people, with a record of every item."""
-    design = outcome.design
+    design, tables = outcome.design, tuple(_tables(outcome))
     return Report(
         "agree",
         f"{design.metric} beside people: {plain(outcome.dataset.name)}",
@@ -36,9 +38,25 @@ def agree_report(outcome: Outcome) -> Report:
             "judging": design.judging.model_dump(mode="json"),
             "sweep": {name: list(values) for name, values in design.sweep.values.items()},
         },
-        tuple(_tables(outcome)),
+        tables,
         [_item(outcome, n) for n in range(len(outcome.dataset.items))],
+        tuple(_headline(outcome, tables)),
     )
+
+
+def _headline(outcome: Outcome, tables: Sequence[Table]) -> Iterator[str]:
+    """How far each judge agrees with people, and what that rests on."""
+    cells = {table.name: [dict(zip(table.columns, row, strict=True)) for row in table.rows] for table in tables}
+    right = {row["judge"]: row["balanced accuracy"] for row in cells.get("classes", ())}
+    for row in cells["agreement"][:_MOST]:
+        told = f"; balanced accuracy {_shown(right.get(row['judge']))}" if right else ""
+        span = f"[{_shown(row['95% from'])}, {_shown(row['95% to'])}] over {row['summaries']} of {row['of']} summaries"
+        yield f"{plain(str(row['judge']))}: tau-b {_shown(row['tau-b'])} {span}{told}"
+    yield from list(_about(outcome))[2:]
+
+
+def _shown(cell: Cell) -> str:
+    return figure(cell if isinstance(cell, int | float) else None)
 
 
 def _tables(outcome: Outcome) -> Iterator[Table]:

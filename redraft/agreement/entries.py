@@ -1,4 +1,4 @@
-"""The entries of a file of annotations, each with its place, and the documents that they are about."""
+"""The entries of a file of annotations or documents, each with its place, and the documents that they are about."""
 
 from __future__ import annotations
 
@@ -33,8 +33,12 @@ class Library(dict[str, str]):
 
 
 def entries(path: str) -> Iterator[Entry | Trouble]:
-    """The entries of a file: its lines, or those of a list; one object is one entry. What is no JSON is a trouble."""
-    text = content(path)
+    """The entries of a file."""
+    return entries_in(content(path))
+
+
+def entries_in(text: str) -> Iterator[Entry | Trouble]:
+    """The lines of a text, or the entries of a list; one object is one entry. What is no JSON is a trouble."""
     try:
         whole = json.loads(text)
     except (ValueError, RecursionError):
@@ -51,7 +55,7 @@ def content(path: str) -> str:
     try:
         return read_file(Path(path).expanduser()).decode("utf-8-sig", "replace")
     except OSError as error:
-        raise UsageError(f"the annotations cannot be read: {error.strerror}", place=path) from error
+        raise UsageError(f"the file cannot be read: {error.strerror}", place=path) from error
 
 
 def _lines(text: str) -> Iterator[Entry | Trouble]:

@@ -15,13 +15,13 @@ from redraft.agreement.verdicts import of_sentences
 from redraft.domain import Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, StageStarted
+from redraft.readers.documents import parse
 from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import Failure, failure
+from redraft.runs.locating import located
 from redraft.runs.preparing import Order
-from redraft.runs.roles import located
 from redraft.runs.staff import hire
 from redraft.settings import Evaluate, Judging, Settings
-from redraft.text.documents import parse
 from redraft.text.embeddings import Encoder, load_encoder
 
 AGREE = "agree"

@@ -59,7 +59,7 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
         return cut(best.text, limit)
-    return _in_paragraphs([sentences[at] for at in chosen], [segments[at] for at in chosen])
+    return _in_paragraphs([(sentences[at], segments[at], bool(needs[at] >= 0)) for at in chosen])
 
 
 def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int], Weights]:
@@ -105,7 +105,7 @@ def standing_alone(sentences: Sequence[Sentence]) -> tuple[list[Sentence], Indic
             found.append(replace(one, standing=min(one.standing, LAST_RESORT)))
             continue
         named = how.text != one.text
-        found.append(replace(one, text=how.text, words=count_words(how.text), leans=False) if named else one)
+        found.append(replace(one, text=how.text, words=count_words(how.text)) if named else one)
         needs[at] = at - 1 if how.needs else -1
     return found, needs
 
@@ -119,16 +119,19 @@ def centrality(vectors: SentenceVectors, sentences: Sequence[Sentence]) -> Weigh
     return worth
 
 
-def _in_paragraphs(sentences: Sequence[Sentence], segments: Sequence[int]) -> str:
-    """Join `sentences`, beginning a paragraph where a long text moves on to another stretch of the source."""
-    left = sum(sentence.words for sentence in sentences)
+def _in_paragraphs(chosen: Sequence[tuple[Sentence, int, bool]]) -> str:
+    """Join sentences, beginning a paragraph where a long text moves on to another stretch of the source.
+
+    Each comes with its stretch, and whether it needs the one before it.
+    """
+    left = sum(sentence.words for sentence, _, _ in chosen)
     if left <= _WORDS_IN_ONE_PARAGRAPH:
-        return _joined([sentence.text for sentence in sentences])
+        return _joined([sentence.text for sentence, _, _ in chosen])
     paragraphs: list[list[str]] = [[]]
-    filled, segment = 0, segments[0]
-    for sentence, its_segment in zip(sentences, segments, strict=True):
+    filled, segment = 0, chosen[0][1]
+    for sentence, its_segment, leans in chosen:
         due = filled >= (_SHORT_PARAGRAPH_WORDS if its_segment != segment else _PARAGRAPH_WORDS)
-        if due and left >= _SHORT_PARAGRAPH_WORDS and not sentence.leans:
+        if due and left >= _SHORT_PARAGRAPH_WORDS and not leans:
             paragraphs.append([])
             filled = 0
         paragraphs[-1].append(sentence.text)

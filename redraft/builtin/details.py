@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from redraft.builtin.verbs import is_past
 from redraft.text.wording import DAYS, MONTHS, Word, carries, is_negation, is_number, listed
 
 DetailKind = Literal["name", "number"]
@@ -21,7 +22,7 @@ _LONGEST_OPENING = 12
 TITLES = listed("mr mrs ms miss dr sir lady lord king queen captain professor father mother sister brother")
 # Too loose in meaning to be asked for: "one of them", "at first", "a second later".
 _LOOSE = listed("one first second half quarter once twice dozen")
-# A sentence with more of its words in capitals than this is a title, in which capitals say nothing.
+# With more of its words in capitals than this, and no past tense, it is a title, in which capitals say nothing.
 _CAPITALS_IN_TITLE = 0.7
 _SHORTEST_TITLE = 4
 _LONGEST_NUMBER = 12
@@ -96,6 +97,7 @@ def _kinds(text: str, of: Sequence[Word]) -> list[DetailKind | None]:
     """What each word may be part of."""
     capitals = sum(text[word.start].isupper() for word in of)
     title = len(of) >= _SHORTEST_TITLE and capitals > _CAPITALS_IN_TITLE * len(of)
+    title = title and not any(is_past(text[word.start : word.end]) for word in of)
     kinds: list[DetailKind | None] = []
     for at, word in enumerate(of):
         surface = text[word.start : word.end]

@@ -9,8 +9,9 @@ from redraft.builtin.identity import IDENTITY, VERSION
 from redraft.models.base import Model
 from redraft.prompts.contract import Prompt
 from redraft.prompts.drafting import MergeGiven
+from redraft.text.languages import is_foreign
 
-__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "shortened"]
+__all__ = ["IDENTITY", "VERSION", "is_answered", "opened", "reads", "shortened"]
 
 
 def opened() -> Model:
@@ -18,6 +19,11 @@ def opened() -> Model:
     from redraft.builtin.model import ExtractiveModel
 
     return ExtractiveModel()
+
+
+def reads(language: str) -> bool:
+    """Whether it can judge by a text in a language: it has the words of English alone. It drafts in any."""
+    return not is_foreign(language)
 
 
 def is_answered(prompt: Prompt[Any, Any]) -> bool:

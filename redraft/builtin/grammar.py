@@ -4,19 +4,8 @@ from __future__ import annotations
 
 import re
 
-from redraft.text.wording import listed
+from redraft.builtin.verbs import AUXILIARIES, KNOWN, is_past, is_present, plain_form
 
-_AUXILIARIES = listed("was were is are had has have could would should might must did does do will can may")
-_VERBS = _AUXILIARIES | listed(
-    "became began bent blew bore bought broke brought built burnt came caught chose clung crept cut dealt drank"
-    " drew drove ate fed fell felt fled flew forbade forgot fought found froze gave got grew heard held hid hit"
-    " hung hurt kept knelt knew laid lay leapt learnt led left lent let lit lost made meant met paid put ran rang"
-    " read rode rose said sang sank sat saw sent set shook shone shot showed shut slept slid smelt sold sought"
-    " spent spoke spread sprang stole stood stuck struck swam swept swore swung taught threw told took tore"
-    " understood went wept woke won wore wound wrote says takes makes gives goes comes finds tells leads leaves"
-    " becomes begins lives works wants meets sees dies helps tries decides learns discovers"
-)
-_PAST = re.compile(r"[a-z]{2,}ed")
 _CLAUSE_END = re.compile(
     r",? (?:—|–|-) ?|[;:—] ?"
     r"|, (?:and|but|or|so|yet|which|who|whose|where|while|though|although|as|for) "
@@ -34,6 +23,10 @@ def first_clause(sentence: str) -> str:
 
 
 def has_verb(sentence: str) -> bool:
-    """Whether a sentence has one of the commonest verbs, or a past tense in -ed, behind its first word."""
+    """Whether a sentence has an auxiliary or a past tense, or one of the commonest verbs, behind its first word."""
     following = [word.strip('.,;:!?"”’') for word in sentence.split()[1:]]
-    return any(word in _VERBS or _PAST.fullmatch(word) for word in following)
+    return any(word in AUXILIARIES or is_past(word) or _is_known_present(word) for word in following)
+
+
+def _is_known_present(word: str) -> bool:
+    return is_present(word) and plain_form(word) in KNOWN

@@ -9,26 +9,6 @@ def _any_of(words: str) -> str:
     return "(?:" + "|".join(words.split()) + ")"
 
 
-PRONOUN = re.compile(
-    r"(?:(?:in|at|on|after|before|by|for|with|from|of|to|during|since|until|despite|like|as) )?"
-    r"(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|such)(?:['’](?:s|d|ll|re|ve))?\b"
-    r"|(?:here|both|all|none|some|most|neither|each|either|another|one (?:of (?:them|these)|was|is|had))\b"
-    r"|the (?:other|others|latter|former|same|two|three|pair)\b",
-    re.IGNORECASE,
-)
-"""A beginning that cannot be understood without the sentence before."""
-
-CONNECTIVE = re.compile(
-    _any_of(
-        "but and or nor so then yet still thus hence however therefore moreover furthermore nevertheless nonetheless"
-        " instead otherwise besides meanwhile actually also too again perhaps maybe anyway indeed accordingly"
-        " consequently afterwards afterward finally suddenly now well yes no oh ah only for because which who"
-    )
-    + r"\b",
-    re.IGNORECASE,
-)
-"""A beginning that carries on from the sentence before."""
-
 PERSONAL = re.compile(r"\b" + _any_of("he she they him her them his their it its") + r"\b", re.IGNORECASE)
 """What stands for someone or something named elsewhere."""
 

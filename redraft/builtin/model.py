@@ -18,11 +18,14 @@ import redraft.builtin.facts.aligning
 import redraft.builtin.facts.chunkmarks
 import redraft.builtin.facts.growing
 import redraft.builtin.facts.querying
+import redraft.builtin.facts.splitting
 import redraft.builtin.facts.verifying
 import redraft.builtin.facts.vetting
 import redraft.builtin.revising
 import redraft.builtin.summarizing
 import redraft.builtin.tracing
+import redraft.builtin.typed.answering
+import redraft.builtin.typed.asking
 from redraft.builtin.identity import IDENTITY
 from redraft.builtin.registry import HANDLERS, handler_for
 from redraft.domain import Usage

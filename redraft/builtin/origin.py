@@ -14,8 +14,9 @@ from redraft.builtin.cast import Cast
 from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.pointing import pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
+from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence, sentences
-from redraft.text.vectors import SentenceVectors
+from redraft.text.vectors import Indices, SentenceVectors, Weights
 from redraft.text.wording import carries, keys, pairs
 
 # With a smaller share of its telling words no sentence is about the same thing.
@@ -36,12 +37,18 @@ class Origin:
     """Some texts, read once. Sentences are known by the keys of their words, however they are marked and spaced."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        known = _read(tuple(texts))
-        self.lines, self._told, self._needs, self._vectors, self._worth, self.cast, self._pairs, self._numbers = known
+        self._known = _read(tuple(texts))
+        self.lines, self.cast = self._known.lines, self._known.cast
+
+    def alone(self) -> Iterator[tuple[int, Sentence]]:
+        """The sentences that may stand elsewhere by themselves, as they may stand there, each behind its number."""
+        for at, one in enumerate(self._known.alone):
+            if one.standing > LAST_RESORT and self._known.needs[at] < 0:
+                yield at, one
 
     def find(self, sentence: str) -> int | None:
         """Where a sentence stands."""
-        return self._numbers.get(tuple(keys(sentence)))
+        return self._known.numbers.get(tuple(keys(sentence)))
 
     def position(self, sentence: str) -> int:
         """Where a sentence stands, or the one that is most like it; behind all where none is."""
@@ -54,15 +61,16 @@ class Origin:
         """The sentence about the same thing; None where there is none."""
         if not self.lines:
             return None
-        likeness = self._vectors.similarity_to(sentence)
+        likeness = self._known.vectors.similarity_to(sentence)
         best = int(np.argmax(likeness))
-        told = set(filter(carries, keys(sentence)))
-        share = len(told.intersection(keys(self.lines[best].text))) / (len(told) or 1)
+        language = self._known.language
+        told = {key for key in keys(sentence, language) if carries(key, language)}
+        share = len(told.intersection(keys(self.lines[best].text, language))) / (len(told) or 1)
         return best if likeness[best] and share >= at_least else None
 
     def worth_of(self, at: int | None) -> float:
         """How central a sentence is."""
-        return float(self._worth[at]) if at is not None and at < len(self.lines) else 0.0
+        return float(self._known.worth[at]) if at is not None and at < len(self.lines) else 0.0
 
     def points(self, sentence: str) -> bool:
         """Whether a sentence needs the one before it."""
@@ -75,16 +83,18 @@ class Origin:
 
     def recurrent(self, text: str) -> float:
         """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""
-        return fsum(log(self._pairs[pair]) for pair in set(pairs(keys(text))) if pair in self._pairs)
+        often = self._known.pairs
+        return fsum(log(often[pair]) for pair in set(pairs(keys(text))) if pair in often)
 
     def group(self, at: int) -> list[Placed]:
         """A sentence behind those that it needs; nothing where it would lose its meaning."""
-        if self._told[at].standing <= LAST_RESORT:
+        alone, needs = self._known.alone, self._known.needs
+        if alone[at].standing <= LAST_RESORT:
             return []
         numbers = [at]
-        while self._needs[numbers[0]] >= 0:
-            numbers.insert(0, int(self._needs[numbers[0]]))
-        return [Placed(n, self._told[n].text, self.lines[n].text) for n in numbers]
+        while needs[numbers[0]] >= 0:
+            numbers.insert(0, int(needs[numbers[0]]))
+        return [Placed(n, alone[n].text, self.lines[n].text) for n in numbers]
 
     def quoted(self, evidence: str) -> list[list[Placed]]:
         """The sentences of a quotation that may stand elsewhere, each behind those that it needs."""
@@ -106,25 +116,34 @@ class Origin:
         return [group for group in found if group]
 
 
-_Known = tuple[
-    list[Sentence], list[Sentence], "np.typing.NDArray[np.int64]", SentenceVectors, "np.typing.NDArray[np.float64]",
-    Cast, Counter[tuple[str, str]], dict[tuple[str, ...], int],
-]  # fmt: skip
+class _Known(NamedTuple):
+    """What is known of some texts."""
+
+    lines: list[Sentence]
+    alone: list[Sentence]
+    """The same as they may stand elsewhere."""
+    needs: Indices
+    """The sentence that each has to stand behind, or -1."""
+    vectors: SentenceVectors
+    worth: Weights
+    cast: Cast
+    pairs: Counter[tuple[str, str]]
+    """How often each pair of neighbouring words is there of which one says something by itself."""
+    numbers: dict[tuple[str, ...], int]
+    language: str
 
 
 @lru_cache(maxsize=4)
 def _read(texts: tuple[str, ...]) -> _Known:
     """What is known of some texts. It is kept, as a draft is revised round by round."""
     lines = read(texts)
-    told, needs = standing_alone(lines)
-    vectors = SentenceVectors([one.text for one in told])
-    worth = centrality(vectors, told) if told else np.zeros(0)
-    numbers = {tuple(keys(one.text)): at for at, one in reversed(list(enumerate(lines)))}
-    numbers |= {tuple(keys(one.text)): at for at, one in enumerate(told) if tuple(keys(one.text)) not in numbers}
+    alone, needs = standing_alone(lines)
+    vectors = SentenceVectors([one.text for one in alone])
+    worth = centrality(vectors, alone) if alone else np.zeros(0)
+    said = [tuple(keys(one.text)) for one in lines]
+    numbers = {own: at for at, own in reversed(list(enumerate(said)))}
+    for at, one in enumerate(alone):
+        numbers.setdefault(tuple(keys(one.text)), at)
+    often = Counter(pair for own in said for pair in pairs(own) if any(map(carries, pair)))
     cast = Cast([one.text for one in lines if not one.spoken])
-    return lines, told, needs, vectors, worth, cast, Counter(_telling_pairs(lines)), numbers
-
-
-def _telling_pairs(lines: Sequence[Sentence]) -> Iterator[tuple[str, str]]:
-    """The neighbouring words of which one says something by itself."""
-    return (pair for one in lines for pair in pairs(keys(one.text)) if any(map(carries, pair)))
+    return _Known(lines, alone, needs, vectors, worth, cast, often, numbers, language_of("\n".join(texts)))

@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
 from redraft.builtin.verbs import is_past
+from redraft.text.languages import is_foreign, language_of
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
 """What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""
@@ -127,6 +128,9 @@ class Anchored(NamedTuple):
 
 def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
     """How each sentence of a text may stand elsewhere; None where its meaning would be lost."""
+    if is_foreign(language_of("\n".join(one.text for one in sentences))):
+        spoken = [one.spoken or _SPEECH.search(one.text) for one in sentences]
+        return [None if aloud else Anchored(one.text, False) for one, aloud in zip(sentences, spoken, strict=True)]
     cast = Cast([one.text for one in sentences if not one.spoken])
     found: list[Anchored | None] = []
     topic: Mention | None = None
@@ -192,7 +196,7 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         found.add("who")
     if _TIME.search(text) or _goes_on_then(text):
         found.add("when")
-    if _BACK.search(text):
+    if points_back(text):
         found.add("back")
     for one in PRONOUN.finditer(text):
         kind = one.lastgroup
@@ -205,6 +209,11 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         elif kind == "it" and not _THING.search(text, 0, one.start()):
             found.add("it")
     return found
+
+
+def points_back(text: str) -> bool:
+    """Whether a sentence goes on from what was said, or speaks of "this"."""
+    return bool(_BACK.search(text))
 
 
 def _is_unnamed(text: str, mentions: Sequence[Mention]) -> bool:
@@ -231,28 +240,28 @@ def _owned(text: str, end: int) -> bool:
 
 
 def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:
-    """Whether the one for whom a pronoun stands is in its sentence, before it."""
+    """Whether the one for whom a pronoun stands is in its sentence, before it, and not only as whose something is."""
+    at = pronoun.start()
     before = [
-        one
-        for one in mentions
-        if one.end <= pronoun.start() and _may_be(one, gender, text) and text[one.end : pronoun.start()] not in _BESIDE
+        one for one in mentions if one.end <= at and _may_be(one, gender, text) and text[one.end : at] not in _BESIDE
     ]
-    nouns = _NOUNS[gender].search(text, 0, pronoun.start())
-    if not before and not nouns:
-        return False
-    if (
-        not OBJECT.match(text, pronoun.start(), len(text))
-        or nouns
-        or len({one.name for one in before}) > 1
-        or before[0].start
+    if len({one.name for one in before}) > 1 or any(
+        not _owns(text, one.end()) for one in _NOUNS[gender].finditer(text, 0, at)
     ):
         return True
+    if not before or not OBJECT.match(text, at) or before[0].start:
+        return bool(before)
     # Who does something to "him" is another.
-    return bool(_NEW_SUBJECT.search(text, before[0].end, pronoun.start()))
+    return bool(_NEW_SUBJECT.search(text, before[0].end, at))
+
+
+def _owns(text: str, end: int) -> bool:
+    """Whether only something of somebody is spoken of, who is named up to there."""
+    return text.startswith(("'", "’"), end)
 
 
 def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
-    if text.startswith(("'", "’"), mention.end):
+    if _owns(text, mention.end):
         return False
     # A lone word that has its capital from its place is a name only where that is known from elsewhere.
     return mention.gender == gender or (mention.gender is None and mention.start == 0 and " " in mention.name)

@@ -9,16 +9,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.builtin.lexicon import (
-    CONNECTIVE,
     FIRST_PERSON,
     GESTURE,
     MATTER_AROUND,
     PERSONAL,
-    PRONOUN,
     SECOND_PERSON,
     SPEECH,
 )
 from redraft.domain import Span
+from redraft.text.languages import ENGLISH, is_foreign, language_of
 from redraft.text.sentences import ends_sentence, paragraphs, sentences
 from redraft.text.words import count_words
 
@@ -58,12 +57,15 @@ class Sentence:
     words: int
     part: int
     standing: float
-    leans: bool
-    """It begins by pointing back to the sentence before it."""
     follows: bool
     """It stands directly behind the sentence that is read before it, in the same paragraph."""
     spoken: bool
     """Somebody speaks in it."""
+
+    @property
+    def unmarked(self) -> str:
+        """Without the brackets of a name that stands for the pronoun that it began with."""
+        return self.text.replace("[", "", 1).replace("]", "", 1) if self.text.startswith("[") else self.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +88,14 @@ def read(parts: Sequence[str]) -> list[Sentence]:
     """The sentences of all `parts`, in order, judged together. What was said before word for word is left out."""
     found: list[_Found] = []
     seen: set[str] = set()
+    language = language_of("\n".join(parts))
     for number, part in enumerate(parts):
-        for sentence in _sentences_of(part, number):
+        for sentence in _sentences_of(part, number, language):
             key = sentence.text.casefold()
             if key not in seen:
                 seen.add(key)
                 found.append(sentence)
-    return _judge(found)
+    return _judge(found, foreign=is_foreign(language))
 
 
 def plain(text: str) -> str:
@@ -101,12 +104,12 @@ def plain(text: str) -> str:
     return _EMPHASIS.sub("", line).lstrip("# ").strip()
 
 
-def finish(text: str) -> str:
+def finish(text: str, language: str = ENGLISH) -> str:
     """Make `text` end as a sentence ends, dropping what would dangle before the full stop."""
     if not text or ends_sentence(text):
         return text
     core = text.rstrip(_DANGLING_MARKS)
-    for _ in range(_MOST_DANGLING):
+    for _ in range(0 if is_foreign(language) else _MOST_DANGLING):
         if not (word := _DANGLING_WORD.search(core, max(0, len(core) - _LONGEST_DANGLING))):
             break
         core = core[: word.start()].rstrip(_DANGLING_MARKS)
@@ -133,7 +136,7 @@ def _reach(text: str, limit: int, start: int = 0) -> int:
     return start + fits
 
 
-def _sentences_of(text: str, part: int) -> Iterator[_Found]:
+def _sentences_of(text: str, part: int, language: str) -> Iterator[_Found]:
     place, outside = 0, False
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
@@ -147,7 +150,7 @@ def _sentences_of(text: str, part: int) -> Iterator[_Found]:
         around = heading or outside or note or (words <= _NOTICE_WORDS and bool(MATTER_AROUND.search(whole)))
         spans, first = sentences(body), place
         for span, spoken in zip(spans, _spoken(body, spans), strict=True):
-            for piece in _pieces(plain(body[span.start : span.end])):
+            for piece in _pieces(plain(body[span.start : span.end]), language):
                 if words := count_words(piece):
                     matter = around or bool(MATTER_AROUND.search(piece))
                     yield _Found(piece, words, part, place, place == first, spoken, matter)
@@ -168,11 +171,11 @@ def _spoken(body: str, spans: Sequence[Span]) -> Iterator[float]:
         yield covered / (span.end - span.start)
 
 
-def _pieces(sentence: str) -> Iterator[str]:
+def _pieces(sentence: str, language: str) -> Iterator[str]:
     """The sentence, or runs of its clauses or words where it is a text without full stops rather than a sentence."""
     longest = _RUNAWAY_WORDS if not ends_sentence(sentence) else _LONGEST_WORDS
     if count_words(sentence) <= longest:
-        yield finish(sentence)
+        yield finish(sentence, language)
         return
     at = 0
     while at < len(sentence):
@@ -180,11 +183,11 @@ def _pieces(sentence: str) -> Iterator[str]:
         if end < len(sentence):
             clauses = [found.end() for found in _CLAUSE.finditer(sentence, (at + end) // 2, end)]
             end = clauses[-1] if clauses else end
-        yield finish(sentence[at:end].strip())
+        yield finish(sentence[at:end].strip(), language)
         at = end
 
 
-def _judge(found: list[_Found]) -> list[Sentence]:
+def _judge(found: list[_Found], *, foreign: bool) -> list[Sentence]:
     """Give every sentence its standing, with an eye on who tells the text and who appears in it."""
     narrated = [sentence.text for sentence in found if sentence.spoken < 0.2]
     told_by_one = sum(bool(FIRST_PERSON.search(text)) for text in narrated) > 0.2 * len(narrated)
@@ -193,16 +196,16 @@ def _judge(found: list[_Found]) -> list[Sentence]:
     judged: list[Sentence] = []
     before: _Found | None = None
     for sentence in found:
-        leans = bool(PRONOUN.match(sentence.text) or CONNECTIVE.match(sentence.text))
         behind = before is not None and (sentence.part, sentence.place - 1) == (before.part, before.place)
-        standing = LAST_RESORT if sentence.matter else _manner(sentence, told_by_one) * _substance(sentence, names, met)
+        told = _manner(sentence) if foreign else _voiced(sentence, _manner(sentence), told_by_one)
+        standing = LAST_RESORT if sentence.matter else told * _substance(sentence, names, met, foreign=foreign)
         follows, spoken = behind and not sentence.opens, sentence.spoken > 0
-        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, leans, follows, spoken))
+        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, follows, spoken))
         before = sentence
     return judged
 
 
-def _manner(sentence: _Found, told_by_one: bool) -> float:
+def _manner(sentence: _Found) -> float:
     """How much a sentence reads like one of a summary: told, not spoken or asked, complete, of a middling length."""
     text, standing = sentence.text, _length(sentence.words)
     letters = sum(map(str.isalpha, text))
@@ -214,6 +217,17 @@ def _manner(sentence: _Found, told_by_one: bool) -> float:
         ("..." in text or "…" in text, 0.5),
         (text[0].islower() or (not text[0].isalnum() and text[0] not in "\"'“‘«「("), 0.3),
         (letters < 0.6 * len(text) or sum(map(str.isupper, text)) > 0.5 * max(letters, 1), 0.1),
+    )
+    for applies, factor in drawbacks:
+        if applies:
+            standing *= factor
+    return standing
+
+
+def _voiced(sentence: _Found, standing: float, told_by_one: bool) -> float:
+    """What is left of a sentence of English in which somebody says I or you, or only moves a hand."""
+    text = sentence.text
+    drawbacks = (
         (not told_by_one and bool(FIRST_PERSON.search(text)), 0.4),
         (bool(SECOND_PERSON.search(text)), 0.4),
         (sentence.words < _GESTURE_WORDS and bool(GESTURE.search(text)), 0.6),
@@ -235,12 +249,12 @@ def _is_unbalanced(text: str) -> bool:
     return text.count('"') % 2 == 1 or any(text.count(a) != text.count(b) for a, b in ("“”", "()", "[]", "「」", "«»"))
 
 
-def _substance(sentence: _Found, names: Counter[str], met: set[str]) -> float:
+def _substance(sentence: _Found, names: Counter[str], met: set[str], *, foreign: bool) -> float:
     """How much a sentence tells of named people and places, best of all when it is the first to name them."""
     named = [found for found in _NAME.finditer(sentence.text) if names[found.group()]]
     known = {found.group() for found in named}
     substance = 0.7 + 0.15 * min(len(known), 2) + (0.05 if _FIGURE.search(sentence.text) else 0.0)
-    pointing = PERSONAL.search(sentence.text)
+    pointing = None if foreign else PERSONAL.search(sentence.text)
     if pointing and (not named or pointing.start() < named[0].start()):
         substance *= 0.7
     if sentence.spoken < 0.2:

@@ -51,9 +51,9 @@ class _Draft:
                 return at
         return None
 
-    def holds(self, sentence: str) -> bool:
-        sought = keys(sentence)
-        return any(sought in (keys(unit.text), keys(unit.was)) for unit in self.units)
+    def holds(self, one: Placed) -> bool:
+        """Whether a sentence is there, or was."""
+        return self.where(one.was) is not None or self.where(one.text) is not None
 
     def put(self, at: int, unit: _Unit) -> _Draft:
         return replace(self, units=(*self.units[:at], unit, *self.units[at + 1 :]))
@@ -165,7 +165,7 @@ class _Reviser:
         if point.task != "change" and (mended := _mended(unit.text, point)):
             return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
         needed = self._needed(point) if point.evidence else self._nearest(unit.text)
-        if not needed or draft.holds(needed[-1].was) or draft.holds(needed[-1].text):
+        if not needed or draft.holds(needed[-1]):
             keeps = unit.fixed or (point.task == "change" and not needed)
             return None if keeps else self.fitted(self._without(draft, at))
         led = self._inserted(draft, at, needed[:-1], leading=True)
@@ -174,7 +174,7 @@ class _Reviser:
 
     def _added(self, draft: _Draft, point: Point) -> _Draft | None:
         needed = self._needed(point)
-        if not needed or draft.holds(needed[-1].text) or draft.holds(needed[-1].was):
+        if not needed or draft.holds(needed[-1]):
             return None
         place = self._place(draft, needed[-1].at, needed[-1].text)
         changed = self.fitted(_without_told_again(self._inserted(draft, place, needed), needed[-1].text))
@@ -198,7 +198,7 @@ class _Reviser:
 
     def _inserted(self, draft: _Draft, place: int, needed: Sequence[Placed], *, leading: bool = False) -> _Draft:
         for one in needed:
-            if not draft.holds(one.was):
+            if not draft.holds(one):
                 draft = draft.insert(place, one, leading=leading)
                 place += 1
         return draft
@@ -213,7 +213,7 @@ class _Reviser:
         best: list[Placed] = []
         most = -1
         for group in self._source.quoted(point.evidence):
-            if beside and (beside.holds(group[-1].was) or beside.holds(group[-1].text)):
+            if beside and beside.holds(group[-1]):
                 continue
             own = set(keys(group[-1].was))
             worth = len(own & wanted) + len(own & answer)

@@ -34,11 +34,10 @@ class Line(NamedTuple):
 
 
 class Run(NamedTuple):
-    """Words of what is sought that stand in a text as they stand there: [`first`, `end`) from word `at` on."""
+    """Words of what is sought that stand in a text as they stand there: [`first`, `end`)."""
 
     first: int
     end: int
-    at: int
 
 
 class Tiling(NamedTuple):
@@ -141,29 +140,9 @@ def _terms(keys: Sequence[str]) -> set[str | tuple[str, str]]:
 
 
 def _runs(sought: Sequence[str], there: Sequence[str]) -> list[Run]:
-    positions: dict[str, list[int]] = defaultdict(list)
-    for at, key in enumerate(there):
-        positions[key].append(at)
     shortest = min(_SHORTEST_RUN, len(sought))
-    runs: list[Run] = []
-    first = 0
-    while first < len(sought):
-        length, at = max(
-            ((_agreement(sought, first, there, at), at) for at in positions[sought[first]]),
-            key=lambda run: run[0],
-            default=(0, 0),
-        )
-        if length >= shortest:
-            runs.append(Run(first, first + length, at))
-        first += length if length >= shortest else 1
-    return runs
-
-
-def _agreement(sought: Sequence[str], first: int, there: Sequence[str], at: int) -> int:
-    length = 0
-    while first + length < len(sought) and at + length < len(there) and sought[first + length] == there[at + length]:
-        length += 1
-    return length
+    blocks = SequenceMatcher(None, sought, there, autojunk=False).get_matching_blocks()
+    return [Run(one.a, one.a + one.size) for one in blocks if one.size >= max(1, shortest)]
 
 
 def _interior(runs: Sequence[Run], length: int) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from redraft.builtin.registry import answers
 from redraft.prompts.origins import TRACE_SENTENCES, AllSources, Sources, TraceGiven
+from redraft.text.languages import language_of
 from redraft.text.wording import carries, keys
 
 _SHARE = 0.5
@@ -13,12 +14,16 @@ _MOST = 3
 @answers(TRACE_SENTENCES)
 def trace_sentences(given: TraceGiven) -> AllSources:
     """The best place, and those that have more of the sentence, if all of them together have enough."""
-    there = {place.id: _telling(place.passage) for place in given.places}
-    return AllSources(sentences=[Sources(id=one.id, places=_places(one.sentence, there)) for one in given.sentences])
+    language = language_of("\n".join(place.passage for place in given.places))
+    there = {place.id: _telling(place.passage, language) for place in given.places}
+    return AllSources(
+        sentences=[
+            Sources(id=one.id, places=_places(_telling(one.sentence, language), there)) for one in given.sentences
+        ]
+    )
 
 
-def _places(sentence: str, there: dict[int, frozenset[str]]) -> list[int]:
-    wanted = _telling(sentence)
+def _places(wanted: frozenset[str], there: dict[int, frozenset[str]]) -> list[int]:
     left, found = wanted, list[int]()
     while left and len(found) < _MOST and there:
         best = max(there, key=lambda place: len(left & there[place]))
@@ -29,5 +34,5 @@ def _places(sentence: str, there: dict[int, frozenset[str]]) -> list[int]:
     return found if wanted and len(wanted - left) >= _SHARE * len(wanted) else []
 
 
-def _telling(text: str) -> frozenset[str]:
-    return frozenset(key for key in keys(text) if carries(key))
+def _telling(text: str, language: str) -> frozenset[str]:
+    return frozenset(key for key in keys(text, language) if carries(key, language))

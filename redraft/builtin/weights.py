@@ -5,20 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from redraft.builtin.consistency.families import family
-from redraft.text.wording import keys, listed
+from redraft.text.wording import carries, keys, listed
 
-# Words that only hold others together.
-_EMPTY = listed(
-    "a an the and or but nor so yet if than that this these those there here of to in on at by for from with into"
-    " onto upon up down out off over under about as be am is are was were been being do does did doing done have"
-    " has had having will would shall should can could may might must i me my mine myself we us our ours ourselves"
-    " you your yours he him his himself she her hers herself it its itself they them their theirs themselves who"
-    " whom whose which what when where why how s t ll re ve d m u mr mrs ms dr very too also just only quite rather"
-    " even much more most such own same then once again away back while because since until till although though"
-    " through after before during against between among without within along across behind beyond toward towards"
-    " all any both each every few some other another many several lot ever always already still now thus however"
-    " perhaps almost enough"
-)
 # Words that are in every text, and say little of which.
 _LIGHT = listed(
     "say tell ask answer reply speak talk call go come get give take put make let keep hold have see look know"
@@ -55,6 +43,6 @@ def _moving() -> frozenset[str]:
 
 def weight(key: str) -> float:
     """How much a word says of what a text is about: nothing, little or all of 1."""
-    if key in _EMPTY:
+    if not carries(key):
         return 0.0
     return (_MIDDLING if family(key) in _moving() else LIGHT) if family(key) in _light() else 1.0

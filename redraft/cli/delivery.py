@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import click
 
@@ -12,7 +13,10 @@ from redraft.errors import BudgetError, UsageError
 
 if TYPE_CHECKING:
     from redraft.cli.views.progress import Display
+    from redraft.models.prices import PriceTable
     from redraft.reports.report import Report
+    from redraft.reports.tables import Table
+    from redraft.runs.bench import Bench
 
 DONE, FAILED, SHORT = 0, 1, 3
 _GO_ON = "repeat the command: what is done is not done again"
@@ -22,8 +26,64 @@ output = options.typed_option(
     "-o",
     section="output",
     metavar="DIR",
-    help="Write the report, the tables and the items there, besides stdout.",
+    help="Write the report, its tables, pictures and items there; stdout has what matters.",
 )
+
+
+run_options = options.grouped(
+    options.limit_options,
+    options.max_source,
+    options.prices,
+    output,
+    options.db,
+    options.as_json,
+    options.quiet,
+)
+"""What every experiment is run under. `carry_out` takes them as they were given."""
+
+
+class Outcome(Protocol):
+    """What came of an experiment."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing is missing."""
+
+    @property
+    def stopped(self) -> BudgetError | None:
+        """Why it ended before its time."""
+
+
+Made = TypeVar("Made", bound=Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[Made]):
+    """An experiment that is laid out, and of which nothing is done yet."""
+
+    run: Callable[[Bench], Coroutine[Any, Any, Made]]
+    report: Callable[[Made], Report]
+    is_some: Callable[[Made], bool]
+    """Whether anything came of it, if it is not complete."""
+    plan: Callable[[PriceTable], Table] | None = None
+    """What it would come to, for `--dry-run`."""
+
+
+def carry_out(it: Work[Made], given: Mapping[str, Any]) -> int:
+    """Run an experiment under the options that were given, and deliver its report; returns the exit code."""
+    from redraft.cli import given as asked
+    from redraft.models.prices import price_table
+    from redraft.runs.bench import Bench
+    from redraft.store.store import Store
+
+    limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
+    if it.plan is not None and given["dry_run"]:
+        return show_plan(it.plan(prices), as_json=given["as_json"])
+    target = folder(given["output"])
+    with Store(given["db"]) as store:
+        outcome: Made = work(lambda display: it.run(Bench(store, limits, prices, display.observe)), quiet=quiet)
+    deliver(it.report(outcome), target, as_json=given["as_json"], quiet=quiet)
+    return closed(outcome.complete, outcome.stopped, done=it.is_some(outcome), quiet=quiet)
 
 
 def closed(complete: bool, stopped: BudgetError | None, *, done: bool, quiet: bool) -> int:
@@ -55,6 +115,17 @@ def work(task: Callable[[Display], Coroutine[Any, Any, Any]], *, quiet: bool) ->
             raise StoppedError(f"go on: {_GO_ON}") from None
 
 
+def show_plan(plan: Table, *, as_json: bool) -> int:
+    """Print what an experiment comes to."""
+    from redraft.cli.views.render import echo_json
+
+    if as_json:
+        echo_json(plan.to_json())
+    else:
+        click.echo(plan.to_markdown(), nl=False)
+    return DONE
+
+
 def folder(output: str | None) -> Any:
     """The directory for the results, made before anything is spent on what shall go into it."""
     from pathlib import Path
@@ -70,17 +141,18 @@ def folder(output: str | None) -> Any:
 
 
 def deliver(report: Report, folder: Any, *, as_json: bool, quiet: bool) -> None:
-    """Write the files, and print the report."""
-    from redraft.cli.files import write
+    """Print the report; or write it to files, and print the lines that matter."""
     from redraft.cli.terminal import say
     from redraft.cli.views.render import echo_json
+    from redraft.experiments.drawing import drawn
+    from redraft.files import write
 
-    files = report.files() if folder else {}
+    files = report.files(drawn(report.name, report.tables)) if folder else {}
     for name, text in files.items():
         write(folder / name, text, f"name another directory with -o, and {_GO_ON}")
     if as_json:
         echo_json(report.to_json())
     else:
-        click.echo(report.to_markdown(), nl=False)
+        click.echo(report.brief() if folder else report.to_markdown(), nl=False)
     if files and not quiet:
-        say(f"{len(files)} files written to {folder}")
+        say(f"{len(files)} files written to {folder}; report.md has all tables")

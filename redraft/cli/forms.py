@@ -9,9 +9,9 @@ from typing import Literal
 import click
 
 from redraft.cli import options
-from redraft.cli.files import write
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.files import write
 
 Form = Literal["html", "markdown", "json"]
 _BY_SUFFIX: dict[str, Form] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from redraft.domain import Document, Finding
+    from redraft.readers.choosing import Choice
     from redraft.settings import Judging, Limits, ModelSettings, Refinement, Settings
     from redraft.store.store import Store
 
@@ -160,39 +161,63 @@ def known_pack(judging: Judging, store: Store) -> Judging:
     return judging.model_copy(update=known)
 
 
-def draft(source: str, summary: str, findings: str | None = None, *, review: bool = False, quiet: bool) -> str:
+def draft(
+    sources: Sequence[str], summary: str, findings: str | None = None, *, review: bool = False, quiet: bool
+) -> str:
     """The text of the summary, which may be empty. Standard input can be read for one thing only."""
-    named = {"SOURCE": source, "SUMMARY": summary, "--findings": findings}
+    named = {"SOURCE": STDIN if STDIN in sources else None, "SUMMARY": summary, "--findings": findings}
     if len(read := [name for name, one in named.items() if one == STDIN]) > 1:
         both = "both" if len(read) == 2 else "all"
         raise UsageError(f"{' and '.join(read)} cannot {both} be stdin", hint="give one of them as a file")
-    if review and read:
-        raise UsageError(f"--review reads your answers from stdin, as {read[0]}", hint="give them as files")
+    _check_review(read, review=review)
     return text(summary, quiet=quiet)
 
 
-def findings(source: str | None) -> tuple[Finding, ...]:
+def findings(source: str | None, *, review: bool = False) -> tuple[Finding, ...]:
     """What is to be mended first, from a file; nothing where there is none."""
     from redraft.runs.handing import read_findings
 
+    _check_review(["--findings"] if source == STDIN else [], review=review)
     return read_findings(source) if source else ()
+
+
+def _check_review(read: Sequence[str], *, review: bool) -> None:
+    if review and read:
+        raise UsageError(f"--review reads your answers from stdin, as {read[0]}", hint="give them as files")
 
 
 def text(source: str, *, quiet: bool) -> str:
     """A text that is no document, once it was said what is not in it any more."""
-    from redraft.text.documents import read_text
+    from redraft.readers.documents import read_text
 
     found = read_text(source)
     _tell(source, found.notes, quiet=quiet)
     return found.text
 
 
-def document(source: str, *, quiet: bool) -> Document:
-    """A document, once it was said what is not in it any more."""
-    from redraft.text.documents import load
+def part(given: Given) -> Choice:
+    """Which part of a document is to be read, and in which language it is."""
+    from redraft.readers.choosing import choice
 
-    found = load(source)
-    _tell(source, found.notes, quiet=quiet)
+    return choice(given["chapters"] or "", given["pages"] or "", given["skip"], given["source_language"] or "")
+
+
+def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | Document:
+    """The source as it was given, or several; or, where a part of it is asked for, that part of the document."""
+    from redraft.readers.corpus import check_sources, load_all
+
+    check_sources(sources)
+    if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language")):
+        return load_all(sources, wanted=part(given))
+    return sources[0] if len(sources) == 1 else sources
+
+
+def document(sources: Sequence[str], *, quiet: bool) -> Document:
+    """A document, or several read as one, once it was said what is not in it any more."""
+    from redraft.readers.corpus import load_all
+
+    found = load_all(sources)
+    _tell(found.source, found.notes, quiet=quiet)
     return found
 
 

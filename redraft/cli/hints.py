@@ -17,7 +17,7 @@ _OF_A_RUN = re.compile(r"\bredraft (resume|show|trace|diff|fork) ([0-9a-f]{8})\b
 
 def about(verb: str, run: str, *more: str) -> str:
     """The command that does something with a run, in the database that the user named."""
-    return " ".join(["redraft", verb, run, *more, *_given()])
+    return " ".join(["redraft", verb, run, *more, *_given(verb)])
 
 
 def resuming(run: str, limits: Limits, said: str = "") -> str:
@@ -34,11 +34,13 @@ def completed(text: str) -> str:
     return _OF_A_RUN.sub(lambda found: about(found[1], found[2]), text)
 
 
-def _given() -> list[str]:
+def _given(verb: str) -> list[str]:
     """What was on the command line and must be there again; the environment and the settings file still hold."""
     context = click.get_current_context(silent=True)
     if context is None:
         return []
-    if context.get_parameter_source("db") is not ParameterSource.COMMANDLINE:
-        return []
-    return ["--db", shlex.quote(context.params["db"])]
+    form = context.params.get("form") if verb == "resume" else None
+    again = ["--format", form] if form else []
+    if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
+        again += ["--db", shlex.quote(context.params["db"])]
+    return again

@@ -178,7 +178,11 @@ findings = option(
     " them; - reads stdin.",
 )
 
-refining_options = grouped(
+rounds = option(
+    "--rounds", section="refining", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"
+)
+
+goal_options = grouped(
     option(
         "--goal",
         "-g",
@@ -187,9 +191,7 @@ refining_options = grouped(
         metavar="METRIC=VALUE",
         help="Least score that satisfies, such as coverage=0.8; may be repeated.",
     ),
-    option(
-        "--rounds", section="refining", type=click.IntRange(1, 100), metavar="N", help="Most revisions.  [default: 4]"
-    ),
+    rounds,
     option(
         "--policy",
         section="refining",
@@ -211,6 +213,10 @@ refining_options = grouped(
         metavar="X",
         help="On which share of a metric's items there must be a verdict for its goal to be met.  [default: 0.8]",
     ),
+)
+
+refining_options = grouped(
+    goal_options,
     option(
         "--review/--no-review",
         section="refining",

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 import click
 
 from redraft.cli.commands.agree.group import agree
+from redraft.cli.commands.batch.group import batch
 from redraft.cli.commands.compare import compare
 from redraft.cli.commands.compare_runs import compare_runs
+from redraft.cli.commands.data.group import data
 from redraft.cli.commands.diff import diff
 from redraft.cli.commands.doctor import doctor
 from redraft.cli.commands.evaluate import evaluate
@@ -25,6 +27,7 @@ from redraft.cli.commands.lineage import lineage
 from redraft.cli.commands.models import models
 from redraft.cli.commands.pack import pack
 from redraft.cli.commands.prompts import prompts
+from redraft.cli.commands.read import read
 from redraft.cli.commands.refine import refine
 from redraft.cli.commands.resume import resume
 from redraft.cli.commands.runs import runs
@@ -73,8 +76,9 @@ def app(context: click.Context) -> None:
     context.default_map = read_config(app.commands)
 
 
-_WORK = (summarize, evaluate, compare, refine, resume, fork, keyfacts, pack, experiment, agree, doctor)
+_WORK = (summarize, evaluate, compare, refine, batch, resume, fork, keyfacts, pack, experiment, agree, data, doctor)
 _LOOK = (
+    read,
     studio,
     runs,
     show,
@@ -127,7 +131,10 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _as_json(words: Sequence[str]) -> bool:
-    return "--json" in words
+    """Whether programs read what is printed: what the last `--format` says, or `--json`."""
+    formats = [after for word, after in zip(words, [*words[1:], ""], strict=True) if word == "--format"]
+    formats += [word.removeprefix("--format=") for word in words if word.startswith("--format=")]
+    return "--json" in words or formats[-1:] == ["json"]
 
 
 def _tell(words: Sequence[str], code: str, message: str, hint: str, exit_code: int, *, shown: bool = False) -> int:

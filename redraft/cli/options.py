@@ -47,11 +47,24 @@ def _strategies() -> str:
     return ", ".join(("hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
+sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+"""A document, or several that are read as one. What a command takes besides stands behind them."""
+
 db = option("--db", section="output", metavar="FILE", help="The database; its default is in your data directory.")
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
 quiet = option("--quiet", "-q", section="output", is_flag=True, help="No narration and no progress on stderr.")
 output = typed_option(
     "--output", "-o", section="output", metavar="FILE", help="Write the summary to a file instead of stdout."
+)
+summary_output = grouped(
+    output,
+    typed_option(
+        "--format",
+        "form",
+        section="output",
+        type=click.Choice(["text", "markdown", "bullets", "json", "html", "docx"]),
+        help="Without it, as FILE is called, or else text; html and docx have notes on where each sentence comes from.",
+    ),
 )
 show_all = typed_option(
     "--all", "show_all", section="output", is_flag=True, help="Show every finding, however many there are."
@@ -77,16 +90,18 @@ words = option(
     metavar="N",
     help="Limit of the summary; without it, one that fits.",
 )
-length_options = grouped(
-    words,
+writing_options = grouped(
     option("--query", section="summary", metavar="TEXT", help="Summarize what answers this question."),
     option(
         "--language",
         section="summary",
         metavar="NAME",
-        help="Language to write in, by its English name, such as German; without it, the document's own.",
+        help="Language to write in, by its English name, such as German; without it, the document's own"
+        " (see --source-language for that).",
     ),
 )
+length_options = grouped(words, writing_options)
+
 query = option(
     "--query",
     section="summary",
@@ -111,7 +126,21 @@ chunk_tokens = option(
     default=2048,
     help="Most tokens of a chunk.",
 )
-drafting_options = grouped(strategy, length_options, chunk_tokens)
+until = option(
+    "--until",
+    section="summary",
+    type=click.IntRange(min=64),
+    metavar="N",
+    help="Read the first N tokens of the document and no more, up to the end of a sentence.  [default: all]",
+)
+by_chapter = typed_option(
+    "--by-chapter",
+    section="summary",
+    is_flag=True,
+    help="One summary of each chapter, side by side, and one of all made from them. --words is that of all; a"
+    " chapter's has half as many at most, and a third of the chapter.",
+)
+drafting_options = grouped(strategy, length_options, chunk_tokens, until)
 
 temperature = option(
     "--temperature",
@@ -219,6 +248,30 @@ max_source = option(
     callback=allow,
     help="Most bytes of a file or of stdin; what has more is refused.",
 )
+
+part_options = grouped(
+    typed_option(
+        "--chapters",
+        section="source",
+        metavar="RANGE",
+        help="Read these chapters alone: 3-12, or 1,4-6, or 3-.",
+    ),
+    typed_option("--pages", section="source", metavar="RANGE", help="Read these pages alone, by printed number."),
+    option(
+        "--skip",
+        section="source",
+        metavar="KINDS",
+        multiple=True,
+        help="Leave out front, notes, contents, index, gutenberg, or none.  [default: contents,index,gutenberg]",
+    ),
+    typed_option(
+        "--source-language",
+        section="source",
+        metavar="CODE",
+        help="The language that SOURCE is in, such as de; without it, what the file says, or the text shows.",
+    ),
+)
+"""Which part of a document is read."""
 
 timeout = option(
     "--timeout",

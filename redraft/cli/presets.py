@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -13,6 +14,7 @@ from redraft.cli.sections import LISTED
 if TYPE_CHECKING:
     from redraft.presets import Preset
 
+F = TypeVar("F", bound=Callable[..., Any])
 _NAMED = "redraft.preset"
 
 
@@ -28,13 +30,19 @@ def _lay_under(context: click.Context, _: click.Parameter, name: str | None) -> 
         return
     from redraft.presets import preset
 
-    known = {one.name for one in context.command.params}
+    known = {one.name: one for one in context.command.params}
     values = _values(preset(name))
-    found = {key: value for key, value in values.items() if key in known}
+    found = {key: _several(known[key], value) for key, value in values.items() if key in known}
     if "metric" not in (context.default_map or {}):
         context.meta[given.METRICS_OF_A_PRESET] = values.get("metric", ())
     context.meta[_NAMED] = name
     context.default_map = {**found, **(context.default_map or {})}
+
+
+def _several(option: click.Parameter, value: Any) -> Any:
+    """One value as one of several, where an option may be repeated."""
+    several = isinstance(option, click.Option) and option.multiple
+    return [value] if several and not isinstance(value, list | tuple) else value
 
 
 def about_judging_alone(context: click.Context) -> str | None:
@@ -57,13 +65,19 @@ def _values(preset: Preset) -> dict[str, Any]:
     return values
 
 
-preset_option = option(
-    "--preset",
-    section="model",
-    metavar="NAME",
-    is_eager=True,
-    expose_value=False,
-    callback=_lay_under,
-    listing=_names,
-    help=f"The settings of a paper ({LISTED}), wherever you set nothing else: see docs/presets.md.",
-)
+def usual_preset(default: str | None) -> Callable[[F], F]:
+    """The option, with a preset that is meant where none is named."""
+    return option(
+        "--preset",
+        section="model",
+        metavar="NAME",
+        default=default,
+        is_eager=True,
+        expose_value=False,
+        callback=_lay_under,
+        listing=_names,
+        help=f"The settings of a paper ({LISTED}), wherever you set nothing else: see docs/presets.md.",
+    )
+
+
+preset_option = usual_preset(None)

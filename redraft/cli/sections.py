@@ -14,11 +14,12 @@ from redraft.cli.terminal import say
 from redraft.cli.trust import check_trusted
 from redraft.errors import RedraftError
 
-Section = Literal["summary", "model", "judging", "refining", "limits", "output"]
+Section = Literal["source", "summary", "model", "judging", "refining", "limits", "output"]
 Record = tuple[str, str]
 F = TypeVar("F", bound=Callable[..., Any])
 
 SECTIONS: dict[Section, str] = {
+    "source": "Source",
     "summary": "Summary",
     "model": "Model",
     "judging": "Judging",

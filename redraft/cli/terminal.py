@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import sys
-import textwrap
 from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import Any, TextIO, cast
@@ -17,6 +16,7 @@ import click
 
 from redraft.sources import STDIN, is_no_path
 from redraft.text.cleaning import clean
+from redraft.text.columns import columns, lines_of
 
 _WIDEST, _NARROWEST = 100, 40
 _HARD_SPACE = "\xa0"
@@ -109,7 +109,7 @@ def wrapped(text: str, first: str, later: str) -> list[str]:
     """A text in lines, the first of them behind one mark, the others behind another."""
     # A number stays with its unit.
     text = text.replace(" %", f"{_HARD_SPACE}%")
-    lines = textwrap.wrap(text, width(), initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    lines = lines_of(text, width(), first, later)
     return [line.replace(f"{_HARD_SPACE}%", " %") for line in lines]
 
 
@@ -135,4 +135,4 @@ def reading(*sources: str, quiet: bool) -> None:
 
 def _folded(line: str) -> str:
     indent = line[: len(line) - len(line.lstrip())]
-    return "\n".join(wrapped(line.strip(), indent, indent)) if len(line) > width() else line
+    return "\n".join(wrapped(line.strip(), indent, indent)) if columns(line) > width() else line

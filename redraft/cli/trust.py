@@ -13,10 +13,10 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path
 
-from redraft.cli.files import write
 from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
+from redraft.files import write
 
 _PRIVATE = 0o600
 # Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.

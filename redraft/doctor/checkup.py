@@ -20,9 +20,9 @@ from redraft.evaluators.catalog import BUILT_IN
 from redraft.events import PartDone, StageStarted
 from redraft.models.base import Model
 from redraft.runs.bench import Bench, Watch
+from redraft.runs.locating import located
 from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order
-from redraft.runs.roles import located
 from redraft.runs.staff import hire
 from redraft.runs.workshop import Workshop
 from redraft.settings import Evaluate, Judging, ModelSettings, Settings

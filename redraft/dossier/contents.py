@@ -26,7 +26,11 @@ class Place(Part):
 
     start: int
     end: int
+    document: str
+    """Which of several documents that were read as one it is in; empty where there is one alone."""
     chapter: str
+    pages: str
+    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it begins, in hundredths."""
     text: str
@@ -288,6 +292,8 @@ class DocumentEntry(Part):
     sections: tuple[dict[str, Any], ...]
     text: str | None
     """None where it is left out."""
+    language: str = ""
+    """The language that it is in, such as `de`; empty where nothing tells."""
 
 
 class RunEntry(Part):

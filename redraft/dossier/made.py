@@ -20,13 +20,14 @@ from redraft.text.cleaning import clean, one_line
 def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:
     """The partial summaries, from the lowest level up."""
     run = result.run
-    chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
+    chunks = store.chunks(run)
+    chapters = [one.title for one in store.chapters.of(run.id)]
     parents = store.ancestry.of(run.id)
     for piece in store.runs.pieces(run.id):
         about = chunks[piece.first_chunk : piece.last_chunk + 1]
         yield PieceEntry(
             name=piece.name,
-            said=piece_said(piece),
+            said=piece_said(piece, chapters),
             level=piece.level,
             first_chunk=piece.first_chunk,
             last_chunk=piece.last_chunk,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redraft.domain import Document, Span
 from redraft.dossier.contents import Place
 from redraft.text.cleaning import one_line
-from redraft.text.places import chapter_of, percent_of
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 
 class Places:
@@ -31,7 +31,9 @@ class Places:
         return Place(
             start=span.start,
             end=span.end,
+            document=one_line(document_of(document, span)),
             chapter=one_line(chapter_of(document, span)),
+            pages=one_line(pages_of(document, span)),
             percent=percent_of(document, span.start),
             text=words,
         )

@@ -21,6 +21,7 @@ from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import primary
 from redraft.text.words import count_words
 
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
@@ -61,6 +62,7 @@ def _put_together(store: Store, trace: Trace, document: Document, lineage: Linea
                 for one in document.sections
             ),
             text=document.text if source else None,
+            language=primary(document.language),
         ),
         draft=result.run.draft,
         summary=lineage.text if lineage else None,
@@ -148,7 +150,8 @@ def _left_out(result: Result, findings: tuple[FindingEntry, ...], *, source: boo
     if not source:
         yield "The document's text was left out on request; passages that are cited are quoted."
     for gap in result.gaps:
-        yield f"Chunk {gap.chunk + 1} of {result.chunks} of the document is not in the summary: {scrubbed(gap.reason)}"
+        which = f"{result.unit.capitalize()} {gap.chunk + 1} of {result.chunks}"
+        yield f"{which} of the document is not in the summary: {scrubbed(gap.reason)}"
     for metric, reason in result.unscored.items():
         yield f"There is no score of {metric}: {scrubbed(reason)}"
     for metric, number in result.unjudged.items():

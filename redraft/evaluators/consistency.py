@@ -87,7 +87,7 @@ class Consistency(Evaluator):
     """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 4
+    version = 5
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
 
@@ -293,7 +293,6 @@ def _shown(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled | None
     return {
         "sentence": claim.statement.id,
         "question": claim.asked.question,
-        "kind": claim.asked.kind,
         "importance": claim.asked.importance,
         "found": claim.asked.answer,
         "expected": answers[0].answers[n].answer if answers else "",

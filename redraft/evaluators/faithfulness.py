@@ -46,7 +46,7 @@ class Faithfulness(Evaluator):
     """
 
     name = "faithfulness"
-    version = 2
+    version = 3
     prompts = FACTUAL
     aim = "truth"
     uses = "keyfacts"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
-from typing import Any, Literal
+from typing import Any
 
 from redraft.agents import factfinder
 from redraft.agents.evidence import EvidenceDesk
@@ -21,15 +21,13 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import ALIGN_FACTS
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS
-from redraft.settings import Judging
+from redraft.settings import Judging, Role
 from redraft.text.chunks import chunk
 
 # As a rule: a question or a fact with its number, and what is said around a sentence to number it.
 A_QUESTION = 40
 A_FACT = 50
 A_NUMBER = 16
-
-Role = Literal["writer", "judge", "validator", "decider"]
 
 
 @dataclass(frozen=True, slots=True)

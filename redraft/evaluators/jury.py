@@ -21,6 +21,7 @@ from redraft.packs.questions import Quantity, build_pack, pack_key
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.languages import ENGLISH, is_foreign, language_of
 
 # What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
@@ -32,6 +33,11 @@ _BEYOND_COUNTING = (
 _BEYOND_WORDING = (
     "the built-in judge sees what is said twice, or points at nothing, and cannot tell that a sentence is clear: how a"
     " summary reads takes a language model as judge (--judge openai:MODEL)"
+)
+
+_IN_ENGLISH_ALONE = (
+    "the built-in model judges English only, and there is text here in another language ({}): name a language model as"
+    " judge (--judge openai:MODEL)"
 )
 
 Part_ = TypeVar("Part_", Pack, KeyFacts)
@@ -54,6 +60,7 @@ class Jury:
     _once: Once = field(default_factory=Once)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
+    _said: set[Noted] = field(default_factory=set)
 
     async def pack(self) -> Pack:
         """The pack that the drafts are judged by: the one asked for, or imported, or built before, or a new one."""
@@ -66,7 +73,7 @@ class Jury:
         return known if known is not None and chosen else await self._asked()
 
     async def _asked(self) -> Pack:
-        built = await build_pack(self.panel[0], self.desk, self._quantity, self.observer)
+        built = await build_pack(self._first, self.desk, self._quantity, self.observer)
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 
@@ -76,7 +83,7 @@ class Jury:
 
     @property
     def _pack_key(self) -> str:
-        return pack_key(self.panel[0], self.desk, self._quantity)
+        return pack_key(self._first, self.desk, self._quantity)
 
     def _known_pack(self) -> Pack | None:
         """The pack that need not be built first."""
@@ -111,7 +118,18 @@ class Jury:
         return shelf.imported(document) or next((found for found in built if found), None)
 
     def _gardener(self, perspectives: tuple[Perspective, ...]) -> Gardener:
-        return Gardener(self.panel[0], self.validator, self.desk, perspectives, self.observer)
+        validator = self.validator if self.validator.reads(self._language) else self._first
+        return Gardener(self._first, validator, self.desk, perspectives, self.observer)
+
+    @property
+    def _first(self) -> Judge:
+        """The first of the panel who can read the document."""
+        return next((judge for judge in self.panel if judge.reads(self._language)), self.panel[0])
+
+    @property
+    def _language(self) -> str:
+        document = self.desk.document
+        return document.language or language_of(document.text)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:
@@ -133,11 +151,7 @@ class Jury:
         evaluator = next(one for one in self.evaluators if one.name == metric)
         text = (await off_loop(self.store.runs.draft, draft)).text
         try:
-            statements = statements_of(text)
-            yardstick = await self._yardstick(evaluator, build=bool(statements))
-            case = Case(statements, self.panel, self.desk, yardstick, self.query, text)
-            evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
-            evaluation = _resting_on(yardstick, evaluator, evaluation)
+            evaluation = await self._judged(evaluator, text)
         except _ENDS_THE_RUN:
             raise
         except Exception as error:  # noqa: BLE001  (whatever a metric does, the others have their say)
@@ -147,6 +161,24 @@ class Jury:
             evaluation = evaluator.failed(reason)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
+
+    async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
+        """What a metric says of a text, by those of the panel who can read it and the document."""
+        statements = statements_of(text)
+        language = next(filter(is_foreign, (self._language, language_of(text))), ENGLISH)
+        panel = tuple(judge for judge in self.panel if judge.reads(language))
+        if evaluator.prompts and statements and not panel:
+            self._say_once(Noted(_IN_ENGLISH_ALONE.format(language)))
+            return evaluator.failed(_IN_ENGLISH_ALONE.format(language), len(statements))
+        yardstick = await self._yardstick(evaluator, build=bool(statements))
+        case = Case(statements, panel or self.panel, self.desk, yardstick, self.query, text)
+        evaluation = self._advised(founded(evaluator.checked(await evaluator.evaluate(case))), evaluator.aim)
+        return _resting_on(yardstick, evaluator, evaluation)
+
+    def _say_once(self, note: Noted) -> None:
+        if note not in self._said:
+            self._said.add(note)
+            self.observer(note)
 
     def _advised(self, evaluation: Evaluation, aim: MetricAim | None) -> Evaluation:
         """The evaluation, and who could give a score where the built-in judge cannot tell enough to give one."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
@@ -40,13 +42,16 @@ class Statistics(Evaluator):
         """Measure, in time linear in the length of the document."""
         if not has_words(case.text):
             return self.not_applicable("the summary has no word")
-        return self.measured(await asyncio.to_thread(_measured, case))
+        desk, texts = case.desk, [statement.sentence for statement in case.statements]
+        tokens = (desk.document_tokens, desk.tokenizer.count(case.text))
+        return self.measured(await asyncio.to_thread(measures, desk.document.text, case.text, texts, tokens))
 
 
-def _measured(case: Case) -> dict[str, object]:
-    source, found = _source(case.desk.document.text), units(case.text)
-    of_summary = _lengths(case.desk.tokenizer.count(case.text), count_words(case.text), len(case.statements))
-    of_source = _lengths(case.desk.document_tokens, source.words, source.sentences)
+def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
+    """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
+    source, found = _source(document), units(summary)
+    of_summary = _lengths(tokens[1], count_words(summary), len(texts))
+    of_source = _lengths(tokens[0], source.words, source.sentences)
     matches = longest_matches(found, source.indexed)
     copied = extractive(matches)
     return {
@@ -61,7 +66,7 @@ def _measured(case: Case) -> dict[str, object]:
         },
         "novel_ngrams": {str(size): novel(found, matches, size) for size in _SIZES},
         "repeated_ngrams": {str(size): repeated(found, size) for size in _SIZES},
-        "redundancy": redundancy([words(statement.sentence) for statement in case.statements]),
+        "redundancy": redundancy([words(text) for text in texts]),
         "uniformity": uniformity(found, source.indexed),
     }
 

@@ -1,23 +1,28 @@
-"""What the experiment of HAMLET comes to, before anything is asked."""
+"""What an experiment comes to, before anything is asked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from redraft.domain import Document, Usage
-from redraft.experiments.hamlet import QUERY, Design
-from redraft.experiments.records import DRAFTING, JUDGING, KEYFACTS
+from redraft.evaluators.forecasting import Stage
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Cell, Table
-from redraft.runs.forecast import Forecast, forecast
-from redraft.runs.opening import price_of, reasoning_reserve, resolve
-from redraft.runs.preparing import Order, prepare
-from redraft.runs.staff import hire, under_settings
-from redraft.settings import Evaluate, Judging, Limits, Settings
+from redraft.runs.opening import price_of, reasoning_reserve
+from redraft.settings import Settings
 
-_TREES = "finding key facts"
-_VERDICTS = ("keyfact_recall", "faithfulness")
+USUAL_REPLY = 0.6
+"""Which share of their room replies take as a rule."""
+USUAL_ROUNDS = 1
+"""How many revisions a draft goes through as a rule."""
+BUILT = ("asking about the document", "finding key facts", "validating key facts", "asking what the trees answer")
+"""The stages of a forecast that build what a document's summaries are judged by, which is done once."""
+_WORDS_A_SENTENCE = 15
+
+Told = tuple[int, int, int]
+"""Calls, and the tokens of prompts and replies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,69 +35,90 @@ class Step:
     times: int
     calls: int
     usage: Usage
+    expected_calls: int | None = None
+    """How often somebody is asked as a rule, where that is known."""
+    expected: Usage | None = None
 
     def cost(self, prices: PriceTable) -> float | None:
         """What it costs at most, thinking included; None where the price is not known."""
-        price = price_of(self.model, prices)
-        thinking = self.calls * reasoning_reserve(self.model)
-        used = Usage(self.usage.prompt_tokens, self.usage.completion_tokens + thinking)
-        return None if price is None else price.of(used)
+        return _cost(self.model, self.calls, self.usage, prices)
+
+    def likely_cost(self, prices: PriceTable) -> float | None:
+        """What it costs as a rule; None where nothing is known of that, or of the price."""
+        if self.expected is None or self.expected_calls is None:
+            return None
+        return _cost(self.model, self.expected_calls, self.expected, prices)
 
 
-def plan_table(documents: Sequence[Document], design: Design, prices: PriceTable) -> Table:
-    """What there is to do, and what it may cost."""
-    about = (
-        "Each item is one query put to one model. How many key facts there are, and how many sentences an answer has,"
-        " is not known before: validation and judging come to about so much, the rest to so much at most."
-    )
-    return table_of([step for document in documents for step in _steps(document, design)], about, prices)
+def _cost(model: Settings, calls: int, usage: Usage, prices: PriceTable) -> float | None:
+    price = price_of(model, prices)
+    thinking = calls * reasoning_reserve(model)
+    used = Usage(usage.prompt_tokens, usage.completion_tokens + thinking)
+    return None if price is None else price.of(used)
 
 
 def table_of(steps: Sequence[Step], about: str, prices: PriceTable) -> Table:
     """The steps with their sum. `about` says what an item is."""
+    likely = any(step.expected is not None for step in steps)
     rows: list[tuple[Cell, ...]] = [
         (
             *(one.document, one.name, one.model.model, one.times, one.calls),
             *(one.usage.prompt_tokens, one.usage.completion_tokens, one.cost(prices)),
+            *((one.expected_calls, one.likely_cost(prices)) if likely else ()),
         )
         for one in steps
     ]
-    costs = [step.cost(prices) for step in steps]
-    total = None if None in costs else sum(cost or 0.0 for cost in costs)
     sums = [sum(step.calls for step in steps)]
     sums += [sum(step.usage.prompt_tokens for step in steps), sum(step.usage.completion_tokens for step in steps)]
+    expected = (
+        sum(step.expected_calls or 0 for step in steps),
+        _total([step.likely_cost(prices) for step in steps]),
+    )
+    total = _total([step.cost(prices) for step in steps])
     return Table(
         "plan",
         "What it comes to",
         f"{about} Replies that must be asked for again come on top, and so do those in which a model thinks; their"
         " price is in USD.",
         "Nothing was asked and nothing stored; what is known already costs nothing.",
-        ("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
-        (*rows, ("total", "", "", None, *sums, total)),
+        (
+            *("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),
+            *(("expected calls", "expected USD") if likely else ()),
+        ),
+        (*rows, ("total", "", "", None, *sums, total, *(expected if likely else ()))),
     )
 
 
-def _steps(document: Document, design: Design) -> Iterator[Step]:
-    order = design.building()
-    grown = forecast(prepare(document, design.judging()), order)
-    trees = next(stage.calls for stage in grown.stages if stage.name == _TREES)
-    staff = under_settings(hire(resolve(design.judging()), order.judging, Limits(), None))
-    judge = staff["judge"]
-    for settings, by in ((judge, "judge"), (staff["validator"], "validator")):
-        found = Forecast(tuple(stage for stage in grown.stages if stage.by == by))
-        name = KEYFACTS if by == "judge" else f"{KEYFACTS}: validation"
-        yield Step(document.title, name, settings, 1, found.calls, _usage(found))
-    queries = min(design.queries or trees, trees)
-    verdict = Evaluate(judging=Judging(metrics=_VERDICTS, perspective=design.perspective))
-    for model in design.models:
-        prepared = prepare(document, design.drafting(model, QUERY))
-        it, times = prepared.plan, queries
-        used = Usage(times * it.prompt_tokens, times * it.completion_tokens)
-        yield Step(document.title, DRAFTING, prepared.settings, times, times * it.calls, used)
-        stages = forecast(prepared, Order(verdict)).stages
-        found = Forecast(tuple(stage for stage in stages if stage.name in _VERDICTS))
-        yield Step(document.title, f"{JUDGING} {model}", judge, times, times * found.calls, _usage(found, times))
+def _total(costs: Sequence[float | None]) -> float | None:
+    return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
-def _usage(found: Forecast, times: int = 1) -> Usage:
-    return Usage(times * found.prompt_tokens, times * found.completion_tokens)
+def told(stages: Iterable[Stage]) -> list[Told]:
+    """What stages of a forecast come to."""
+    return [(one.calls, one.prompt_tokens, one.completion_tokens) for one in stages]
+
+
+def step_of(
+    document: Document,
+    name: str,
+    model: Settings,
+    times: int,
+    stages: Sequence[Told],
+    likely: Sequence[Told] | None = None,
+) -> Step:
+    """A step of so much at most, and as a rule of what is likely, with replies that are shorter than their room."""
+    calls, prompt, completion = _sums(stages)
+    usual_calls, usual_prompt, usual_completion = _sums(stages if likely is None else likely)
+    expected = Usage(usual_prompt, ceil(USUAL_REPLY * usual_completion))
+    return Step(document.title, name, model, times, calls, Usage(prompt, completion), usual_calls, expected)
+
+
+def _sums(stages: Sequence[Told]) -> Told:
+    return sum(one[0] for one in stages), sum(one[1] for one in stages), sum(one[2] for one in stages)
+
+
+def a_text(words: int) -> str:
+    """A text of so many words, in sentences as long as they are as a rule: a summary that is not written yet."""
+    last = _WORDS_A_SENTENCE - 1
+    said = {0: "Word", last: "word."}
+    return " ".join(said.get(n % _WORDS_A_SENTENCE, "word") for n in range(words))

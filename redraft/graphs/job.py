@@ -10,9 +10,10 @@ from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Parent, ParentKind, Piece, Round, Span
-from redraft.errors import CutThought, IncompleteError, ModelError, RedraftError, RunError
+from redraft.errors import CutThought, IncompleteError, NothingSaidError, RedraftError, RunError
 from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
+from redraft.graphs.naming import REVISION_OF
 from redraft.graphs.plan import Plan
 from redraft.settings import Refinement
 from redraft.store.runs import Run
@@ -20,11 +21,6 @@ from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
-
-REVISION_OF = "revision of "
-"""How the node of a draft begins that the reviser has written; the id of what it revises follows."""
-NO_REVISION_OF = "no revision of "
-"""How that of a draft begins where nothing came back: the text is that of the draft that was to be revised."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +66,14 @@ class Job:
         """A chunk, as what a summary is made from."""
         return Parent("excerpt", self.document.id, chunk.span)
 
+    @property
+    def read(self) -> Span:
+        """What is read of the document: all of it, or its beginning."""
+        return Span(0, self.chunks[-1].span.end)
+
     def whole(self) -> Parent:
-        """The whole document, as what a summary is made from."""
-        return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
+        """All that is read of the document, as what a summary is made from."""
+        return Parent("excerpt", self.document.id, self.read)
 
     async def piece(
         self,
@@ -108,10 +109,11 @@ class Job:
             self.observe(Noted(f"{what} ({written.flaw})"))
         return piece
 
-    async def gap(self, chunk: int, error: ModelError) -> None:
-        """Record a chunk that cannot be summarized."""
+    async def gap(self, chunk: int, error: RedraftError) -> None:
+        """Record a chunk, or a chapter, that cannot be summarized."""
         await off_loop(self.store.runs.add_gap, self.run.id, Gap(chunk, error.code, error.message))
-        self.observe(Noted(f"chunk {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
+        what = "chapter" if self.run.settings.by_chapter else "chunk"
+        self.observe(Noted(f"{what} {chunk + 1} of {len(self.chunks)} is left out: {error.message}"))
 
     async def close_gap(self, chunk: int) -> None:
         """A chunk that an earlier stretch of the run had to leave out has been summarized now."""
@@ -127,7 +129,7 @@ class Job:
             hint = "give the model more room with --reasoning-tokens, or turn its thinking off"
         if not gaps:
             hint = "ask it otherwise, or leave --query out; another --model may find more"
-            return IncompleteError("the document says nothing that helps to answer the question", hint=hint)
+            return NothingSaidError("the document says nothing that helps to answer the question", hint=hint)
         if self.run.settings.query is None or len(gaps) == count:
             return IncompleteError(f"none of the {count} chunks could be summarized: {reasons}", hint=hint)
         what = f"{len(gaps)} of the {count} chunks could not be summarized, and the others do not help to answer"

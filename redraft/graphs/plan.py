@@ -29,6 +29,7 @@ OVERFLOW = 1.5
 DEFAULT_WORDS = 600
 _FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
+_FEWEST_OF_CHAPTER = 10
 # Summaries use rarer words than what they summarize.
 _REPLY_SLACK = 1.15
 _TEXT = "."
@@ -119,7 +120,7 @@ class Planner:
     def made(self, levels: tuple[Level, ...], calls: int, prompt: int, completion: int) -> Plan:
         """A plan of so many calls, and so many tokens of prompts and replies."""
         return Plan(
-            strategy=self.settings.strategy,
+            strategy=self.settings.drafting,
             document_tokens=self.tokens,
             document_words=self._document_words,
             chunks=len(self.chunks),
@@ -162,19 +163,22 @@ class Planner:
                 f" {self.settings.context_tokens:,} tokens: too few fit into one prompt",
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
-        largest = max(chunk.tokens for chunk in self.chunks)
         chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
-        self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
+        if not self.settings.by_chapter:
+            largest = max(chunk.tokens for chunk in self.chunks)
+            self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
         top = self.reply(self.words)
         tidy = top + self.overhead(drafting.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
-        calls = sum(level.pieces for level in levels) + 1
-        prompt = self.tokens + len(self.chunks) * chunk_overhead + tidy
+        # Chapters are summarized by runs of their own.
+        asked = levels[1:] if self.settings.by_chapter else levels
+        calls = sum(level.pieces for level in asked) + 1
+        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * chunk_overhead)
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
-        completion = sum(level.pieces * level.reply_tokens for level in levels) + top
+        completion = sum(level.pieces * level.reply_tokens for level in asked) + top
         return self.made(levels, calls, prompt, completion)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
@@ -193,6 +197,8 @@ class Planner:
         levels: list[Level] = []
         for at in range(height + 1):
             words = max(_MIN_LEVEL_WORDS, round(self.words * LEVEL_RATIO ** (height - at)))
+            if at == 0 and self.settings.by_chapter:
+                words = chapter_words(self.words)
             level = self._level(min(words, self.words), pieces)
             if at > 0:
                 size = levels[-1].reply_tokens + self._overheads.label
@@ -255,6 +261,12 @@ class _Overheads:
 def running_target(words: int, index: int, chunks: int) -> int:
     """The length to aim at after the chunk `index`: the limit's share that has been read, and never absurdly little."""
     return min(words, max(_MIN_LEVEL_WORDS, int(words * (index + 1) / chunks)))
+
+
+def chapter_words(words: int, of_chapter: int | None = None) -> int:
+    """The limit of a chapter's summary, by that of the whole: half of it, and a third of the chapter at most."""
+    half = max(_FEWEST_OF_CHAPTER, words // 2)
+    return half if of_chapter is None else min(half, max(_FEWEST_OF_CHAPTER, of_chapter // 3))
 
 
 def fitting_words(wanted: int | None, document_words: int) -> int:

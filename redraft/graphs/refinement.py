@@ -16,7 +16,8 @@ from redraft.errors import RejectedRequest, ReplyError
 from redraft.evaluators.goals import standing
 from redraft.events import Noted, RoundSettled, StageStarted
 from redraft.graphs import shortening
-from redraft.graphs.job import NO_REVISION_OF, REVISION_OF, Job
+from redraft.graphs.job import Job
+from redraft.graphs.naming import NO_REVISION_OF, REVISION_OF
 from redraft.graphs.policy import (
     FINDINGS_AT_ONCE,
     POLICIES,

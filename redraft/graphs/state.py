@@ -39,6 +39,8 @@ class Options(TypedDict, total=False):
     query: str
     language: str
     strategy: str
+    by_chapter: bool
+    until: int
     chunk_tokens: int
     context_tokens: int
     temperature: float
@@ -71,8 +73,8 @@ class Options(TypedDict, total=False):
 class Task(Options, total=False):
     """What a graph is started with: a document, or a run that is recorded already."""
 
-    source: str | Path
-    """The path of a document, or the id of one that is in the store."""
+    source: str | Path | list[str | Path]
+    """The path of a document, or the id of one that is in the store; or several, which are read as one."""
     summary: str | Path
     """Where a summary is judged or refined: its path, or the id of its text in the store."""
     recorded: Annotated[str, EphemeralValue]

@@ -124,6 +124,8 @@ class SummaryTree:
 
     async def _leaf(self, chunk: Chunk) -> Piece | None:
         job = self._job
+        if job.run.settings.by_chapter:
+            return await self._chapter(chunk)
         excerpt = job.excerpt(chunk)
         words = count_words(excerpt)
         if not words:
@@ -144,6 +146,14 @@ class SummaryTree:
             return None
         self._count(0)
         return await job.piece(written, 0, chunk.index, (chunk.index, chunk.index), limit, [job.part(chunk)])
+
+    async def _chapter(self, chunk: Chunk) -> Piece | None:
+        """The summary of a chapter, which another run has made; none where that came to nothing."""
+        pieces = await off_loop(self._job.store.runs.pieces, self._job.run.id)
+        found = next((one for one in pieces if (one.level, one.index) == (0, chunk.index)), None)
+        if found is not None:
+            self._count(0)
+        return found
 
     async def _gather(self, level: int, below: _Stream) -> None:
         """Merge what comes from the level below, as many at a time as fit; the last level's only merge is the top."""

@@ -18,6 +18,8 @@ from redraft.errors import UsageError
 from redraft.history.lineage import Lineage, Origin, Sentence
 from redraft.text.cleaning import clean, one_line
 from redraft.text.headings import is_heading
+from redraft.text.places import on_pages
+from redraft.text.words import is_unspaced
 
 CitationForm = Literal["footnotes", "inline", "markdown", "json", "html"]
 _QUOTE = 160
@@ -37,8 +39,10 @@ class Cited:
     @property
     def place(self) -> str:
         """Where it is, for people."""
-        where = f"{self.origin.percent} %"
-        return f"{one_line(self.origin.chapter, _QUOTE)}, {where}" if self.origin.chapter else where
+        document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
+        # How far in it is helps who looks for it in one document, and not where it is one of several.
+        percent = "" if document else f"{self.origin.percent} %"
+        return ", ".join(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
 
     @property
     def quote(self) -> str:
@@ -72,7 +76,9 @@ class Citations:
                 {
                     "number": cited.number,
                     "span": list(cited.origin.span),
+                    "document": cited.origin.document,
                     "chapter": cited.origin.chapter,
+                    "pages": cited.origin.pages,
                     "percent": cited.origin.percent,
                     "weight": round(cited.origin.weight, 3),
                     "text": cited.origin.text,
@@ -85,6 +91,13 @@ class Citations:
     def of(self, sentence: Sentence) -> tuple[int, ...]:
         """The numbers that a sentence cites."""
         return self.by_sentence.get(sentence.number, ())
+
+    @property
+    def without(self) -> tuple[Sentence, ...]:
+        """The sentences of which no place of the document is found; a heading needs none."""
+        return tuple(
+            one for one in self.lineage.sentences if one.number in self.by_sentence and not self.by_sentence[one.number]
+        )
 
     def filled(self, mark: Callable[[tuple[int, ...]], str], between: Callable[[str], str] = str) -> str:
         """The summary with what `mark` makes of its citations behind each sentence, and `between` of the rest."""
@@ -119,7 +132,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
 class _Template:
     """The address of a place of the document, as the user wants it."""
 
-    _FIELDS = ("start", "end", "percent", "chapter", "document")
+    _FIELDS = ("start", "end", "percent", "chapter", "pages", "document", "file")
 
     def __init__(self, template: str) -> None:
         self._template = template
@@ -144,15 +157,22 @@ class _Template:
             end=origin.span.end,
             percent=origin.percent,
             chapter=chapter,
+            pages=quote(origin.pages.encode("utf-8", "replace"), safe=""),
             document=lineage.document.id,
+            file=quote((origin.document or lineage.document.source).encode("utf-8", "replace"), safe=""),
         )
 
 
 def _footnotes(found: Citations) -> str:
     """[1] [2] in the text, and the places below."""
-    text = found.filled(lambda cites: " " + "".join(f"[{number}]" for number in cites))
+    text = found.filled(lambda cites: _gap(found) + "".join(f"[{number}]" for number in cites))
     rows = [_row(one, f"[{one.number}]") for one in found.places]
     return "\n\n".join([text.strip(), "\n".join(rows)]) if rows else text.strip()
+
+
+def _gap(found: Citations) -> str:
+    """What stands before a citation: nothing where the summary puts no spaces between its words."""
+    return "" if is_unspaced(found.lineage.text) else " "
 
 
 def _row(one: Cited, mark: str) -> str:
@@ -164,7 +184,7 @@ def _inline(found: Citations) -> str:
     by_number = {one.number: one for one in found.places}
 
     def mark(cites: tuple[int, ...]) -> str:
-        return f" ({'; '.join(_named(by_number[number]) for number in cites)})"
+        return f"{_gap(found)}({'; '.join(_named(by_number[number]) for number in cites)})"
 
     return found.filled(mark).strip()
 
@@ -202,7 +222,7 @@ def _html(found: Citations) -> str:
     paragraphs = [f"<p>{one.strip()}</p>" for one in re.split(r"\n\s*\n", text) if one.strip()]
     items = [f'<li id="cite-{one.number}">{_item(one)}</li>' for one in found.places]
     listed = ["<ol>", *items, "</ol>"] if items else []
-    return "\n".join(["<article>", *paragraphs, *listed, "</article>"])
+    return "\n".join(['<article dir="auto">', *paragraphs, *listed, "</article>"])
 
 
 def _item(one: Cited) -> str:

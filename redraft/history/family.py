@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from redraft.domain import GIVEN, Draft, Parent, Piece, Span, content_id
 from redraft.errors import RunError
-from redraft.graphs.job import NO_REVISION_OF, REVISION_OF
+from redraft.graphs.naming import NO_REVISION_OF, REVISION_OF
 from redraft.graphs.partial import highest
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+_TITLE = 60
+GIVEN_SAID = "the summary that was given"
+"""What people call a draft that somebody has brought along: what it was made from nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,11 @@ class Family:
                 done.add(member.key)
                 yield member
 
+    def read(self, run: str) -> Span | None:
+        """What of the document was read in a run; None where its chunks are not known any more."""
+        relatives = self._relatives(run)
+        return relatives.document if relatives.chunks else None
+
     def parents(self, member: Member) -> list[Member | None]:
         """Whoever has the texts that a member was made from, in their order."""
         return [self.above(parent, member.run) for parent in member.parents]
@@ -93,16 +103,18 @@ class Family:
         if place not in self._members:
             recorded = relatives.recorded.get(piece.name)
             parents = recorded or tuple(_inferred_of_piece(piece, relatives))
-            self._members[place] = Member(*place, piece_said(piece), piece.level, piece.text, parents, recorded is None)
+            said = piece_said(piece, relatives.chapters)
+            self._members[place] = Member(*place, said, piece.level, piece.text, parents, recorded is None)
         return self._members[place]
 
     def _relatives(self, run: str) -> _Relatives:
         if run not in self._runs:
             known = self._store.runs.get(run)
             pieces = {piece.name: piece for piece in self._store.runs.pieces(run)}
-            chunks = self._store.documents.chunks(known.document, known.tokenizer, known.settings.chunk_budget)
+            chunks = self._store.chunks(known)
             ends = [chunk.span for chunk in chunks]
-            self._runs[run] = _Relatives(known, pieces, self._store.ancestry.of(run), ends)
+            chapters = [one.title for one in self._store.chapters.of(run)]
+            self._runs[run] = _Relatives(known, pieces, self._store.ancestry.of(run), ends, chapters)
         return self._runs[run]
 
     def _inferred_of_draft(self, draft: Draft, relatives: _Relatives) -> Iterator[Parent]:
@@ -143,10 +155,11 @@ class _Relatives:
     pieces: dict[str, Piece]
     recorded: dict[str, tuple[Parent, ...]]
     chunks: list[Span]
+    chapters: list[str]
 
     @property
     def document(self) -> Span:
-        """All of the document."""
+        """All of the document that was read."""
         return Span(0, self.chunks[-1].end if self.chunks else 0)
 
 
@@ -165,15 +178,19 @@ def _inferred_of_piece(piece: Piece, relatives: _Relatives) -> Iterator[Parent]:
         yield Parent("excerpt", relatives.run.document, Span(chunks[0].start, chunks[-1].end))
 
 
-def piece_said(piece: Piece) -> str:
-    """What people call a partial summary."""
+def piece_said(piece: Piece, chapters: Sequence[str] = ()) -> str:
+    """What people call a partial summary: by the chunks that it is about, or by the titles of these where they are
+    chapters."""
     first, last = piece.first_chunk + 1, piece.last_chunk + 1
     chunks = f"chunk {first}" if first == last else f"chunks {first} to {last}"
+    if chapters:
+        ends = [one_line(chapters[at], _TITLE) for at in (piece.first_chunk, piece.last_chunk)]
+        chunks = " to ".join(f"“{title}”" for title in dict.fromkeys(ends))
     level = f"level {piece.level} " if piece.level else ""
     return f"{level}summary of {chunks}{', shortened' if piece.step else ''}"
 
 
 def _draft_said(draft: Draft) -> str:
     if draft.node == GIVEN:
-        return "the summary that was given"
+        return GIVEN_SAID
     return f"draft {draft.round}" if draft.round else "the first draft"

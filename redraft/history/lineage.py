@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.embedded import KeptEncoder
-from redraft.history.family import Family, Member
+from redraft.history.family import GIVEN_SAID, Family, Member
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
@@ -22,7 +22,7 @@ from redraft.text.headings import is_heading
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
-from redraft.text.places import chapter_of, percent_of
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 _VERSION = 2
 """Raised with every change of what is found: what was kept before is worked out anew."""
@@ -58,7 +58,11 @@ class Origin:
     """A place of the document that a sentence comes from, and the way there."""
 
     span: Span
+    document: str
+    """Which of several documents that were read as one it is in; empty where there is one alone."""
     chapter: str
+    pages: str
+    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
     percent: int
     """How far into the document it is."""
     weight: float
@@ -85,11 +89,23 @@ class Sentence:
     """The text in which it came up, though nothing says so that this was made from; empty for one that has origins."""
     invented_in: str = ""
     """Which draft or piece that is."""
+    read: bool = False
+    """Whether a model that can read has looked for it where it came up."""
 
     @property
     def places(self) -> tuple[Origin, ...]:
         """Where a reader finds it in the document: by way of the texts in between, or else directly."""
         return self.origins or self.direct
+
+
+def came_up(said: str) -> str:
+    """What is known of a sentence without a place that came up in a text, by what people call that.
+
+    Of one that was given nothing but the document is known.
+    """
+    if said == GIVEN_SAID:
+        return "no place of the document is found that says so"
+    return f"it came up in {said}, and nothing that this was made from says so"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +118,8 @@ class Lineage:
     sentences: tuple[Sentence, ...]
     members: tuple[Member, ...]
     """All texts in between, each after those that it was made from; the draft is the last."""
+    embedded: bool = False
+    """Whether meanings were compared, and not words alone."""
 
     @property
     def text(self) -> str:
@@ -118,6 +136,16 @@ class Lineage:
         """The sentences that nothing bears out, neither the texts in between nor the document."""
         return tuple(one for one in self.sentences if not one.places and not is_heading(one.text))
 
+    @property
+    def doubtful(self) -> tuple[Sentence, ...]:
+        """Those of them that may only say in other words what the document says.
+
+        Nobody who can read has looked for them, and somebody brought them along, or most of the text has no place.
+        """
+        told = sum(1 for one in self.sentences if not is_heading(one.text))
+        most = 2 * len(self.invented) > told
+        return tuple(one for one in self.invented if not one.read and (most or one.invented == GIVEN_SAID))
+
     def to_json(self) -> dict[str, object]:
         """The contract of `lineage --json`; fields are added to it, never changed."""
         return {
@@ -125,7 +153,7 @@ class Lineage:
             "draft": self.draft,
             "source": {"id": self.document.id, "title": self.document.title},
             "inferred": self.inferred,
-            "sentences": [_sentence_json(one) for one in self.sentences],
+            "sentences": [_sentence_json(one, doubtful=one in self.doubtful) for one in self.sentences],
         }
 
 
@@ -159,10 +187,10 @@ class Tracer:
         if said:
             self._texts, self._known = {}, {}
         composed = self.composed(last, said)
-        direct = self.linked(last.text, [self.whole()], said)
+        direct = self.linked(last.text, [self.whole(last)], said)
         found = zip(composed, self._texts[last.key].traced, direct, strict=True)
-        sentences = tuple(self._sentence(at, last, *each) for at, each in enumerate(found, 1))
-        return Lineage(last.run, draft, self.document, sentences, members)
+        sentences = tuple(self._sentence(at, last, *each, said) for at, each in enumerate(found, 1))
+        return Lineage(last.run, draft, self.document, sentences, members, self._encoder is not None)
 
     def composed(self, member: Member, said: Said = NOTHING_SAID) -> tuple[Composed, ...]:
         """The sentences of a text with their places in the document."""
@@ -171,9 +199,10 @@ class Tracer:
                 self._texts[one.key] = Text(self.linked(one.text, one.parents, said), tuple(self._below(one)))
         return compose(self._texts[member.key], self._known)
 
-    def whole(self) -> Parent:
-        """The document as a whole."""
-        return Parent("excerpt", self.document.id, Span(0, len(self.document.text)))
+    def whole(self, member: Member | None = None) -> Parent:
+        """The document as a whole, or what of it was read for a text."""
+        read = self.family.read(member.run) if member else None
+        return Parent("excerpt", self.document.id, read or Span(0, len(self.document.text)))
 
     def linked(self, child: str, parents: Sequence[Parent], said: Said = NOTHING_SAID) -> tuple[Traced, ...]:
         """Where the sentences of a text come from, in what it was made from; worked out once."""
@@ -214,7 +243,9 @@ class Tracer:
                 below.append(Text((), ()))
         return below
 
-    def _sentence(self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced) -> Sentence:
+    def _sentence(
+        self, number: int, last: Member, composed: Composed, traced: Traced, direct: Traced, said: Said
+    ) -> Sentence:
         origins = tuple(self._origin(last, place) for place in composed.places)
         where = None if origins else self._stops(last, composed.lost)
         return Sentence(
@@ -227,6 +258,23 @@ class Tracer:
             margin=traced.margin,
             invented=(where[-1].said if where else last.said) if where is not None else "",
             invented_in=(where[-1].node if where else last.name) if where is not None else "",
+            read=bool(said) and where is not None and self._read(last, composed, said),
+        )
+
+    def _read(self, member: Member, composed: Composed, said: Said) -> bool:
+        """Whether somebody has said of a sentence without a place that it has none, in the text in which it came up."""
+        span = composed.span
+        for link in composed.lost:
+            below, span = self.family.parents(member)[link.text], link.span
+            if below is None:
+                return False
+            member = below
+        key = self.key(member.text, member.parents)
+        traced = self._texts[member.key].traced
+        return any(
+            (key, at) in said
+            for at, one in enumerate(traced)
+            if one.span.start < span.end and span.start < one.span.end
         )
 
     def _origin(self, last: Member, place: Place) -> Origin:
@@ -238,7 +286,8 @@ class Tracer:
     def _at(self, span: Span, weight: float, way: tuple[Stop, ...]) -> Origin:
         document = self.document
         said = one_line(document.text[span.start : span.end])
-        return Origin(span, chapter_of(document, span), percent_of(document, span.start), weight, said, way)
+        where = document_of(document, span), chapter_of(document, span), pages_of(document, span)
+        return Origin(span, *where, percent_of(document, span.start), weight, said, way)
 
     def _stops(self, member: Member | None, way: Sequence[Link]) -> list[Stop]:
         stops: list[Stop] = []
@@ -282,7 +331,7 @@ def _read(kept: str) -> tuple[Traced, ...]:
     )
 
 
-def _sentence_json(one: Sentence) -> dict[str, object]:
+def _sentence_json(one: Sentence, *, doubtful: bool) -> dict[str, object]:
     return {
         "number": one.number,
         "span": list(one.span),
@@ -293,13 +342,16 @@ def _sentence_json(one: Sentence) -> dict[str, object]:
         "margin": round(one.margin, 3),
         "invented": one.invented,
         "invented_in": one.invented_in,
+        "doubtful": doubtful,
     }
 
 
 def _origin_json(one: Origin) -> dict[str, object]:
     return {
         "span": list(one.span),
+        "document": one.document,
         "chapter": one.chapter,
+        "pages": one.pages,
         "percent": one.percent,
         "weight": round(one.weight, 3),
         "text": one.text,

@@ -8,8 +8,8 @@ from typing import Literal
 
 from redraft.domain import Evidence, Finding, Parent, Span
 from redraft.errors import RunError
-from redraft.history.family import Member
-from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer
+from redraft.history.family import GIVEN_SAID, Member
+from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
 from redraft.history.results import finding_json
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -17,7 +17,7 @@ from redraft.text.embeddings import Encoder
 from redraft.text.origins.composing import Composed
 from redraft.text.origins.links import Link
 from redraft.text.origins.tracing import Origins
-from redraft.text.places import chapter_of, percent_of
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
 
 METRIC = "lineage"
 """In place of a metric, in findings on what was lost and invented."""
@@ -62,7 +62,10 @@ class Loss:
     """What people call the text that lacks it, though it was made from one that has it."""
     node: str
     """Which draft or piece that is; empty for a chunk that was left out."""
+    document: str
+    """Which of several documents that were read as one it stands in."""
     chapter: str
+    pages: str
     percent: int
 
     @property
@@ -90,8 +93,25 @@ class Losses:
         return found
 
     @property
+    def invented_by_step(self) -> dict[str, list[int]]:
+        """By the text in which it came up how many sentences of each third of the summary were invented."""
+        levels = {one.name: one.level for one in self.lineage.members}
+        length, found = len(self.lineage.text), dict[str, list[int]]()
+        for one in sorted(
+            self.lineage.invented, key=lambda one: (levels.get(one.invented_in) is None, one.invented_in)
+        ):
+            level = levels.get(one.invented_in)
+            where = one.invented if level is None else f"a merge of level {level}" if level else "a summary of chunks"
+            said = "no place found" if where == GIVEN_SAID else f"came up in {where}"
+            found.setdefault(said, [0] * _THIRDS)[one.span.start * _THIRDS // length] += 1
+        return found
+
+    @property
     def findings(self) -> tuple[Finding, ...]:
-        """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step."""
+        """The same as what a reviser can mend: a fact with its passage, an invented sentence with its step.
+
+        Nobody is told to remove what may only be said in other words.
+        """
         lost = (
             Finding(
                 METRIC,
@@ -108,10 +128,11 @@ class Losses:
                 METRIC,
                 "invented",
                 "remove",
-                f"Nothing bears this out: it came up in {one.invented}, and nothing that was made from says so.",
+                f"Nothing bears this out: {came_up(one.invented)}.",
                 sentence=one.text,
             )
             for one in self.lineage.invented
+            if one not in self.lineage.doubtful
         )
         return (*lost, *invented)
 
@@ -133,21 +154,32 @@ class Losses:
                     "said": loss.said,
                     "evidence": loss.fact.evidence.text,
                     "span": list(loss.fact.places[0]) if loss.fact.places else None,
+                    "document": loss.document,
                     "chapter": loss.chapter,
+                    "pages": loss.pages,
                     "percent": loss.percent,
                 }
                 for loss in self.lost
             ],
             "invented": [
-                {"sentence": one.text, "node": one.invented_in, "said": one.invented} for one in self.lineage.invented
+                {
+                    "sentence": one.text,
+                    "node": one.invented_in,
+                    "said": one.invented,
+                    "doubtful": one in self.lineage.doubtful,
+                }
+                for one in self.lineage.invented
             ],
             "by_step": self.by_step,
-            "findings": [finding_json(one) for one in self.findings],
+            "invented_by_step": self.invented_by_step,
+            "findings": [finding_json(one, self.lineage.document) for one in self.findings],
         }
 
 
 def step_said(loss: Loss) -> str:
-    """How something was lost, with the level where that is of a merge."""
+    """How something was lost, with the level where that is of a merge; of a text that was given nobody knows how."""
+    if loss.said == GIVEN_SAID:
+        return f"not in {GIVEN_SAID}"
     return f"{STEPS[loss.step]} of level {loss.level}" if loss.step == "merge" else STEPS[loss.step]
 
 
@@ -257,14 +289,15 @@ class FactSearch:
     def _loss(self, members: Sequence[Member], refused: Sequence[tuple[Member, Member]], fact: Fact) -> Loss:
         document = self._tracer.document
         place = fact.places[0] if fact.places else Span(0, 0)
-        chapter, percent = chapter_of(document, place), percent_of(document, place.start)
+        named = document_of(document, place), chapter_of(document, place), pages_of(document, place)
+        where = (*named, percent_of(document, place.start))
         for one, base in reversed(refused):
             if self._holds(one, fact) and not self._holds(base, fact):
-                return Loss(fact, "refusal", None, one.said, one.name, chapter, percent)
+                return Loss(fact, "refusal", None, one.said, one.name, *where)
         at = self._last_without(members, fact)
         if at is None:
-            return Loss(fact, "gap", None, "a chunk that was left out", "", chapter, percent)
-        return Loss(fact, self._step(at, fact), at.level, at.said, at.name, chapter, percent)
+            return Loss(fact, "gap", None, "a chunk that was left out", "", *where)
+        return Loss(fact, self._step(at, fact), at.level, at.said, at.name, *where)
 
     def _last_without(self, members: Sequence[Member], fact: Fact) -> Member | None:
         """The last text on the fact's path that lacks it, though something that it was made from has it.

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from functools import reduce
+from typing import Any
 
-from redraft.domain import Draft, Evaluation, Finding, Gap, Piece, Round, Totals
+from redraft.domain import Document, Draft, Evaluation, Finding, Gap, Piece, Round, Span, Totals
 from redraft.errors import RunError
 from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
-from redraft.graphs.job import NO_REVISION_OF
+from redraft.graphs.naming import NO_REVISION_OF
 from redraft.history.certificates import Certificate, certificates
 from redraft.settings import FIGURES, STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sentences import worded
 from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class ChapterResult:
+    """A chapter that is summarized by itself, and what came of it; None before it was begun."""
+
+    title: str
+    span: Span
+    pages: str
+    """The first and the last as they are printed; empty where the document has none."""
+    result: Result | None
+
+    def to_json(self) -> dict[str, object]:
+        """As programs read it, beside the whole."""
+        place = {"title": self.title, "span": list(self.span), "pages": self.pages}
+        return place | (self.result.to_json() if self.result else {"run": None, "status": "", "summary": None})
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +43,8 @@ class Result:
 
     run: Run
     status: str
-    title: str
+    outline: Document
+    """The document without its text: its title, and what stands where."""
     tokens: int
     chunks: int
     draft: Draft | None
@@ -38,6 +58,8 @@ class Result:
     """What they said of the first one."""
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
     """By metric what stands behind the draft's score."""
+    chapters: tuple[ChapterResult, ...] = ()
+    """What came of each chapter, where they were summarized by themselves; `usage` is that of all."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
 
@@ -108,12 +130,31 @@ class Result:
         """Whether the run did all that it was asked for: nothing left out, no metric failed, every goal met."""
         judged = all(evaluation.outcome != "failed" for evaluation in self.evaluations.values())
         met = all(goal["met"] for goal in self.goals.values())
-        return self.run.status == "done" and not self.gaps and judged and met
+        chapters = all(one.result is not None and one.result.complete for one in self.chapters)
+        return self.run.status == "done" and not self.gaps and judged and met and chapters
 
     @property
     def source(self) -> dict[str, object]:
         """The document, as programs read it."""
-        return {"id": self.run.document, "title": self.title, "tokens": self.tokens, "chunks": self.chunks}
+        until = {} if self.settings.until is None else {"until": self.settings.until}
+        return {
+            "id": self.run.document,
+            "title": self.title,
+            "tokens": self.tokens,
+            "chunks": self.chunks,
+            "notes": list(self.outline.notes),
+            "language": self.outline.language,
+        } | until
+
+    @property
+    def unit(self) -> str:
+        """What the document is drafted by: chunks, or chapters."""
+        return "chapter" if self.settings.by_chapter else "chunk"
+
+    @property
+    def title(self) -> str:
+        """What the document is called."""
+        return self.outline.title
 
     @property
     def judges(self) -> list[str]:
@@ -123,6 +164,7 @@ class Result:
     def to_json(self) -> dict[str, object]:
         """The contract of `--json`; fields are added to it, never changed."""
         draft = self.draft
+        chapters: dict[str, object] = {"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {}
         return {
             "run": self.run.id,
             "identity": self.run.identity,
@@ -154,7 +196,7 @@ class Result:
             "notes": list(draft.notes) if draft else [],
             "error": self.run.error,
             "usage": asdict(self.usage),
-        }
+        } | chapters
 
     def assessment(self) -> dict[str, object]:
         """The contract of `evaluate --json`."""
@@ -166,7 +208,7 @@ class Result:
             "judges": self.judges,
             "summary": {"words": count_words(text), "sentences": len(worded(text))},
             "metrics": {
-                name: evaluation_json(one)
+                name: evaluation_json(one, self.outline)
                 | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
                 for name, one in self.evaluations.items()
             },
@@ -184,21 +226,21 @@ def figures(evaluations: Mapping[str, Evaluation]) -> Mapping[str, object] | Non
     return dict(measured.details) if measured and measured.outcome == "measured" else None
 
 
-def evaluation_json(evaluation: Evaluation) -> dict[str, object]:
+def evaluation_json(evaluation: Evaluation, document: Document | None = None) -> dict[str, object]:
     """What one metric says, as programs read it."""
     shown: dict[str, object] = {
         "outcome": evaluation.outcome,
         "score": evaluation.score,
         "judged": evaluation.judged,
         "unjudged": evaluation.unjudged,
-        "findings": [finding_json(finding) for finding in evaluation.findings],
+        "findings": [finding_json(finding, document) for finding in evaluation.findings],
         "details": dict(evaluation.details),
     }
     return shown | ({"reason": evaluation.reason} if evaluation.reason else {})
 
 
-def finding_json(finding: Finding) -> dict[str, object]:
-    """A finding, as programs read it."""
+def finding_json(finding: Finding, document: Document | None = None) -> dict[str, object]:
+    """A finding, as programs read it; with the document, or what it has besides its text, the place of its evidence."""
     evidence = finding.evidence
     return {
         "id": finding.id,
@@ -212,37 +254,64 @@ def finding_json(finding: Finding) -> dict[str, object]:
         "expected": finding.expected,
         "evidence": None
         if evidence is None
-        else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None},
+        else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}
+        | (_place_json(document, evidence.span) if document is not None and evidence.span else {}),
         "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
+    }
+
+
+def _place_json(document: Document, span: Span) -> dict[str, object]:
+    return {
+        "document": document_of(document, span),
+        "chapter": chapter_of(document, span),
+        "pages": pages_of(document, span),
     }
 
 
 def read_result(store: Store, key: str) -> Result:
     """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
     run = store.runs.get(key)
-    settings = run.settings
-    chunks = store.documents.chunks(run.document, run.tokenizer, settings.chunk_budget)
+    chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
     pieces = store.runs.pieces(run.id)
     rounds = store.judgments.rounds(run.id)
     evaluations = _judged(store, run, run.draft)
+    outline = store.documents.outline(run.document)
+    chapters = tuple(_chapters(store, run, outline))
     return Result(
         run=run,
         status=store.status(run),
-        title=store.documents.title(run.document),
+        outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
         draft=store.runs.draft(run.draft) if run.draft else None,
-        usage=store.calls.totals(run.id),
+        usage=reduce(_added, (one.result.usage for one in chapters if one.result), store.calls.totals(run.id)),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
         rounds=tuple(rounds),
         evaluations=evaluations,
         initial=_judged(store, run, rounds[0].draft) if rounds else {},
         certificates=certificates(store, run, evaluations),
+        chapters=chapters,
         lost=tuple(lost_rounds(store, run)),
     )
+
+
+def _added(one: Totals, other: Totals) -> Totals:
+    """The ledger of a run with that of a chapter, which took none of its time; what is not known of one is not known of
+    both."""
+    beside = asdict(other)
+    both: dict[str, Any] = {
+        name: None if None in (value, beside[name]) else value + beside[name] for name, value in asdict(one).items()
+    }
+    return Totals(**both | {"seconds": one.seconds})
+
+
+def _chapters(store: Store, run: Run, outline: Document) -> Iterator[ChapterResult]:
+    for one in store.chapters.of(run.id):
+        span = one.chunk.span
+        yield ChapterResult(one.title, span, pages_of(outline, span), read_result(store, one.run) if one.run else None)
 
 
 def lost_rounds(store: Store, run: Run) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
-from redraft.domain import REVIEW, Draft, Evaluation, Finding, Lookup, Round
+from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Lookup, Round
 from redraft.errors import RunError
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, figures, finding_json, read_result
@@ -90,7 +90,7 @@ class Trace:
             "why": run.why,
             "policy": run.refinement.policy if run.refinement else None,
             "goals": self.result.goals,
-            "rounds": [_turn_json(turn) for turn in self.turns],
+            "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": [asdict(one) for one in self.lookups],
         }
 
@@ -143,7 +143,7 @@ def _mending(made: Round, judged: Mapping[str, Evaluation]) -> Iterator[Finding]
     return (known[key] for key in made.findings if key in known)
 
 
-def _turn_json(turn: Turn) -> dict[str, object]:
+def _turn_json(turn: Turn, document: Document) -> dict[str, object]:
     made = turn.made
     return {
         **turn.heading(),
@@ -160,5 +160,5 @@ def _turn_json(turn: Turn) -> dict[str, object]:
         "certificates": {name: one.to_json() for name, one in turn.certificates.items()},
         "missing": {name: list(one.missing) for name, one in turn.evaluations.items() if one.missing},
         "statistics": figures(turn.evaluations),
-        "findings": [finding_json(finding) for finding in turn.findings],
+        "findings": [finding_json(finding, document) for finding in turn.findings],
     }

@@ -19,9 +19,15 @@ _LOOK_AGAIN = 0.2
 class Budget:
     """What runs may still use together. All of it is in the ledger: what was used before, and what others use now."""
 
-    def __init__(self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None) -> None:
-        """A `pot` is what every process calls it that draws on the same budget; without one nobody else does."""
+    def __init__(
+        self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None, paced: bool = False
+    ) -> None:
+        """A `pot` is what every process calls it that draws on the same budget; without one nobody else does.
+
+        Where they are `paced` they keep to the limits a minute together, too.
+        """
         self.terms = Terms(pot or secrets.token_hex(8), max_calls, max_cost)
+        self.paced = paced
         self.in_flight = 0
         """How many calls are on their way, into the ledger or to the provider."""
         self._runs: set[str] = set()

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 _WINDOW = 60.0
 _BACK_OFF = 0.7
+Pace = Callable[[int], Awaitable[float]]
+"""Takes a turn for so many tokens that others count, too, and returns 0; or else the seconds until there may be one."""
 
 
 class Limiter:
@@ -21,13 +23,20 @@ class Limiter:
     """
 
     def __init__(
-        self, concurrency: int, *, requests_per_minute: int | None = None, tokens_per_minute: int | None = None
+        self,
+        concurrency: int,
+        *,
+        requests_per_minute: int | None = None,
+        tokens_per_minute: int | None = None,
+        pace: Pace | None = None,
     ) -> None:
+        """With a `pace` the limits a minute hold for other processes, too, and are counted there."""
         self.ceiling = concurrency
         self.allowed = float(concurrency)
         self.in_flight = 0
-        self._requests = requests_per_minute
-        self._tokens = tokens_per_minute
+        self._requests = None if pace else requests_per_minute
+        self._tokens = None if pace else tokens_per_minute
+        self._pace = pace
         self._sent: deque[tuple[float, int]] = deque()
         self._sent_tokens = 0
         self._resume_at = 0.0
@@ -51,9 +60,17 @@ class Limiter:
                 self._admit()
             raise
         try:
+            await self._wait_for_others(tokens)
             yield time.monotonic()
         finally:
             self._leave()
+
+    async def _wait_for_others(self, tokens: int) -> None:
+        """Wait until the limits a minute have room that hold for other processes, too."""
+        wait = await self._pace(tokens) if self._pace else 0.0
+        while self._pace and wait:
+            await asyncio.sleep(wait)
+            wait = await self._pace(tokens)
 
     def answered(self) -> None:
         """A request was answered: allow a little more."""
@@ -120,18 +137,25 @@ class Limiter:
         return wait
 
 
-_Shared = WeakValueDictionary[tuple[str, int, int | None, int | None], Limiter]
+_Shared = WeakValueDictionary[tuple[str, int, int | None, int | None, str], Limiter]
 _limiters: WeakKeyDictionary[asyncio.AbstractEventLoop, _Shared] = WeakKeyDictionary()
 
 
 def shared_limiter(
-    provider: str, concurrency: int, *, requests_per_minute: int | None, tokens_per_minute: int | None
+    provider: str,
+    concurrency: int,
+    *,
+    requests_per_minute: int | None,
+    tokens_per_minute: int | None,
+    gate: str = "",
+    pace: Pace | None = None,
 ) -> Limiter:
-    """The limiter of a provider under these limits, one for all the runs of an event loop."""
+    """The limiter of a provider under these limits, one for all the runs of an event loop; with a `pace` one for those
+    that go through the same `gate`."""
     shared = _limiters.setdefault(asyncio.get_running_loop(), WeakValueDictionary())
-    key = (provider, concurrency, requests_per_minute, tokens_per_minute)
+    key = (provider, concurrency, requests_per_minute, tokens_per_minute, gate)
     limiter = shared.get(key) or Limiter(
-        concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute
+        concurrency, requests_per_minute=requests_per_minute, tokens_per_minute=tokens_per_minute, pace=pace
     )
     shared[key] = limiter
     return limiter

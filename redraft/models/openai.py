@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ssl
 import warnings
 from contextlib import AsyncExitStack
+from functools import cache
 from typing import Any
 
+import httpx2
 import openai
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
@@ -36,6 +39,12 @@ class _ChatOpenAI(ChatOpenAI):
         return result
 
 
+@cache
+def _tls() -> ssl.SSLContext:
+    """Whom to believe that they are who they are. To read that takes longer than the rest of opening a model."""
+    return httpx2.create_ssl_context()
+
+
 def open_openai(
     name: str,
     url: str,
@@ -49,7 +58,7 @@ def open_openai(
     """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    client = openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False)
+    client = openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False, verify=_tls())
     bound(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(

@@ -287,7 +287,7 @@ class RecordedModel:
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
             self._observer(CallFailed(call.label, code, None))
-        await self._keep(turn, replace(call, outcome=code, error=str(error)[:500]))
+        await self._keep(turn, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, turn: _Turn, call: Call) -> None:
         """Store what came of a call. What has been paid for is stored even when the run is being stopped."""
@@ -353,6 +353,11 @@ def _code(error: BaseException) -> str:
     if isinstance(error, asyncio.CancelledError):
         return "cancelled"
     return error.code if isinstance(error, ModelError) else "bug"
+
+
+def _said(error: BaseException) -> str:
+    # Whoever cancels may say so with any object: LangGraph has one of its own.
+    return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]
 
 
 def _bytes(text: str) -> int:

@@ -9,9 +9,22 @@ from typing import NoReturn
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Pack, PackQuestion, Span, Tree
 from redraft.errors import PackError
-from redraft.packs.file import AGAIN, OF_QUESTIONS, GivenEvidence, GivenFact, GivenPack, GivenQuestion, GivenTree
+from redraft.packs.file import (
+    AGAIN,
+    OF_QUESTIONS,
+    WITH_TYPES,
+    GivenEvidence,
+    GivenFact,
+    GivenPack,
+    GivenQuestion,
+    GivenTree,
+    GivenTyped,
+    GivenTypedQuestion,
+)
 from redraft.packs.keyfacts import keyfacts_id, middle_of
 from redraft.packs.questions import pack_id
+from redraft.packs.typed import flaw_of, typed_id
+from redraft.questions import TypedQuestion, TypedQuestions, third_of
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
 
@@ -28,14 +41,16 @@ class Checker:
     document: Document
     place: str
 
-    def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None]:
-        """The questions and the key facts of the file, if all of them are true."""
+    def check(self, given: GivenPack) -> tuple[Pack | None, KeyFacts | None, TypedQuestions | None]:
+        """The questions, the key facts and the typed questions of the file, if all of them are true."""
         if given.version == OF_QUESTIONS and given.keyfacts:
             self._refuse("a pack of version 1 has no key facts")
-        if not given.questions and not given.keyfacts:
+        if given.version < WITH_TYPES and given.typed:
+            self._refuse(f"a pack of version {given.version} has no typed questions")
+        if not given.questions and not given.keyfacts and not given.typed:
             self._refuse("there are no questions and no key facts in it")
         self._affordable(given)
-        return self._pack(given), self._keyfacts(given)
+        return self._pack(given), self._keyfacts(given), self._typed(given.typed)
 
     def _affordable(self, given: GivenPack) -> None:
         """Refuse more evidence without a place than can be looked for in the whole document in a moment."""
@@ -72,6 +87,36 @@ class Checker:
             self._refuse(f"{where} has no words, or its answer has none")
         evidence = self._evidence(given.evidence, where)
         return PackQuestion(rank, given.question, given.kind, given.answer, evidence, given.position)
+
+    def _typed(self, given: GivenTyped | None) -> TypedQuestions | None:
+        if given is None:
+            return None
+        if not 0 < given.end <= len(self.document.text):
+            self._refuse("its typed questions are about more than there is of the document")
+        questions = tuple(self._typed_question(at, one, given.end) for at, one in enumerate(given.questions, 1))
+        if len({one_line(question.text).casefold() for question in questions}) < len(questions):
+            self._refuse("a typed question is in it twice")
+        if typed_id(self.document.id, given.end, questions) != given.id:
+            self._refuse(
+                f"its typed questions are not those with the id {one_line(given.id, 20)}: the file was changed"
+            )
+        about, missing = self.document.id, tuple(given.missing)
+        hashes = given.prompt_hashes
+        return TypedQuestions(given.id, about, given.model, hashes, given.end, questions, missing, imported=True)
+
+    def _typed_question(self, rank: int, given: GivenTypedQuestion, end: int) -> TypedQuestion:
+        where = f"typed question {rank}"
+        if given.rank != rank:
+            self._refuse(f"{where} has the rank {given.rank}")
+        paragraph = Span(*given.paragraph)
+        if not 0 <= paragraph.start < paragraph.end <= end:
+            self._refuse(f"{where} is about a place that was not asked about")
+        if third_of(paragraph, end) != given.third:
+            self._refuse(f"{where} is not about the {given.third}")
+        made = TypedQuestion(rank, given.type, given.question, given.answer, given.reason, paragraph)
+        if flaw := flaw_of(made, self.document.text[paragraph.start : paragraph.end]):
+            self._refuse(f"{where} {flaw}")
+        return made
 
     def _keyfacts(self, given: GivenPack) -> KeyFacts | None:
         found = given.keyfacts

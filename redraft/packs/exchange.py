@@ -8,6 +8,7 @@ from redraft.domain import Document, KeyFacts, Pack
 from redraft.errors import PackError
 from redraft.packs.checks import Checker
 from redraft.packs.file import names, opened, pack_json, shaped
+from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
@@ -16,31 +17,33 @@ _IMPORTED = "imported"
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What of a document's pack there is: its questions, its key facts, or both."""
+    """What of a document's pack there is: its questions, its key facts, its typed questions, or several of them."""
 
     document: Document
     questions: Pack | None
     keyfacts: KeyFacts | None
+    typed: TypedQuestions | None = None
 
     def to_json(self) -> dict[str, object]:
         """The pack as it is exported."""
-        return pack_json(self.document, self.questions, self.keyfacts)
+        return pack_json(self.document, self.questions, self.keyfacts, self.typed)
 
 
 def choose(store: Store, document: Document, questions: str | None = None, keyfacts: str | None = None) -> Packed:
-    """The questions and the key facts of a document with these ids, or else those that it is judged by."""
+    """The questions and the key facts of a document with these ids, or else those that it is judged by; and its typed
+    questions."""
     pack = store.packs.get(questions) if questions else store.packs.latest(document.id)
     facts = store.keyfacts.get(keyfacts) if keyfacts else store.keyfacts.latest(document.id)
+    asked = store.typed.latest(document.id)
     for one in (pack, facts):
         if one is not None and one.document != document.id:
             raise PackError(f"{one.id} is about another document", hint="`redraft pack list` lists them all")
-    if pack is None and facts is None:
+    if pack is None and facts is None and asked is None:
+        files = document.source.replace(", ", " ")
         raise PackError(
-            "it has no pack yet",
-            place=document.source,
-            hint=f"redraft pack build {document.source}, or redraft keyfacts {document.source}",
+            "it has no pack yet", place=document.source, hint=f"redraft pack build {files}, or redraft keyfacts {files}"
         )
-    return Packed(document, pack, facts)
+    return Packed(document, pack, facts, asked)
 
 
 def import_pack(store: Store, data: bytes, document: Document | None, place: str) -> Packed:
@@ -51,7 +54,7 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
         document = _its_document(store, document, *about, place)
     given = shaped(content, place)
     assert document is not None, "a pack without a document has no shape"
-    pack, keyfacts = Checker(document, place).check(given)
+    pack, keyfacts, typed = Checker(document, place).check(given)
     store.documents.add(document)
     if pack is not None:
         store.packs.add(pack, _IMPORTED)
@@ -59,7 +62,10 @@ def import_pack(store: Store, data: bytes, document: Document | None, place: str
     if keyfacts is not None:
         store.keyfacts.add(keyfacts, _IMPORTED)
         store.keyfacts.prefer(keyfacts.id)
-    return Packed(document, pack, keyfacts)
+    if typed is not None:
+        store.typed.add(typed, _IMPORTED)
+        store.typed.prefer(typed.id)
+    return Packed(document, pack, keyfacts, typed)
 
 
 def _its_document(store: Store, document: Document | None, key: str, title: str, place: str) -> Document:

@@ -13,24 +13,27 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Pack, P
 from redraft.errors import PackError
 from redraft.packs.keyfacts import pruning
 from redraft.prompts.judging import Kind
+from redraft.questions import QuestionType, Third, TypedQuestions
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
 
 FORMAT = "redraft-pack"
-OF_QUESTIONS, WITH_KEY_FACTS = 1, 2
-"""The versions of the format. A pack without key facts is still of the first, so that an older redraft can read it."""
+OF_QUESTIONS, WITH_KEY_FACTS, WITH_TYPES = 1, 2, 3
+"""The versions of the format. A pack is of the first that has room for all of it: an older redraft reads that."""
 AGAIN = "export it again with `redraft pack export`"
 # The key facts of a million tokens have about a third of this.
 _MOST_BYTES = 64_000_000
 _MOST_PARTS = 2_000_000
 
 
-def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | None) -> dict[str, object]:
+def pack_json(
+    document: Document, questions: Pack | None, keyfacts: KeyFacts | None, typed: TypedQuestions | None = None
+) -> dict[str, object]:
     """A pack as it is exported: all that it takes to judge summaries of the document elsewhere."""
     shown: dict[str, object] = {
         "format": FORMAT,
-        "version": WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
+        "version": WITH_TYPES if typed else WITH_KEY_FACTS if keyfacts else OF_QUESTIONS,
         "id": questions.id if questions else None,
         "document": _about_json(document),
         "model": questions.model if questions else None,
@@ -57,7 +60,31 @@ def pack_json(document: Document, questions: Pack | None, keyfacts: KeyFacts | N
             "trees": [_tree_json(tree) for tree in keyfacts.trees],
             "missing": list(keyfacts.missing),
         }
+    if typed:
+        shown["typed"] = _typed_json(typed)
     return shown
+
+
+def _typed_json(typed: TypedQuestions) -> dict[str, object]:
+    return {
+        "id": typed.id,
+        "model": typed.model,
+        "prompt_hashes": dict(typed.prompt_hashes),
+        "end": typed.end,
+        "questions": [
+            {
+                "rank": one.id,
+                "type": one.type,
+                "third": typed.third(one),
+                "question": one.text,
+                "answer": one.answer,
+                "reason": one.reason,
+                "paragraph": list(one.paragraph),
+            }
+            for one in typed.questions
+        ],
+        "missing": list(typed.missing),
+    }
 
 
 def keyfacts_json(document: Document, keyfacts: KeyFacts) -> dict[str, object]:
@@ -186,6 +213,29 @@ class GivenKeyFacts(_Part):
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
 
 
+class GivenTypedQuestion(_Part):
+    """A typed question with its reference answer, which has no words where there is none."""
+
+    rank: int
+    type: QuestionType
+    third: Third
+    question: Words
+    answer: Words
+    reason: Words
+    paragraph: Place
+
+
+class GivenTyped(_Part):
+    """All typed questions of the document."""
+
+    id: Key
+    model: Name
+    prompt_hashes: Hashes
+    end: int
+    questions: Annotated[list[GivenTypedQuestion], Field(min_length=1, max_length=10_000, fail_fast=True)]
+    missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)]
+
+
 class _About(_Part):
     id: Key
     title: Words
@@ -203,6 +253,7 @@ class GivenPack(_Part):
     questions: Annotated[list[GivenQuestion], Field(max_length=1000, fail_fast=True)]
     missing: Annotated[list[Words], Field(max_length=20_000, fail_fast=True)] = []
     keyfacts: GivenKeyFacts | None = None
+    typed: GivenTyped | None = None
 
 
 def opened(data: bytes, place: str) -> object:
@@ -229,9 +280,9 @@ def shaped(content: object, place: str) -> GivenPack:
     """A file's content in the shape of a pack. Whether it is true of its document is not looked into."""
     if isinstance(content, dict) and content.get("format") == FORMAT:
         version = content.get("version")
-        if isinstance(version, int) and version > WITH_KEY_FACTS:
+        if isinstance(version, int) and version > WITH_TYPES:
             raise PackError(
-                f"the pack has version {version}, and this redraft reads versions up to {WITH_KEY_FACTS}",
+                f"the pack has version {version}, and this redraft reads versions up to {WITH_TYPES}",
                 place=place,
                 hint="update redraft",
             )

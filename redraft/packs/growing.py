@@ -14,7 +14,7 @@ from redraft.agents.factfinder import Factfinder, Vetted
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Chunk, Evidence, KeyFact, KeyFacts, Objection, Perspective, Span, Tree, content_id
-from redraft.errors import RejectedRequest, ReplyError
+from redraft.errors import JudgingError, RejectedRequest, ReplyError
 from redraft.events import Noted, Observer
 from redraft.packs.keyfacts import UNJUDGED, keyfacts_id, linear, middle_of, pruned
 from redraft.packs.misses import Misses
@@ -63,6 +63,8 @@ class Gardener:
         trees = tuple(tree for found, _ in grown for tree in found)
         missing = tuple(trouble for _, troubles in grown for trouble in troubles)
         if not any(tree.kept for tree in trees):
+            if facts := [fact for tree in trees for fact in tree.facts]:
+                raise _none_passed(facts, document.title)
             raise misses.nothing("not one key fact came of it", missing[0] if missing else "", document.title)
         for trouble in missing:
             self.observer(Noted(trouble))
@@ -171,6 +173,14 @@ class Gardener:
         except (ReplyError, RejectedRequest) as error:
             return tree, f"no {tree.perspective} query for {name}: {error.message}"
         return replace(tree, query=query), ""
+
+
+def _none_passed(facts: Sequence[KeyFact], place: str) -> JudgingError:
+    """The error where facts were found and none of them is one to judge by."""
+    left = sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in facts)
+    unjudged = f"; {left} of them were not validated" if left else ""
+    said = f"not one key fact came of it: none of the {len(facts)} that were found passed validation{unjudged}"
+    return JudgingError(said, place=place, hint="try another --judge, or another --validator")
 
 
 def hashes(book: PromptBook) -> dict[str, str]:

@@ -172,7 +172,7 @@ def parts_of(desk: EvidenceDesk, stretch: Chunk, count: int) -> list[Span]:
     if stretch.tokens <= room:
         return [stretch.span]
     start, end = stretch.span
-    own = replace(desk.document, text=desk.document.text[start:end], sections=())
+    own = replace(desk.document, text=desk.document.text[start:end], sections=(), marks=())
     return [
         Span(start + one.span.start, start + one.span.end) for one in chunk(own, desk.tokenizer, max(MIN_BUDGET, room))
     ]

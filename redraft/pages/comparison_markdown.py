@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.dossier.beside.contents import ItemBeside, RunsBeside
+from redraft.dossier.contents import Place
 from redraft.pages.comparison import had
 from redraft.pages.comparison_tables import by_fifth, differences, scores, used
 from redraft.pages.tables import Rows
 from redraft.pages.wording import capitalized, cell, many, spaced
 from redraft.reports.tables import unmarked
+from redraft.text.places import on_pages
 
 _SHOWN = {"flipped": "Flipped", "changed": "Had by all or by none, in different ways"}
 
@@ -65,8 +67,13 @@ def _items(beside: RunsBeside) -> Iterator[str]:
             )
 
 
+def _where(place: Place) -> str:
+    pages = unmarked(on_pages(place.pages))
+    return f"{', ' if pages else ''}{pages}, at {place.percent} %"
+
+
 def _item(item: ItemBeside) -> str:
-    where = f", at {item.place.percent} %" if item.place else ""
+    where = _where(item.place) if item.place else ""
     parts = [f"- **i{item.number}** {unmarked(item.text)} ({spaced(item.metric)}{where})"]
     if item.expected:
         parts.append(f"the document: {unmarked(item.expected)}")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
+from redraft.history.lineage import came_up
 from redraft.pages.wording import capitalized, many, score, shortened, spaced
 from redraft.reports.tables import unmarked
 from redraft.settings import FIGURES
+from redraft.text.places import on_pages, place_said
 
 
 def dossier_markdown(dossier: Dossier) -> str:
@@ -63,7 +65,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
         said = unmarked(shortened(source.place.text))
         yield f"{rank}. {_where(source.place)}, certainty {score(source.weight)}{through}: “{said}”"
     if one.invented:
-        yield f"- no source: it came up in {one.invented}"
+        yield f"- no source: {came_up(one.invented)}"
     if one.drift:
         yield f"- {capitalized(one.drift)}"
     for finding in findings:
@@ -71,8 +73,8 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
 
 
 def _where(place: Place) -> str:
-    where = f"at {place.percent} % of the document"
-    return f"{unmarked(place.chapter)}, {where}" if place.chapter else where
+    named = unmarked(place.document), unmarked(place.chapter), unmarked(on_pages(place.pages))
+    return place_said(*named, place.percent)
 
 
 def _findings(title: str, those: list[FindingEntry]) -> Iterator[str]:

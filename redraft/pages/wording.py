@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from redraft.dossier.contents import Fact, FindingEntry, Sentence
+from redraft.history.lineage import came_up
 from redraft.text.cleaning import clean, one_line
 
 _QUOTE, _OPENING = 320, 70
@@ -62,7 +63,7 @@ def setting(value: Any) -> str:
         return "yes" if value else "no"
     if isinstance(value, list):
         return ", ".join(map(setting, value))
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else clean(str(value))
+    return clean(json.dumps(value, ensure_ascii=False) if isinstance(value, dict) else str(value))
 
 
 def kind(finding: FindingEntry) -> str:
@@ -95,7 +96,7 @@ def sentence_label(sentence: Sentence) -> str:
     if sentence.findings:
         parts.append(many(len(sentence.findings), "finding"))
     if sentence.invented:
-        parts.append("nothing bears it out")
+        parts.append("no place found")
     return f"Sentence {sentence.number}: {', '.join(parts)}"
 
 
@@ -115,5 +116,6 @@ FILTERS: dict[str, Callable[..., str]] = {
         standing,
         fact_sign,
         sentence_label,
+        came_up,
     )
 }

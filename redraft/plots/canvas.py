@@ -77,11 +77,15 @@ class Canvas:
         room: float | None = None,
         bold: bool = False,
         halo: bool = False,
+        brief: str = "",
         into: Element | None = None,
     ) -> None:
-        """A line of text, cut where there is no room for it, and then in full where one points at it."""
+        """A line of text. Where there is no room for it, as much as fits of what is `brief` in its place, if something
+        is, and all of it where one points at it."""
         words = composed(words)
         short = words if room is None else fitted(words, room, size * (_BOLD if bold else 1))
+        if short != words and brief and room is not None:
+            short = fitted(composed(brief), room, size * (_BOLD if bold else 1))
         halo_class = " plot-halo" if halo else ""
         made = self.add("text", into, class_=f"plot-{ink}{halo_class}", x=x, y=y, font_size=size)
         if anchor != "start":

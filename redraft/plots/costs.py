@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.plots.axes import Frame, frame
 from redraft.plots.canvas import SMALL, Canvas, Point, text_width
-from redraft.plots.labels import isolated
+from redraft.plots.labels import apart, isolated
 from redraft.plots.numbers import Number, finite, interval
 from redraft.plots.picture import WIDE, Look, Picture, data
 from redraft.plots.placing import Box, beside
@@ -57,7 +57,7 @@ class ScoreAgainstCost:
             told = "No contestant has both a cost and a score."
             return canvas.picture(canvas.nothing(top, told), told, told)
         x, said = _cost_scale(drawn)
-        y = Linear.over(value for one in drawn for value in (one.score, one.low, one.high))
+        y = Linear.of_scores(value for one in drawn for value in (one.score, one.low, one.high))
         made = frame(canvas, top, _HEIGHT, x, y, x_name=self.cost + said, y_name=self.score)
         self._marks(canvas, made, drawn)
         out = [isolated(one.name) for one in self.contestants if one not in drawn]
@@ -75,13 +75,16 @@ class ScoreAgainstCost:
         for at, (one, place) in enumerate(zip(drawn, places, strict=True)):
             canvas.marker(series(at), place, tip=_told(one), radius=5)
         bounds = Box(made.left, made.top - 6, canvas.width - 4, made.bottom)
+        brief = apart(one.name for one in drawn)
         for one, place in zip(drawn, places, strict=True):
-            room = min(text_width(one.name), canvas.width * _NAME)
+            most = canvas.width * _NAME
+            shown = one.name if text_width(one.name) <= most else brief[one.name]
+            room = min(text_width(shown), most)
             box = beside(place, room, SMALL + 2, bounds, taken, [other for other in places if other != place])
             taken.append(box)
             if box.far(place) > 2 * SMALL:
                 canvas.line(place, box.nearest(place), "axis", thick=0.8)
-            canvas.text(box.left, box.bottom - 3, one.name, room=room + 0.01, halo=True)
+            canvas.text(box.left, box.bottom - 3, one.name, room=room + 0.01, halo=True, brief=brief[one.name])
 
 
 def _cost_scale(drawn: Sequence[Contestant]) -> tuple[Linear | Log, str]:

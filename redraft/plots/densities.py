@@ -41,6 +41,8 @@ class Densities:
     curves: Sequence[Curve]
     reference: Curve | None = None
     title: str = "Where in the document the summaries come from"
+    of: str = "the document"
+    """What lies along the axis, from its beginning to its end."""
 
     def picture(self, look: Look = WIDE) -> Picture:
         """The curves over the document, with the even spread as a dashed line."""
@@ -61,7 +63,7 @@ class Densities:
             _HEIGHT,
             Linear.over([0, 100]),
             Linear.over([0, _EVEN, *heights]),
-            x_name="place in the document, in % of its length",
+            x_name=f"place in {self.of}, in % of its length",
             y_name="density (1 is an even spread)",
         )
         even = made.y.place(_EVEN)
@@ -71,7 +73,7 @@ class Densities:
         for at, curve in enumerate(self.curves):
             draw(canvas, made, series(at), curve.name, curve.readings(), marked=_marked(len(curve.heights), at))
         caption = (
-            "How much of each summary comes from which place of the document, from its beginning on the left to its "
+            f"How much of each summary comes from which place of {self.of}, from its beginning on the left to its "
             "end on the right. Above the dashed line more comes from there than an even spread would have it."
         )
         return canvas.picture(made.end, caption, " ".join(map(_peak, every)))

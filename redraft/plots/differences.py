@@ -47,22 +47,23 @@ class Differences:
     title: str = "Paired differences"
 
     def picture(self, look: Look = WIDE) -> Picture:
-        """A mark with whiskers for each, filled where the interval leaves out zero."""
+        """A mark with whiskers for each that has an interval, filled where that leaves out zero."""
         canvas = Canvas("differences", self.title, look, self._data())
         top = canvas.heading()
         if not self.differences:
             return canvas.picture(canvas.nothing(top), "Nothing was compared.", "Nothing was compared.")
         entries = [
             marker_entry("the interval leaves out zero", _LOOK),
-            marker_entry("there may be no difference", _LOOK, hollow=True),
+            marker_entry("it has zero in it, or there is none", _LOOK, hollow=True),
         ]
         top = legend(canvas, top, entries) + 8
         drawn = self.differences[:MOST]
         words = [_words(one) for one in drawn]
-        made = rows(canvas, top + 18, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
+        below = 18 + (SMALL + 4) * canvas.narrow
+        made = rows(canvas, top + below, [one.name for one in drawn], aside=max(map(text_width, words)) + 12)
         values = [value for one in drawn for value in (one.value, one.low, one.high)]
         x = Linear.over([0, *values], ticks=4).drawn(made.left + 6, made.right - 6)
-        self._sides(canvas, made, x, top)
+        self._sides(canvas, made, x, top + below - 18)
         for at, (one, told) in enumerate(zip(drawn, words, strict=True)):
             canvas.text(canvas.width - MARGIN, made.aside(at), told, anchor="end")
             if (value := finite(one.value)) is not None:
@@ -73,7 +74,7 @@ class Differences:
         end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.differences) - len(drawn))
         caption = (
             "Each mark is the mean of paired differences, and its whiskers the interval. A filled mark is a difference "
-            "whose interval leaves out zero."
+            "whose interval leaves out zero; one without whiskers has no interval."
         )
         told = " ".join(f"{isolated(one.name)}: {_words(one)}." for one in drawn)
         of = f"{isolated(self.first)} minus {isolated(self.second)}"
@@ -86,11 +87,17 @@ class Differences:
             made.cross(canvas, x.place(tick), "grid")
         canvas.line((zero, top), (zero, top + 16), "rule", thick=1.6)
         made.cross(canvas, zero, "rule", thick=1.6)
-        for name, at, anchor, room in (
-            (f"← more in {isolated(self.second)}", zero - 8, "end", zero - 8 - MARGIN),
-            (f"more in {isolated(self.first)} →", zero + 8, "start", canvas.width - MARGIN - zero - 8),
-        ):
-            canvas.text(at, top + 12, name, anchor=anchor, ink="muted", room=room)
+        left, right = f"← more in {isolated(self.second)}", f"more in {isolated(self.first)} →"
+        before, after = zero - 8 - MARGIN, canvas.width - MARGIN - zero - 8
+        if text_width(left) <= before and text_width(right) <= after:
+            canvas.text(zero - 8, top + 12, left, anchor="end", ink="muted")
+            canvas.text(zero + 8, top + 12, right, ink="muted")
+            return
+        # Where there is no room beside the line they stand at the edges; on a phone one above the other.
+        wide = canvas.width - 2 * MARGIN
+        room, above = (wide, 16) if canvas.narrow else (wide / 2 - 8, 0)
+        canvas.text(MARGIN, top + 12 - above, left, ink="muted", room=room, halo=True)
+        canvas.text(canvas.width - MARGIN, top + 12, right, anchor="end", ink="muted", room=room, halo=True)
 
     def _data(self) -> Data:
         columns = (self.title, f"difference in {self.measure}", "from", "to", "pairs")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from redraft.plots.canvas import MARGIN, NORMAL, SMALL, Canvas, text_width
-from redraft.plots.labels import isolated
+from redraft.plots.labels import apart, isolated
 from redraft.plots.numbers import Number, finite, shown
 from redraft.plots.picture import WIDE, Look, Picture, data
 from redraft.plots.scales import Bands, Linear
@@ -107,11 +107,12 @@ class Grids:
         canvas.text(middle, y + 20, self.column_name, anchor="middle", ink="muted", room=wide)
         y += 38
         canvas.text(bands.start - 8, y, self.row_name, anchor="end", ink="muted", room=room + 0.01)
+        columns, rows = apart(self.columns), apart(self.rows)
         for at, name in enumerate(bands.names):
-            canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4)
+            canvas.text(bands.place(at), y, name, anchor="middle", room=bands.step - 4, brief=columns[name])
         for at, name in enumerate(self.rows[:_MOST_ROWS]):
             middle = top + _HEAD + _ROW * (at + 0.5)
-            canvas.text(bands.start - 8, middle + 4, name, anchor="end", room=room + 0.01)
+            canvas.text(bands.start - 8, middle + 4, name, anchor="end", room=room + 0.01, brief=rows[name])
             for number, column in enumerate(panel.columns):
                 corner = (bands.begin(number) + 1, middle - _ROW / 2 + 1)
                 _cell(canvas, corner, bands.step - 2, self._value(panel.grid, at, column), shades)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
+from itertools import takewhile
 
 from redraft.text.cleaning import clean, one_line
 
@@ -59,6 +61,15 @@ def fitted(text: str, room: float, size: float) -> str:
         if used > room:
             return text[:at].rstrip() + "…"
     return text
+
+
+def apart(names: Iterable[str]) -> dict[str, str]:
+    """Names by which something is told apart where there is no room for all of them: without the words with which all
+    of them begin."""
+    words = {name: name.split(" ") for name in names}
+    columns = zip(*(one[:-1] for one in words.values()), strict=False)
+    shared = sum(1 for _ in takewhile(lambda column: len({*column}) == 1, columns)) if len(words) > 1 else 0
+    return {name: "…" * bool(shared) + " ".join(one[shared:]) for name, one in words.items()}
 
 
 def wrapped(text: str, room: float, size: float, lines: int) -> list[str]:

@@ -35,8 +35,10 @@ def shown(value: Number) -> str:
         text = f"{value:.3g}"
     elif size >= _GROUPED:
         text = f"{value:,.0f}"
+    elif 0 < size < _FINEST:
+        text = f"{value:.1g}"
     else:
-        text = f"{value:.3f}" if size < 1 else f"{value:.3g}"
+        text = f"{value or 0.0:.3f}" if size < 1 else f"{value:.3g}"
         text = text.rstrip("0").rstrip(".") if "." in text else text
     return text.replace("-", _MINUS)
 

@@ -16,7 +16,6 @@ from redraft.plots.series import GOAL, Series, series
 from redraft.plots.spacing import spaced
 
 _HEIGHT = 220
-_LEAST_SPAN = 0.2
 _GOALS = 66.0
 # Who sees no colour needs no legend for what a hollow mark is, but a word for it.
 _GREY = Series(6, "", "circle", "plain")
@@ -54,7 +53,7 @@ class RoundScores:
             top,
             _HEIGHT,
             Bands(names),
-            _scale([*known, *goals]),
+            Linear.of_scores([*known, *goals]),
             x_name="round",
             y_name="score",
             right=_GOALS if goals else 0,
@@ -139,11 +138,3 @@ class RoundScores:
         if any(metric.goal is not None for metric in self.metrics):
             rows.append(["goal", "", *(metric.goal for metric in self.metrics)])
         return data(("round", "draft", *(metric.name for metric in self.metrics)), rows)
-
-
-def _scale(values: Sequence[float]) -> Linear:
-    """A scale that makes no mountain of a hundredth."""
-    low, high = min(values), max(values)
-    if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
-        low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
-    return Linear.over([low, high])

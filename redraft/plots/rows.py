@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from redraft.plots.canvas import MARGIN, NORMAL, Canvas, text_width
+from redraft.plots.labels import apart
 
 MOST = 60
 """More rows are no picture any more; the table has them all."""
@@ -51,17 +52,21 @@ class Rows:
 
 def rows(canvas: Canvas, top: float, names: Sequence[str], *, step: float = 28, aside: float = 0) -> Rows:
     """Room for a row for each name, with so much kept free for words on the right, and the names written."""
-    edge = canvas.width - MARGIN - aside
+    edge, brief = canvas.width - MARGIN - aside, apart(names)
     if canvas.narrow:
         edge = canvas.width - MARGIN - 4
         made = Rows(MARGIN + 4, edge, top, step + 16, len(names), above=True)
         for at, name in enumerate(names):
-            canvas.text(MARGIN, made.aside(at), name, size=NORMAL, room=canvas.width - 2 * MARGIN - aside)
+            canvas.text(
+                MARGIN, made.aside(at), name, size=NORMAL, room=canvas.width - 2 * MARGIN - aside, brief=brief[name]
+            )
         return made
     room = min(canvas.width * _NAMES, max((text_width(name, NORMAL) for name in names), default=0))
     made = Rows(MARGIN + room + 10, edge, top, step, len(names), above=False)
     for at, name in enumerate(names):
-        canvas.text(made.left - 10, made.middle(at) + 4.5, name, size=NORMAL, anchor="end", room=room + 0.01)
+        canvas.text(
+            made.left - 10, made.middle(at) + 4.5, name, size=NORMAL, anchor="end", room=room + 0.01, brief=brief[name]
+        )
     return made
 
 

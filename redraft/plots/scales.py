@@ -13,6 +13,8 @@ from redraft.plots.numbers import Number, finite
 _LARGEST, _SMALLEST = 1e300, 1e-290
 # Values nearer together than this, by their size, are one value.
 _NEAR = 1e-9
+# The least part of 0 to 1 that a scale of scores shows.
+_LEAST_SPAN = 0.2
 _STEPS = (1, 2, 5, 10)
 _MINUS = "−"
 _SHORT = ((1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -39,6 +41,14 @@ class Linear:
             low, high = low - room, high + room
         step = _round_step((high - low) / ticks)
         return cls(math.floor(low / step + _NEAR) * step, math.ceil(high / step - _NEAR) * step, step)
+
+    @classmethod
+    def of_scores(cls, values: Iterable[Number]) -> Linear:
+        """A scale that makes no mountain of a hundredth, and has no room beyond 0 and 1 for what lies between them."""
+        low, high = _bounds(values)
+        if (missing := _LEAST_SPAN - (high - low)) > 0 and 0 <= low <= high <= 1:
+            low, high = max(0.0, low - missing / 2), min(1.0, high + missing / 2)
+        return cls.over([low, high])
 
     def drawn(self, start: float, end: float) -> Self:
         """The same scale from one place to another."""

@@ -41,6 +41,12 @@ class Shares:
     splits: Sequence[Split]
     parts: Sequence[str] = ("beginning", "middle", "end")
     title: str = "Which part of the document the summaries come from"
+    even: bool = True
+    """Whether the parts are of one size, so that an even spread has its borders where dashed lines are drawn."""
+    measure: str = "share of the summary, in %"
+    about: str = (
+        "Each bar is one summary, or all of one model, parted by where in the document its sentences come from."
+    )
 
     def picture(self, look: Look = WIDE) -> Picture:
         """The bars, with dashed lines where an even spread would have its borders."""
@@ -50,22 +56,21 @@ class Shares:
         if not self.splits or not self.parts:
             return canvas.picture(canvas.nothing(top), "No shares are known.", "No shares are known.")
         entries = [box_entry(part, series(at)) for at, part in enumerate(self.parts)]
-        top = legend(canvas, top, [*entries, rule_entry("even spread", GOAL)]) + 6
+        rule = [rule_entry("even spread", GOAL)] if self.even else []
+        top = legend(canvas, top, [*entries, *rule]) + 6
         drawn = self.splits[:MOST]
         made = rows(canvas, top, [split.name for split in drawn])
         x = Linear.over([0, 100]).drawn(made.left, made.right - 12)
         for at, split in enumerate(drawn):
             self._bar(canvas, made, x, at, split)
-        for border in range(1, len(self.parts)):
+        for border in range(1, len(self.parts) if self.even else 0):
             made.cross(canvas, x.place(100 * border / len(self.parts)), "rule", dash=GOAL, thick=1.3)
         for at, split in enumerate(drawn):
             self._numbers(canvas, made.middle(at), x, split)
-        level_axis(canvas, x, made.bottom, "share of the summary, in %", left=made.left, right=made.right)
+        level_axis(canvas, x, made.bottom, self.measure, left=made.left, right=made.right)
         end = left_out(canvas, made.bottom + 2 * SMALL + 24, len(self.splits) - len(drawn))
-        caption = (
-            "Each bar is one summary, or all of one model, parted by where in the document its sentences come from. "
-            "The dashed lines are where the parts of an even spread would end."
-        )
+        borders = " The dashed lines are where the parts of an even spread would end." if self.even else ""
+        caption = self.about + borders
         return canvas.picture(end, caption, " ".join(map(self._told, drawn)))
 
     def _bar(self, canvas: Canvas, made: Rows, x: Linear, at: int, split: Split) -> None:

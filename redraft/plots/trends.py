@@ -34,6 +34,8 @@ class Trends:
     x_name: str
     y_name: str
     title: str
+    ends: Sequence[float] = ()
+    """What the upright axis shows in any case: the 0 and 1 of a share let pictures be compared."""
 
     def picture(self, look: Look = WIDE) -> Picture:
         """The lines, each with the band of its intervals."""
@@ -45,7 +47,9 @@ class Trends:
             return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
         x = Linear.over((one.at for one in readings), ticks=4 if canvas.narrow else 7)
-        made = frame(canvas, top, _HEIGHT, x, Linear.over(values), x_name=self.x_name, y_name=self.y_name)
+        made = frame(
+            canvas, top, _HEIGHT, x, Linear.of_scores([*values, *self.ends]), x_name=self.x_name, y_name=self.y_name
+        )
         for at, trend in enumerate(self.trends):
             every = range(len(trend.readings))
             draw(canvas, made, series(at), trend.name, trend.readings, marked=every)

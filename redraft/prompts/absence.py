@@ -92,7 +92,27 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"{it}\s(?:is|remains|stays)\s(?:left\s)?(?:unanswered|unsaid|unexplained|unstated|unspecified)(?:\s{within})?",
         r"{text}\s(?:is|are|remains?|stays?|keeps?)\s(?:\S+\s)?(?:silent|vague|mute|quiet)\b.{{0,80}}",
         r"{text}\s(?:omits?|lacks?|leaves? out)\s(?:it|this|that|{thing}|{clause})",
-        r"(?:it(?:'s| is)\s)?(?:(?:not|n't)\s{adverb}(?:{said}|sure|certain)|unknown|unclear|unspecified)\s{clause}",
+        r"(?:it(?:'s| is)\s)?(?:(?:not|n't)\s{adverb}(?:{said}|sure|certain)|unknown|unclear|unspecified)"
+        r"(?:\s{within})?\s{clause}",
+        r"(?:(?:there(?:'s| is| are)\s|i have\s)?(?:insufficient|not enough|too little)|there\s(?:is|are)n't\senough)\s"
+        r"(?:info(?:rmation)?|data|context|details?)(?:\s(?:is |are )?{said})?(?:\s{within})?"
+        r"(?:\s(?:to (?:answer|determine|tell|say|know|identify|infer|establish|respond)|for an answer)\b.{{0,80}})?",
+        r"(?:(?!in\s)[\w'-]+\s){{0,8}}?(?:is|are)\s(?:never|nowhere)\s{adverb}(?:mentioned|stated|specified|indicated"
+        r"|named|disclosed)(?:\s{within})?",
+        r"(?:{it}|(?:the|his|her|its|their)\s(?:\S+\s)?(?:name|date|reason|number|place|age|price|year|cause|identity"
+        r"|location|amount|time|answer)s?(?:\sof\s(?:(?!in\s)\S+\s){{0,5}}?\S+)?)\s(?:is|are)\s(?:never|nowhere)\s"
+        r"(?:given|said|told|provided|revealed|explained|made clear|found)(?:\s{within})?(?:\s{clause})?",
+        r"{text}\s(?:\w+ly\s)?never\s{adverb}(?:says|states|mentions|specifies|tells|gives|provides|explains|reveals"
+        r"|names|indicates|identifies|answers|addresses|describes|discusses|clarifies|makes clear)\b.{{0,120}}",
+        r"{it}'s\s(?:not|never|nowhere)\s{adverb}{said}(?:\s{within})?",
+        r"{text}\s(?:provides?|gives?|contains?|offers?|has|have)\s(?:insufficient|too little|not enough)\s"
+        r"(?:info(?:rmation)?|data|context|details?)\b.{{0,80}}",
+        r"{text}\s(?:do(?:es)?)\s?(?:not|n't)\sgo into\s(?:it|this|that|{thing}|{clause})",
+        r"(?:it(?:'s| is)\s)?(?:hard|difficult) to (?:say|tell|know|determine)\s{within}",
+        r"missing (?:information|info|data)(?:\s{within})?",
+        r"nothing\s{within}\s(?:answers|says|states|mentions|tells|indicates|explains|specifies)"
+        r"(?:\s(?:us|me))?(?:\s(?:it|this|that|so|the question|{clause}))?",
+        r"nothing\s(?:about|on|of|regarding)\s{it}\s(?:is|was)\s{said}(?:\s{within})?",
         r"(?:(?:{thing})\s)?(?:cannot|can not|can't|could not|couldn't)\sbe\s(?:found|given|determined|known|inferred)"
         r"(?:\s{within})?",
     ),
@@ -116,6 +136,12 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"(?:{within}\s)?(?:es\s)?(?:ist\s)?(?:es\s)?(?:{within}\s)?(?:nicht möglich|unmöglich),?\s.{{0,80}}zu\s"
         r"(?:bestimmen|sagen|beantworten|ermitteln|erkennen|wissen)",
         r"{it}\sgibt\s{text}\skeine\s(?:antwort|auskunft)",
+        r"(?:es\sist\s|(?:{within}\s)ist es\s)?(?:unklar|unbekannt|ungewiss|nicht klar|nicht bekannt),?\s{clause}",
+        r"(?:(?:{within}\s)?es gibt\s|(?:{within}\s)?es (?:liegen|sind)\s)?(?:{it}\s)?(?:nicht genug|nicht genügend"
+        r"|nicht ausreichend|zu wenige?|keine ausreichenden?|unzureichende)\s(?:information(?:en)?|angaben|daten)"
+        r"(?:\s{within})?(?:\s(?:vor|vorhanden|verfügbar))?(?:,?\s(?:um|für|zur|zum)\s.{{1,80}})?",
+        r"(?:(?:{it}|die frage|diese frage)\s)?kann\s(?:{within}\s)?nicht\s(?:beantwortet|bestimmt|ermittelt"
+        r"|festgestellt|gesagt)\swerden(?:\s{within})?",
     ),
     "French": (
         r"(?:{it}|{thing})\s?(?:n'est|n'apparaît|ne figure|ne se trouve)\s(?:pas|nulle part)\s(?:{adverb}{said}"
@@ -134,6 +160,12 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"|établir)\b.{{0,80}}",
         r"(?:{within},?\s)?il n'est (?:fait (?:aucune )?mention de (?:cela|ceci)|pas (?:dit|précisé|indiqué)\s?"
         r"(?:{clause})?)(?:\s{within})?",
+        r"(?:il n'y a\s)?(?:pas assez|pas suffisamment)\s(?:d'(?:informations?|éléments|indications)|de (?:détails"
+        r"|données|précisions))(?:\s{within})?(?:\spour\s.{{1,80}})?",
+        r"(?:(?!dans\s)[\w'-]+\s){{0,8}}?n'est\sjamais\s(?:mentionné|précisé|indiqué|spécifié)e?s?(?:\s{within})?",
+        r"(?:le nom|la date|la raison|la cause|le prix|l'âge|l'année)\s(?:d\S+\s(?:\S+\s){{0,3}}?)?n'est\sjamais\s"
+        r"(?:donnée?|dite?)(?:\s{within})?",
+        r"rien\s{within}\sne\s(?:le\s|l')?(?:dit|indique|précise|mentionne|permet)\b.{{0,60}}",
         r"(?:je|nous|on)\sne\strouv(?:e|ons)\s(?:pas|aucune?)\s(?:{thing})(?:\s{within})?",
     ),
     "Spanish": (
@@ -150,6 +182,10 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"no se hace\s(?:ninguna\s)?(?:mención|referencia)(?:\s(?:a|de)\s(?:eso|esto|ello))?(?:\s{within})?",
         r"(?:no|ningun[oa])\s(?:encuentro|se encuentra|encontré|hallo)\s{thing}(?:\s{within})?",
         r"(?:falta|faltan)\s{thing}(?:\s{within})?",
+        r"no (?:hay|existen?|tengo|se dan?)\s(?:la\s)?(?:suficientes?|bastantes?)\s(?:información|datos"
+        r"|detalles|contexto)(?:\s{within})?(?:\spara\s.{{1,80}})?",
+        r"(?:(?!en\s)[\w'-]+\s){{0,8}}?(?:no|nunca) se\s(?:menciona|especifica|indica|precisa|proporciona)n?"
+        r"(?:\s{within})?",
     ),
     "Italian": (
         r"(?:(?:{it}|{thing})\s)?non\s(?:è|c'è|sta|compare|appare|figura|si trova"
@@ -166,6 +202,10 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"|manca(?:no)?\s{thing}"
         r"(?:\s{within})?",
         r"(?:{within}\s)?non\s(?:si trova|trovo|c'è)\s{thing}(?:\s{within})?",
+        r"non\s(?:ci sono|c'è|si hanno|ho)\s(?:abbastanza|sufficienti)\s(?:informazioni|dati|dettagli|elementi)"
+        r"(?:\s{within})?(?:\sper\s.{{1,80}})?",
+        r"(?:(?!nel)[\w'-]+\s){{0,8}}?non\s(?:viene|vengono|è|sono)\smai\s(?:(?:menzionat|specificat|indicat"
+        r"|precisat)[oaie]|detto)(?:\s{within})?",
     ),
     "Portuguese": (
         r"(?:(?:{it}|{thing})\s)?não\s(?:está|aparece|figura|consta|se encontra|vem)\s(?:{adverb}{said}\s)?{within}",
@@ -182,6 +222,8 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"|isso|isto|{thing}))",
         r"não (?:é|se) (?:feita|faz)\s(?:qualquer |nenhuma )?(?:menção|referência)(?:\s(?:a|d)(?:isso"
         r"|isto))?(?:\s{within})?",
+        r"não (?:há|existe)\s(?:qualquer\s|nenhuma\s)?(?:menção|referência)\sa\s(?:isso|isto)(?:\s{within})?",
+        r"(?:(?!n[oa]s?\s)[\w'-]+\s){{0,8}}?nunca (?:é|são)\s(?:mencionad|especificad|indicad)[oa]s?(?:\s{within})?",
         r"não\s(?:encontro|encontrei|se encontra)\s{thing}(?:\s{within})?|falta(?:m)?\s{thing}(?:\s{within})?",
     ),
     "Russian": (
@@ -193,6 +235,9 @@ _FORMS: dict[str, tuple[str, ...]] = {
         r"(?:(?:прямо|точно)\s)?(?:не\s{adverb}{said}|неизвестно|неясно|непонятно),?\s{clause}",
         r"{it}\s(?:ничего\s)?не\s(?:упомина\w+|говор\w+|сообща\w+|указыва\w+|уточня\w+)|не\s(?:упомина\w+|говор\w+"
         r"|сообща\w+|указыва\w+|уточня\w+)\s{it}",
+        r"(?:{within}\s)?недостаточно\s(?:информации|данных|сведений)(?:\s{within})?(?:,?\s(?:для|чтобы)\s.{{1,80}})?",
+        r"(?:(?!во?\s|на\s|из\s)[\w'-]+\s){{1,5}}?не\s{adverb}(?:указан[оаы]?|упомина[ею]тся|упомянут[оаы]?|назван[оаы]?"
+        r"|называ[ею]тся|уточня[ею]тся|сообща[ею]тся)(?:\s{within})?",
         r"(?:я\s|мы\s)?не\s(?:могу|можем|удалось)\s(?:найти|дать)\s{thing}(?:\s{within})?",
     ),
 }
@@ -217,10 +262,11 @@ _NOT_THERE = (
     r"|おりません))"
 )
 _ITS = (
-    r"(?:(?:該当する|関連する|そのような|それに関する|具体的な)*(?:答え|回答|情報|記述|言及|説明|記載|詳細|手がかり)"
+    r"(?:(?:該当する|関連する|そのような|それに関する|具体的な|十分な|必要な|この|その)*(?:答え|回答|情報|記述|言及|説明|記載|詳細|手がかり)"
     r"|その点|この点|それ|これ|そのこと|このこと)"
 )
 UNSPACED = (
+    rf"(?:我)?(?:回答|判断|确定|说)不(?:了|出|清)(?:{_THIS})?",
     rf"{_THIS}?[，,]?(?:并)?(?:不在|未在|没有?在|没有?出现在|未出现在){_CHINESE}(?:{_TELLS})?",
     rf"{_THIS}[，,]?(?:在)?(?:{_CHINESE})?[，,]?(?:并)?(?:没有|未曾|未|没)(?:被)?{_TELLS}",
     rf"{_CHINESE}(?:并)?(?:没有|没|未)(?:有)?{_TELLS}(?:过|到)?(?:{_THIS})?|{_CHINESE}(?:对此|关于此事)?(?:只字未提|避而不谈|对此沉默)",
@@ -245,24 +291,25 @@ UNSPACED = (
 SIGNS = {
     "English": re.compile(
         r"\b(?:n[o\/]|not|none|null|nil|tbd|un\w+|in\w+|no\w+|can\w+|lacking|too little|silent|fails?|missing"
-        r"|absent|lacks?|omit\w*|vague|mute|quiet|leaves?|left|never)\b|n't"
+        r"|absent|lacks?|omit\w*|vague|mute|quiet|leaves?|left|never|hard|difficult)\b|n't"
     ),
     "German": re.compile(
-        r"\b(?:un\w+|nichts?|keine?n?|k\.?\s?a|nirgend\w+|fehl\w+|schweig\w+|bleibt|dazu|darüber|sich aus|offen)\b"
+        r"\b(?:un\w+|nichts?|keine?n?|k\.?\s?a|nirgend\w+|fehl\w+|schweig\w+|bleibt|dazu|darüber|sich aus"
+        r"|offen|zu wenige?)\b"
     ),
     "French": re.compile(
-        r"\b(?:inconnu|in\w+|pas|non|ne|sans|néant|ignore|aucune?|impossible|rien|nulle|absent|manquant|muet"
+        r"\b(?:inconnu|in\w+|pas|jamais|non|ne|sans|néant|ignore|aucune?|impossible|rien|nulle|absent|manquant|muet"
         r"|silencieu|ignor)"
     ),
     "Spanish": re.compile(
-        r"\b(?:descono|inde|in\w+|no|sin|ni|ninguna|nada|falta|guarda|calla|omite|lo|ignoramos|desconoc|imposible"
+        r"\b(?:descono|inde|in\w+|no|nunca|sin|ni|ninguna|nada|falta|guarda|calla|omite|lo|ignoramos|desconoc|imposible"
         r"|se desconoce)"
     ),
     "Italian": re.compile(
         r"\b(?:sconosciut|ignot|in\w+|non|senza|nessuna?|nulla|niente|manca|assent|tac|omette|sorvola|ignor|lo"
         r"|impossibile)"
     ),
-    "Portuguese": re.compile(r"\b(?:desconhec|in\w+|não|sem|nenhuma?|nada|falta|silencia|cala|omite|impossível)"),
+    "Portuguese": re.compile(r"\b(?:desconhec|in\w+|não|nunca|sem|nenhuma?|nada|falta|silencia|cala|omite|impossível)"),
     "Russian": re.compile(r"\b(?:не|нет|без|н/д|ничего|умалчивает|молчит|нельзя|отсутств\w+)"),
 }
 """What each form of a language has in it: where it is missing, they need not be looked at, nor made ready."""

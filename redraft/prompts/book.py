@@ -16,7 +16,7 @@ from pydantic import BaseModel
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
-from redraft.prompts.contract import Fence, GivenModel, Lines, Prompt, Tagged
+from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
 from redraft.prompts.fences import disarmed
 from redraft.prompts.tags import Item, Tags
 from redraft.sources import MOST_OF_SETTINGS, read_file
@@ -192,6 +192,9 @@ def _fence(value: object, mark: Fence, own: frozenset[str], tagged: Callable[[in
     if isinstance(mark, Lines):
         lines = "\n".join(_line(item, own, tagged) for item in value)
         return f"<{tag}>\n{lines}\n</{tag}>"
+    if isinstance(mark, Apart):
+        texts = f"\n{GAP}\n".join(neutralize(str(one).strip(), own) for one in value)
+        return f"<{tag}>\n{texts}\n</{tag}>"
     return "\n".join(_fenced_item(item, number, mark, own, tagged) for number, item in enumerate(value, 1))
 
 
@@ -218,5 +221,5 @@ def _fenced_item(item: object, number: int, mark: Fence, own: frozenset[str], ta
         body = "\n".join(neutralize(text if only else f"{name}: {text}", own) for name, text in fields.items() if text)
     else:
         body = neutralize(str(item).strip(), own)
-    named = f' id="{tagged(number)}"' if isinstance(item, Item) else f' n="{number}"' if mark.numbered else ""
+    named = f' id="{tagged(number)}"' if isinstance(item, Item) else f' n="{number}"'
     return f"<{mark.tag}{named}>\n{body}\n</{mark.tag}>"

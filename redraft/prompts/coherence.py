@@ -10,6 +10,7 @@ from pydantic import BeforeValidator
 from redraft.prompts.contract import (
     UNSURE,
     Also,
+    AtMost,
     Fence,
     GivenModel,
     Prompt,
@@ -50,6 +51,8 @@ _MARKS: dict[str, Mark] = {mark.split()[0]: mark for mark in get_args(Mark)} | {
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DENIAL = re.compile(r"\W*no confusion\b[^?]*$", re.IGNORECASE)
 _NO_QUESTION = re.compile(r"\W*(?:none|n/a|no questions?)\W*$", re.IGNORECASE)
+# More than this nobody asks about one sentence.
+_MOST_QUESTIONS = 5
 _BETWEEN_TYPES = re.compile(r"[,;/\n&]|\band\b", re.IGNORECASE)
 
 
@@ -89,8 +92,14 @@ class Confusion(ReplyModel):
     """What a reader would have to ask about a sentence, and what is confusing; or that nothing is."""
 
     id: Annotated[int, Names("sentences"), IDS]
-    questions: Annotated[Texts, Also("question")]
-    types: Annotated[list[_Said], BeforeValidator(_marks), Silent(), Also("type", "error types", "categories")]
+    questions: Annotated[Texts, Also("question"), AtMost(_MOST_QUESTIONS)]
+    types: Annotated[
+        list[_Said],
+        BeforeValidator(_marks),
+        Silent(),
+        Also("type", "error types", "categories"),
+        AtMost(len(ERROR_TYPES)),
+    ]
 
     @property
     def asked(self) -> list[str]:

@@ -34,13 +34,16 @@ class Fence:
     """Marks a field whose text comes from outside: it is put between `<tag>` and `</tag>` and cannot break out."""
 
     tag: str
-    numbered: bool = True
-    """Whether each of several texts has a number, so that it can be spoken of."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lines(Fence):
     """Marks a list whose entries stand in one fence, each on a line of its own: an item after its tag, a text alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Apart(Fence):
+    """Marks a list of texts that nobody speaks of one by one: they stand in one fence, with `GAP` between two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +54,9 @@ class Tagged:
 
 
 Excerpt = Annotated[str, Fence("excerpt")]
-Passages = Annotated[list[str], Fence("passage", numbered=False)]
+GAP = "[…]"
+"""The line between two texts of one fence."""
+Passages = Annotated[list[str], Apart("passages")]
 SummaryText = Annotated[str, Fence("summary")]
 SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel, SummaryText
+from redraft.prompts.contract import AtMost, Fence, GivenModel, Prompt, ReplyModel, SummaryText
 from redraft.prompts.tags import ONLY_KNOWN, Item, Names
 
 _WORD = re.compile(r"\w+")
@@ -102,8 +102,8 @@ class Decision(ReplyModel):
     """What to do, and why: what to look up and read first, findings to mend with an instruction, or to stop."""
 
     why: _Text
-    look_up: Annotated[list[str], BeforeValidator(_texts)] = Field(default_factory=list)
-    read: Annotated[list[str], BeforeValidator(_places)] = Field(default_factory=list)
+    look_up: Annotated[list[str], BeforeValidator(_texts), AtMost("requests")] = Field(default_factory=list)
+    read: Annotated[list[str], BeforeValidator(_places), AtMost("requests")] = Field(default_factory=list)
     mend: Annotated[list[Annotated[int, Names("findings")]], BeforeValidator(_named), ONLY_KNOWN] = Field(
         default_factory=list
     )

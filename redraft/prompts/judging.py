@@ -193,7 +193,6 @@ class SummaryQuestion(ReplyModel):
     """A question about one claim, the answer that the sentence gives, and how much hangs on it, from 1 to 5."""
 
     question: Text
-    kind: Annotated[QuestionKind, Silent()]
     answer: Aside
     importance: Importance
 

@@ -20,7 +20,8 @@ _MARKS = " \t.,:;!?\"'`*_()[]{}<>«»„“”‘’‚‹›…-–—。．，
 _LEAD = re.compile(
     r"(?:(?:i(?: a|')m (?:very |so |really )?(?:sorry|afraid)(?:,? but|,? that)?|sorry,? but|it (?:seems"
     r"|appears)(?: that)?"
-    r"|apparently|as far as (?:i|we|one) can tell|es tut mir leid(?:,? aber)?|je suis désolée?(?:,? mais)?"
+    r"|apparently|as an ai(?: language)?(?: model)?"
+    r"|as far as (?:i|we|one) can tell|es tut mir leid(?:,? aber)?|je suis désolée?(?:,? mais)?"
     r"|lo siento,? pero|mi dispiace,? ma|sinto muito(?:,? mas)?|sorry|unfortunately|regrettably|answer|a"
     r"|the answer is|the answer|hm+|well|leider|entschuldigung|antwort"
     r"|désolée?|malheureusement|réponse|lo siento|lamentablemente|desafortunadamente|respuesta|purtroppo"
@@ -51,7 +52,8 @@ _FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         r"|with|using|per|throughout|as per)\s{text}|(?:here|anywhere)",
         (
             r"none|null|nil|n\s?/\s?a|tbd|not applicable|unknown|unclear|undetermined|indeterminate|uncertain"
-            r"|unspecified|unstated|undisclosed|unavailable|unanswered|not answerable|no answer|no idea|no clue|no data"
+            r"|unspecified|unstated|undisclosed|undefined|unsure"
+            r"|unavailable|unanswered|not answerable|no answer|no idea|no clue|no data"
             r"|(?:answer|it is|it's|this is|that is|this remains|the answer is) (?:unknown|unclear|undetermined"
             r"|unspecified"
             r"|unstated|not available|not known|unavailable|unanswerable|not answerable|not clear|not given|not stated"
@@ -67,11 +69,11 @@ _FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             r"|n't)\s{adverb}{said}(?:\s{in})?",
             r"(?:the|this|that|these|such|any|an)?\s?(?:[\w'’-]+\s){{0,8}}?(?:was|were|has been|have been|had been)"
             r"\s?(?:not|n't|never)\s{adverb}{said}\s{in}",
-            r"(?:{in},?\s)?(?:there (?:is|are|was)\s)?(?:absolutely\s)?no\s(?:(?:such|specific|explicit|direct|clear"
-            r"|further"
-            r"|relevant|exact|particular)\s)*(?:information|mention|answer|details?|data|indication)"
+            r"(?:{in},?\s)?(?:there(?:'s| is| are| was)\s)?(?:absolutely\s)?no\s(?:(?:such|specific|explicit|direct"
+            r"|clear|further"
+            r"|relevant|exact|particular)\s)*(?:info(?:rmation)?|mention|reference|answer|details?|data|indication)"
             r"(?:\s(?:is |are |was |were )?{said})?(?:\s(?:on|about|of|regarding|as to|for|to|concerning)"
-            r"(?:\s(?!in\b|by\b|from\b)\S+){{1,14}}?)?(?:\s(?:is |are |was |were )?{said})?(?:\s{in})?",
+            r"(?:\s(?!in\b|by\b|from\b|was\b|were\b)\S+){{1,14}}?)?(?:\s(?:is |are |was |were )?{said})?(?:\s{in})?",
             r"no\s(?:[\w'’-]+\s){{1,4}}(?:is|are)\s(?:ever\s)?{adverb}{said}(?:\s{in})?",
             r"no\s(?:[\w'’-]+\s){{1,4}}(?:was|were|has been|have been)\s(?:ever\s)?{adverb}{said}\s{in}",
             r"(?:insufficient|not enough|too little|lacking)\s(?:information|data|context|detail|evidence)\b.{{0,80}}",
@@ -79,7 +81,7 @@ _FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             r"|can\s?not|can't|can’t|could not|couldn't)"
             r"\s(?:be\s)?(?:answered|answer|determined?|inferred?|known?|tell|told|say|established?|derived?)"
             r"(?:\s(?:this|that|the question|it|this question))?(?:\s{in})?",
-            r"(?:i\s(?:am\s)?)?(?:unable|not able) to (?:answer|determine|tell|say|find|infer|identify)\b.{{0,80}}",
+            r"(?:i(?:'m|\sam)?\s)?(?:unable|not able) to (?:answer|determine|tell|say|find|infer|identify)\b.{{0,80}}",
             r"i(?:'m| am) not sure|not sure|i (?:do not|don't|don’t) (?:know|have (?:enough|that|this|the"
             r"|any) (?:information|answer))\b.{{0,60}}",
             r"i (?:cannot|can't|can’t|could not|couldn't) (?:find|answer|determine|tell|infer|say|identify)\b.{{0,80}}",
@@ -130,7 +132,7 @@ _FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
             r"|bestimmen|zu entnehmen|ersichtlich).{{0,20}}",
             r"(?:ich\s)?(?:weiß|weiss) (?:es |das )?(?:ich\s)?nicht"
             r"|(?:ich\s)?kann (?:ich )?.{{0,40}}nicht (?:beantworten|sagen|bestimmen)",
-            r"es gibt (?:dazu |hierzu |darüber )?keine\s(?:angaben?|informationen?|hinweise?|antwort"
+            r"es gibt (?:dazu |hierzu |darüber )?keine\s(?:angaben?|information(?:en)?|hinweise?|antwort"
             r"|erwähnung)\b.{{0,80}}",
         ),
     ),
@@ -239,7 +241,7 @@ _FORMS: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ),
     ),
     "Russian": (
-        r"(?:(?:этот|этом|этого|данный|данном|данного|данной|предоставленн\w+|приведённ\w+|приведенн\w+|указанн\w+"
+        r"(?:(?:этот|этом|этого|кратк\w+|данный|данном|данного|данной|предоставленн\w+|приведённ\w+|приведенн\w+|указанн\w+"
         r"|самом|этой|этих)\s)*(?:текст\w{{0,2}}|резюме|документ\w{{0,2}}|отрыв\w{{2,4}}|фрагмент\w{{0,3}}"
         r"|пересказ\w{{0,2}}|содержани\w|стать\w|контекст\w{{0,2}}"
         r"|источник\w{{0,3}}|краткое содержание|кратком содержании|предложени\w{{1,2}}|материал\w{{0,3}}|изложени\w"
@@ -278,7 +280,7 @@ _SAID = {
     ),
     "French": (
         r"(?:mentionné|précisé|spécifié|indiqué|communiqué|disponible|renseigné|donné|connu|dit|fourni|évoqué"
-        r"|nommé|expliqué|décrit|trouvé|déterminé|présent|clair|répondu|abordé|révélé|identifié)e?s?"
+        r"|nommé|expliqué|décrit|trouvé|déterminé|présent|clair|répondu|abordé|traité|révélé|identifié)e?s?"
     ),
     "Spanish": (
         r"(?:mencionad[oa]s?|especificad[oa]s?|indicad[oa]s?|disponibles?|proporcionad[oa]s?|dad[oa]s?"
@@ -384,9 +386,11 @@ def is_answer(text: str) -> bool:
     words = " ".join(unicodedata.normalize("NFKC", text[:_LONGEST]).casefold().replace("’", "'").split()).strip(_MARKS)
     if not words:
         return False
+    said = words
     if led := _LEAD.match(words):
         words = words[led.end() :].strip(_MARKS)
     if absence.speaks_of_a_document(words):
         return True
     first = _GOES_ON.split(words, maxsplit=1)[0].strip(_MARKS)
-    return not (_is_silent(first) or _is_silent(words))
+    # "Answer" may as well be the subject of what is said.
+    return not any(map(_is_silent, {first, words, said}))

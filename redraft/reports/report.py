@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from redraft.plots.picture import Plot
+from redraft.reports.items import items_csv, items_jsonl
 from redraft.reports.tables import Table
+
+NO_PICTURES: Mapping[str, Plot] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,8 @@ class Report:
     settings: Mapping[str, object]
     tables: tuple[Table, ...]
     items: Sequence[Mapping[str, object]]
-    pictures: Mapping[str, Plot] = field(default_factory=dict)
-    """Drawn from the tables, by the name of a file."""
+    headline: tuple[str, ...] = ()
+    """What matters, in ten lines at most: what is shown where the tables themselves go to files."""
 
     def to_json(self) -> dict[str, object]:
         """All of it."""
@@ -38,14 +41,21 @@ class Report:
         head = "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.about)))
         return "\n".join((f"{head}\n", *(table.to_markdown() for table in self.tables)))
 
-    def files(self) -> dict[str, str]:
-        """The files by name."""
+    def brief(self) -> str:
+        """What matters: the title and the headline, or what it is about where there is none."""
+        return "\n".join((f"# {self.title}\n", *(f"- {line}" for line in self.headline or self.about))) + "\n"
+
+    def files(self, pictures: Mapping[str, Plot] = NO_PICTURES) -> dict[str, str]:
+        """The files by name, with pictures that were drawn from the tables."""
         tables = [table.to_json() for table in self.tables]
-        content = {"experiment": self.name, "settings": dict(self.settings), "tables": tables}
+        told = {"title": self.title, "about": list(self.about), "headline": list(self.headline)}
+        content = {"experiment": self.name, **told, "settings": dict(self.settings), "tables": tables}
         return {
             **{f"{table.name}.csv": table.to_csv() for table in self.tables},
-            **{f"{name}.svg": plot.picture().file() for name, plot in self.pictures.items()},
+            **{f"{name}.svg": plot.picture().file() for name, plot in pictures.items()},
             "items.json": _json(list(self.items)),
+            "items.jsonl": items_jsonl(self.items),
+            "items.csv": items_csv(self.items),
             "tables.json": _json(content),
             "report.md": self.to_markdown(),
         }

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from redraft.text.cleaning import one_line
+from redraft.text.columns import columns, padded
 
 Cell = str | int | float | None
 """None is what was not measured: it is empty in CSV, null in JSON, and a dash in Markdown."""
@@ -18,6 +19,7 @@ _NOTHING = "–"
 # A spreadsheet takes a cell that begins so for a formula, and would run what a document has as its title.
 _FORMULA = re.compile(r"^\s*[=+\-@]")
 _MARKUP = re.compile(r"([\\`*_|<>\[\]])")
+_MARKED = re.compile(r"\\" + _MARKUP.pattern)
 _LONGEST = 80
 _LARGE = 100
 
@@ -55,13 +57,12 @@ class Table:
     def to_markdown(self) -> str:
         """The table for people, in columns that are even as plain text too."""
         head = [self.columns, *([_in_markdown(cell) for cell in row] for row in self.rows)]
-        widths = [max(len(row[at]) for row in head) for at in range(len(self.columns))]
+        widths = [max(columns(row[at]) for row in head) for at in range(len(self.columns))]
         numeric = [all(not isinstance(row[at], str) for row in self.rows) for at in range(len(self.columns))]
         rule = ["-" * (width - right) + ":" * right for width, right in zip(widths, numeric, strict=True)]
         lines = [
             " | ".join(
-                cell.rjust(width) if right else cell.ljust(width)
-                for cell, width, right in zip(row, widths, numeric, strict=True)
+                padded(cell, width, right=right) for cell, width, right in zip(row, widths, numeric, strict=True)
             )
             for row in (head[0], rule, *head[1:])
         ]
@@ -79,6 +80,11 @@ def unmarked(text: str) -> str:
     return _MARKUP.sub(r"\\\1", one_line(text))
 
 
+def without_marks(text: str) -> str:
+    """Such a text where it is not read as Markdown."""
+    return _MARKED.sub(r"\1", text)
+
+
 def mean(values: Sequence[float | None]) -> float | None:
     """The mean of those values that there are; None where there are none."""
     known = [value for value in values if value is not None]
@@ -93,13 +99,18 @@ def in_csv(cell: Cell, *, lines: bool = False) -> Cell:
     return f"'{text}" if _FORMULA.match(text) else text
 
 
-def _in_markdown(cell: Cell) -> str:
-    if cell is None:
+def figure(value: float | None) -> str:
+    """A number at three decimals; a dash where there is none."""
+    if value is None:
         return _NOTHING
-    if isinstance(cell, float):
-        if abs(cell) >= _LARGE:
-            return f"{cell:,.1f}"
-        shown = f"{cell:.3f}"
-        # What is there, if ever so little, is not nothing.
-        return shown if float(shown) or not cell else f"{cell:.2g}"
-    return f"{cell:,}" if isinstance(cell, int) else plain(cell)
+    if isinstance(value, int):
+        return f"{value:,}"
+    if abs(value) >= _LARGE:
+        return f"{value:,.1f}"
+    shown = f"{value:.3f}"
+    # What is there, if ever so little, is not nothing.
+    return shown if float(shown) or not value else f"{value:.2g}"
+
+
+def _in_markdown(cell: Cell) -> str:
+    return plain(cell) if isinstance(cell, str) else figure(cell)

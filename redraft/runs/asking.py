@@ -83,6 +83,8 @@ class Asked:
         if "source" not in task:
             raise UsageError("the graph was given no document", hint='start it with {"source": PATH}')
         asked = self.with_options(options).with_metrics(task.get("metrics", ()))
+        if asked.settings.by_chapter:
+            raise UsageError("a graph drafts no chapters", hint="use `await shop.summarize(..., by_chapter=True)`")
         if task["strategy"] != GIVEN_STRATEGY:
             return asked.with_options({"strategy": task["strategy"]}), None
         if "summary" not in task:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError
@@ -11,13 +10,14 @@ from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageSt
 from redraft.history.results import Result, read_result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
-from redraft.runs.preparing import Order, identify
+from redraft.runs.preparing import Order, Prepared, identify, record
+from redraft.runs.staff import Hired
+from redraft.runs.windows import told_window, with_windows
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.text.documents import load
 
 
 @dataclass(slots=True)
@@ -33,9 +33,23 @@ class Watch:
         if isinstance(event, RunStarted):
             self.run = event.run
         elif isinstance(event, Noted):
-            self.observer(Noted(f"{self.name}: {event.message}"))
+            self.observer(event if event.everywhere else Noted(f"{self.name}: {event.message}"))
         elif not isinstance(event, StageStarted | PartDone):
             self.observer(event)
+
+
+def _once(observer: Observer) -> Observer:
+    """An observer that is told once of what holds for all runs, and of everything else as often as it happens."""
+    told = set[str]()
+
+    def observe(event: Event) -> None:
+        if isinstance(event, Noted) and event.everywhere:
+            if event.message in told:
+                return
+            told.add(event.message)
+        observer(event)
+
+    return observe
 
 
 @dataclass(slots=True)
@@ -49,8 +63,10 @@ class Bench:
     stopped: BudgetError | None = None
     """Why no more runs are begun."""
     budget: Budget = field(init=False)
+    _windows: dict[tuple[object, ...], int | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.observer = _once(self.observer)
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost)
 
     def draw_on(self, *experiment: str) -> None:
@@ -58,12 +74,42 @@ class Bench:
         pot = content_id("\n".join(experiment))
         self.budget = Budget(max_calls=self.limits.max_calls, max_cost=self.limits.max_cost, pot=pot)
 
+    def note(self, prepared: Prepared) -> None:
+        """Say what there is to say of how tokens are counted, once; for experiments that make no runs of their own."""
+        for warning in prepared.warnings:
+            self.observer(Noted(warning, everywhere=True))
+
     async def known(self, document: Document, settings: Settings, order: Order) -> Run | None:
         """The run that asks this already, one that is done before all others. What it has used counts as used."""
+        return await self.begun(document, *await self._settled(settings, order))
+
+    async def opened(self, prepared: Prepared, order: Order) -> Run:
+        """The run of what an experiment does by itself: found again, or put on record."""
+        run = await self.begun(prepared.document, prepared.settings, order)
+        if run is None:
+            run = await off_loop(record, prepared, order, self.limits, self.store)
+        self.observer(RunStarted(run.id))
+        return replace(run, limits=self.limits)
+
+    async def begun(self, document: Document, settings: Settings, order: Order) -> Run | None:
+        """The run in which an experiment has done this by itself. What it has used counts as used."""
         run = await off_loop(self._found, document, settings, order)
         if run is not None:
             await self.count(run.id)
         return run
+
+    async def _settled(self, settings: Settings, order: Order) -> tuple[Settings, Order]:
+        """The settings and the order with everybody's window, as a run has them on record and is found by."""
+        settings, order, notes = await off_loop(with_windows, order.settled(settings), order, self._window)
+        for note in notes:
+            self.observer(Noted(note, everywhere=True))
+        return settings, order
+
+    def _window(self, one: Hired) -> int | None:
+        """What a model's server says of its window, which it is asked once."""
+        if one.opened_as not in self._windows:
+            self._windows[one.opened_as] = told_window(one)
+        return self._windows[one.opened_as]
 
     def _found(self, document: Document, settings: Settings, order: Order) -> Run | None:
         runs = self.store.runs.same(identify(document, settings, order))
@@ -75,7 +121,8 @@ class Bench:
 
     async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
-        run = await self.known(document, settings, order)
+        settings, order = await self._settled(settings, order)
+        run = await self.begun(document, settings, order)
         if run is not None:
             watch.run = run.id
             if run.status == "done":
@@ -95,9 +142,3 @@ class Bench:
             self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
             raise self.stopped
         return result
-
-
-def load_all(sources: Iterable[str]) -> list[Document]:
-    """The documents of some sources, each document once."""
-    documents = (load(source) for source in sources)
-    return list({document.id: document for document in documents}.values())

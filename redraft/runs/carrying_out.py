@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
 from redraft.runs.building import build
+from redraft.runs.chapters import draft_chapters
 from redraft.runs.comparing import compare
 from redraft.runs.driving import Driver
 from redraft.runs.floor import Floor
@@ -23,8 +23,6 @@ async def carry_out(floor: Floor, driver: Driver, run: Run, answer: Mapping[str,
     elif run.kind in ("pack", "keyfacts"):
         await build(floor, run)
     else:
-        try:
+        by_chapter = run.settings.by_chapter and answer is None
+        if not by_chapter or await draft_chapters(floor, driver, run):
             await driver.drive(run, answer)
-        except asyncio.CancelledError:
-            await asyncio.shield(floor.left(run.id))
-            raise

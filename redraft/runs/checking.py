@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError
+from redraft.errors import CapabilityError, ModelError, RedraftError, ReplyError, TimedOut
 from redraft.models.base import Reply, Request, Sampling
 from redraft.models.modes import Mode, modes_for
+from redraft.models.names import OPENAI, provider_of
 from redraft.prompts.contract import Given_, GivenModel, Prompt, ReplyModel, Value_
 from redraft.prompts.factual import VERIFY_SENTENCES, VerifyGiven
 from redraft.prompts.judging import Statement
-from redraft.runs.opening import OPENAI, open_model, provider_of
+from redraft.runs.opening import open_model
 from redraft.runs.roster import Seat, identity_of
 from redraft.settings import EXTRACTIVE, ReplyForm, Settings, is_entailment
 from redraft.store.store import Store
@@ -170,6 +171,8 @@ async def _asked(
 
 
 def _told(error: RedraftError) -> str:
+    if isinstance(error, TimedOut):
+        return f"{error.message}: it may be busy, or still loading (--timeout SECONDS)"
     if isinstance(error, ReplyError) and error.finish_reason == "length":
         return f"{error.message}: within {_ROOM:,} tokens there was no answer, so it may think for longer first"
     return f"{error.message}{f' ({error.hint})' if error.hint and not isinstance(error, ModelError) else ''}"

@@ -41,7 +41,7 @@ async def compare(floor: Floor, run: Run) -> None:
         await _measured(store, foreman.desk(), first, second)
         referees = foreman.referees(run.judging)
         floor.observe(StageStarted("preference", 2 * len(referees)))
-        document, tokens = foreman.prepared.document, foreman.prepared.plan.document_tokens
+        document, tokens = foreman.prepared.document, foreman.prepared.document_tokens
         preferred = await prefer(referees, document, tokens, first.text, second.text)
         await off_loop(store.judgments.keep, first.id, preferred)
     await floor.finish(run.id, first.id, "complete")

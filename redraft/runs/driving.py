@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, suppress
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import aiosqlite
 from langchain_core.runnables import RunnableConfig
@@ -28,8 +28,18 @@ from redraft.store.threads import off_loop
 
 Reviewer = Callable[[ReviewQuestion], Awaitable[Mapping[str, Any] | None]]
 """Answers the questions of a run, as `redraft.ReviewAnswer` has it; None leaves it waiting."""
-Stopped = Callable[[str, BaseException], Awaitable[None]]
-"""Told of a run that something has ended besides its nodes."""
+
+
+class Watcher(Protocol):
+    """Told of a run that something has ended besides its nodes."""
+
+    async def stopped(self, run: str, error: BaseException) -> None:
+        """An error has."""
+
+    async def left(self, run: str) -> None:
+        """It was cancelled."""
+
+
 # LangGraph's own limit is for graphs that loop by mistake: a node a chunk, and twice that with compression.
 _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
 
@@ -65,11 +75,11 @@ async def _close(saver: _Saver) -> None:
 class Driver:
     """Drives the graphs of one workshop, with checkpoints in the store's second file."""
 
-    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, stopped: Stopped) -> None:
+    def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, watcher: Watcher) -> None:
         self._store = store
         self._shop = shop
         self._reviewer = reviewer
-        self._stopped = stopped
+        self._watcher = watcher
         self._closing = AsyncExitStack()
         self._saver: _Saver | None = None
 
@@ -108,6 +118,9 @@ class Driver:
                     return
                 # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
                 entry = Command(resume={question[0]: reply})
+        except asyncio.CancelledError:
+            await asyncio.shield(self._watcher.left(run.id))
+            raise
         except BudgetError:
             kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
             if not kept or run.kind == "evaluate":
@@ -115,7 +128,7 @@ class Driver:
         except (sqlite3.Error, StoreError) as error:
             # It may have come to this between two nodes, when nobody was at work who would put it on record.
             told = error if isinstance(error, StoreError) else store_error(error, self._store.checkpoints.path)
-            await self._stopped(run.id, told)
+            await self._watcher.stopped(run.id, told)
             raise told from error
 
     async def question(self, run: Run) -> ReviewQuestion | None:
@@ -126,7 +139,7 @@ class Driver:
         return found[1] if found else None
 
     async def _graph(self, run: Run) -> Graph:
-        strategy = run.settings.strategy
+        strategy = run.settings.drafting
         if run.kind == "refine":
             graph = assembly.refine() if strategy == "given" else assembly.summarizer(strategy)
         else:
@@ -134,7 +147,7 @@ class Driver:
         return graph.compile(checkpointer=await self.saver())
 
     async def _config(self, run: Run) -> RunnableConfig:
-        chunks = await off_loop(self._store.documents.chunks, run.document, run.tokenizer, run.settings.chunk_budget)
+        chunks = await off_loop(self._store.chunks, run)
         rounds = run.refinement.rounds if run.refinement else 0
         steps = _STEPS + _STEPS_A_CHUNK * len(chunks) + _STEPS_A_ROUND * rounds
         return {"configurable": {"thread_id": f"run-{run.id}"}, "recursion_limit": steps}

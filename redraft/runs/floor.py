@@ -62,6 +62,8 @@ class Floor:
     """Shared by all runs; otherwise each has its own."""
     traced: bool = False
     """Whether what models are asked, and what they answer, may go to LangSmith."""
+    shared: dict[str, Budget] = field(default_factory=dict)
+    """The budgets of runs that draw on that of another: those of chapters."""
     limited: dict[str, Limits | None] = field(default_factory=dict)
     """The limits of runs that were resumed with some of their own."""
     prepared: dict[str, Prepared] = field(default_factory=dict)
@@ -203,7 +205,7 @@ class Floor:
             objects=self.people.objects,
         )
         staff = await stack.enter_async_context(
-            staffed(hired, run, prepared.book, self.store, self.observe, self.budget)
+            staffed(hired, run, prepared.book, self.store, self.observe, self.budget or self.shared.get(run.id))
         )
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
@@ -217,7 +219,10 @@ class Floor:
         opened.driven, foreman = True, opened.foreman
         await off_loop(self.store.runs.set_status, foreman.run.id, "running")
         self.observe(RunStarted(foreman.run.id))
-        self.note(*foreman.prepared.warnings)
+        prepared = foreman.prepared
+        for warning in prepared.warnings:
+            # What is no note of the document is about the model: how its tokens are counted.
+            self.observe(Noted(warning, everywhere=warning not in prepared.document.notes))
 
     async def _stopped(self, opened: _Open, error: BaseException) -> None:
         run = opened.job.run.id
@@ -236,7 +241,8 @@ class Floor:
             return
         partial = best_so_far(await off_loop(self.store.runs.pieces, run.id), job.plan.words)
         if partial is not None:
-            covered = f"{partial.covered} of {job.plan.chunks} chunks were covered"
+            what = "chapters" if run.settings.by_chapter else "chunks"
+            covered = f"{partial.covered} of {job.plan.chunks} {what} were covered"
             note = f"the budget was used up when {covered}: {error.message}"
             await job.keep(partial.text, PARTIAL, (note,), partial.pieces)
 

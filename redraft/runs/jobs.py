@@ -14,7 +14,7 @@ from redraft.agents.judge import Judge, longest_reply, reply_tokens
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
-from redraft.agents.room import Wording, wording_of
+from redraft.agents.room import USUAL, Wording, wording_of
 from redraft.agents.tracer import SentenceTracer
 from redraft.agents.writer import Writer
 from redraft.evaluators.base import Evaluator
@@ -23,6 +23,7 @@ from redraft.evaluators.jury import Jury
 from redraft.events import Observer
 from redraft.graphs.job import Job
 from redraft.graphs.plan import MARGIN
+from redraft.history.embedded import KeptEncoder
 from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.roles import least_window
@@ -67,14 +68,14 @@ class Foreman:
             tokenizer=prepared.tokenizer,
             observe=self.observe,
             writer=Writer(pen, query=query),
-            reviser=Reviser(pen, jury.desk if jury else self.desk(), query),
+            reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
             jury=jury,
             decider=self._decider(jury),
         )
 
     def jury(self, judging: Judging) -> Jury:
         """The judges of the run, with what they judge by."""
-        encoder = load_encoder(judging.embeddings) if judging.embeddings else None
+        encoder = self._encoder(judging)
         builds = self.run.kind in YARDSTICKS.values()
         known = () if builds else evaluators(judging, encoder, self.own)
         panel = tuple(self._judge(worker, turn) for worker in self.staff.judges for turn in self._turns(judging))
@@ -88,6 +89,12 @@ class Foreman:
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
         )
+
+    def _encoder(self, judging: Judging) -> Encoder | None:
+        """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""
+        if not judging.embeddings:
+            return None
+        return KeptEncoder(load_encoder(judging.embeddings), self.store.ancestry, self.run.document)
 
     def _yardsticks(self, known: Sequence[Evaluator]) -> dict[str, object]:
         """The pack and the key facts that the run has judged its first draft by: it goes on with these.
@@ -105,10 +112,10 @@ class Foreman:
             if one.needs and one.name in judged and YARDSTICKS[one.needs] in judged[one.name].details
         }
 
-    def desk(self, encoder: Encoder | None = None) -> EvidenceDesk:
+    def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceDesk:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
         judging = (*self.staff.judges, self.staff.validator)
-        return desk_of(self.prepared, [worker.settings for worker in judging], encoder)
+        return desk_of(self.prepared, [worker.settings for worker in judging], encoder, judged=judged)
 
     def referees(self, judging: Judging) -> list[Referee]:
         """One for every judging."""
@@ -173,11 +180,15 @@ class Foreman:
         )
 
 
-def desk_of(prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None) -> EvidenceDesk:
-    """Where things are looked up in a document, for those who judge by it."""
+def desk_of(
+    prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None, *, judged: bool = True
+) -> EvidenceDesk:
+    """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
+    which takes longer to find out than all the rest of a run."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
-    tokenizer, tokens = prepared.tokenizer, prepared.plan.document_tokens
-    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, wording(prepared))
+    tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
+    worded = wording(prepared) if judged else USUAL
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded)
 
 
 def wording(prepared: Prepared) -> Wording:

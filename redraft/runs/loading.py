@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from redraft.domain import Document
 from redraft.models.base import Model
-from redraft.runs.opening import OPENAI, load_openai, provider_of
+from redraft.models.names import OPENAI, provider_of
+from redraft.runs.opening import load_openai
 from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.roles import judging_under
 from redraft.settings import GIVEN_STRATEGY, Settings

@@ -14,7 +14,7 @@ from redraft.store.threads import off_loop
 
 async def may_gain(floor: Floor, run: Run) -> bool:
     """Whether to work on it again: a chunk was left out, a metric or an item of one has no verdict, a goal is unsure,
-    a revision never came, or what its scores rest on lacks less now.
+    a revision never came, what its scores rest on lacks less now, or any of this is so of a chapter.
 
     Of a pack with holes these are tried first. A run that was judged by it begins anew only if that has closed some:
     what has been asked before is not asked again, but a person who reviews is.
@@ -23,6 +23,10 @@ async def may_gain(floor: Floor, run: Run) -> bool:
         return True
     if await off_loop(lost_rounds, floor.store, run):
         return True
+    for chapter in await off_loop(floor.store.chapters.of, run.id):
+        part = await off_loop(floor.store.runs.get, chapter.run) if chapter.run else None
+        if part is None or part.status != "done" or await may_gain(floor, part):
+            return True
     if run.kind in YARDSTICKS.values():
         built = await off_loop(_built, floor.store, run)
         return built is not None and bool(built.missing) and not built.imported

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
@@ -13,30 +12,12 @@ from redraft.errors import UsageError
 from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
 from redraft.models.late import LateModel
+from redraft.models.names import OPENAI, address_in, name_of, provider_of
 from redraft.models.nli.model import opened as open_entailment
 from redraft.models.prices import FREE, PriceTable
 from redraft.models.reasoning import usual_room
 from redraft.settings import EXTRACTIVE, Price, Settings, is_entailment, reads_prompts
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_for
-
-OPENAI = "openai"
-_ADDRESS = re.compile(r"@(?=https?://)")
-
-
-def provider_of(model: str) -> str:
-    """Who serves a model of this name; nothing for the built-in one, and for a name that says nothing of it."""
-    return model.partition(":")[0] if ":" in model else ""
-
-
-def address_in(model: str) -> str | None:
-    """The address in the identity of a model that was handed over: `provider:name@address`."""
-    parts = _ADDRESS.split(model, maxsplit=1)
-    return parts[1] if len(parts) > 1 else None
-
-
-def name_of(model: str) -> str:
-    """The model's name without its provider, and without the address that an identity has."""
-    return _ADDRESS.split(model, maxsplit=1)[0].partition(":")[2]
 
 
 def resolve(settings: Settings) -> Settings:

@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from redraft.errors import UsageError
 from redraft.models.base import Model
 from redraft.models.chat import wrapped
-from redraft.runs.roles import located
+from redraft.runs.locating import located
 from redraft.runs.staff import by_identity
 from redraft.settings import Judging, ModelSettings, Refinement, Settings
 
@@ -80,7 +80,7 @@ def people(
 
     writer = model if isinstance(model, ModelSettings) else None
     name = writer.model if writer else named(model)
-    panel = tuple(name for one in judges if (name := named(one)) is not None)
+    panel = tuple(seat for one in judges if (seat := named(one)) is not None)
     others = panel, named(validator), named(decider)
     return People(name, *others, objects=by_identity(seen.values()), writer=writer, models=models)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from redraft.builtin.door import is_answered
+from redraft.builtin.door import is_answered, reads
 from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
@@ -17,6 +17,7 @@ from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
 from redraft.models.base import Model
+from redraft.models.names import name_of
 from redraft.models.windows import window_of_family
 from redraft.prompts.book import PromptBook, prompt_choice
 from redraft.prompts.coherence import PREFER_SUMMARY
@@ -26,15 +27,18 @@ from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
+from redraft.readers.corpus import load_all
+from redraft.readers.parting import Stretch, parted
 from redraft.runs.entailing import check_judges, check_writer
 from redraft.runs.handing import handed_over
-from redraft.runs.opening import name_of, resolve, tokenizer_of
+from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.roles import judging_under
 from redraft.settings import (
     EXTRACTIVE,
     GIVEN_STRATEGY,
     SUMMARIZE,
     BuildKeyfacts,
+    BuildQuestions,
     Compare,
     Evaluate,
     Judging,
@@ -48,14 +52,15 @@ from redraft.settings import (
     Trace,
     reads_prompts,
 )
+from redraft.store.chapters import Chapter
 from redraft.store.prompts import PromptRecord
 from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
-from redraft.text.chunks import chunk
-from redraft.text.documents import load
+from redraft.text.chunks import beginning, chunk
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.languages import language_of
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
-from redraft.text.words import count_words
+from redraft.text.words import count_words, has_words
 
 # A summary may be given that is shorter than makes sense as a limit.
 _LEAST_LIMIT = 50
@@ -68,10 +73,19 @@ class Prepared:
     document: Document
     settings: Settings
     chunks: Sequence[Chunk]
+    """By which a draft is made: where that goes by chapter they are the chapters."""
     tokenizer: Tokenizer
     book: PromptBook
     plan: Plan
     warnings: tuple[str, ...] = ()
+    chapters: tuple[Stretch, ...] = ()
+    """The chapters, where each is drafted by itself."""
+
+    @property
+    def document_tokens(self) -> int:
+        """Of all the document, however much of it is read for the draft."""
+        until = self.settings.until
+        return self.plan.document_tokens if until is None else self.tokenizer.count(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +124,7 @@ class Order:
     def settled(self, settings: Settings) -> Settings:
         """The settings with the strategy `given` where no draft is made. Where one is, a strategy must make it."""
         if self.given is not None or not isinstance(self.purpose, Summarize | Evaluate | Refine):
-            return settings.model_copy(update={"strategy": GIVEN_STRATEGY})
+            return settings.model_copy(update={"strategy": GIVEN_STRATEGY, "by_chapter": False})
         if settings.strategy == GIVEN_STRATEGY:
             raise UsageError(
                 "the strategy `given` makes no draft, and none was handed over",
@@ -127,23 +141,34 @@ class _Settled:
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
+    end: int
+    """Where that ends which is read of the document."""
 
 
 def prepare(
-    source: str | Document, settings: Settings, model: Model | None = None, given: str | None = None
+    source: str | Sequence[str] | Document, settings: Settings, model: Model | None = None, given: str | None = None
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
-    document = load(source) if isinstance(source, str) else source
+    document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
     settled = _settle(document, settings, model, given)
-    chunks = chunk(document, settled.tokenizer, settled.settings.chunk_budget)
+    chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
+    chunks = _cut(document, settled, chapters)
     plan = _plan(Planner(document, chunks, settled.settings, settled.tokenizer, settled.book))
-    return Prepared(
-        document, settled.settings, chunks, settled.tokenizer, settled.book, plan, (*document.notes, *settled.warnings)
-    )
+    told = (*document.notes, *settled.warnings)
+    return Prepared(document, settled.settings, chunks, settled.tokenizer, settled.book, plan, told, chapters)
+
+
+def _cut(document: Document, settled: _Settled, chapters: Sequence[Stretch]) -> list[Chunk]:
+    """The chunks by which a draft is made."""
+    tokenizer = settled.tokenizer
+    if not chapters:
+        return chunk(document, tokenizer, settled.settings.chunk_budget, settled.end)
+    meter = tokenizer.measure(document.text)
+    return [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
 
 
 def _plan(planner: Planner) -> Plan:
-    strategy = planner.settings.strategy
+    strategy = planner.settings.drafting
     return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
 
 
@@ -158,9 +183,20 @@ def identify(document: Document, settings: Settings, order: Order) -> str:
 def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
     settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
-    words = count_words(document.text)
-    if not words:
+    if settings.by_chapter and settings.until is not None:
+        raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
+    if not has_words(document.text):
         raise DocumentError("there is not one word in the document", place=document.source)
+    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
+    warnings = [warning] if warning else []
+    end, length = len(document.text), len(document.text)
+    if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
+        end = beginning(document.text, tokenizer, settings.until)
+        if end == length:
+            warnings.append(f"the document has no more than {settings.until:,} tokens, so all of it is read")
+    if end == length:
+        settings = settings.model_copy(update={"until": None})
+    words = count_words(document.text[:end])
     if settings.strategy == GIVEN_STRATEGY:
         limit = settings.words or max(_LEAST_LIMIT, count_words(given or ""))
     else:
@@ -169,14 +205,23 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     if "context_tokens" not in settings.model_fields_set:
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
-    tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
-    return _Settled(settings, tokenizer, PromptBook(settings.prompts), (warning,) if warning else ())
+    return _Settled(settings, tokenizer, PromptBook(settings.prompts), tuple(warnings), end)
 
 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     """Refuse a metric that there is not or that cannot do its work, a goal without a score, and another's pack."""
     judging, document = order.judging, prepared.document
     check_writer(prepared.settings, order.refinement)
+    if order.refinement and order.refinement.review and prepared.settings.by_chapter:
+        raise UsageError(
+            "nobody can be asked about all chapters at once",
+            hint="leave out --review; a chapter's summary can be refined with it afterwards",
+        )
+    if order.refinement and prepared.settings.until is not None:
+        raise UsageError(
+            "a draft is refined by all of the document, and was to read no more than its beginning",
+            hint="leave out --until, or draft without refining",
+        )
     handed_over(order.findings, document, order.given or "")
     if judging is None:
         return
@@ -186,6 +231,17 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
+    language = document.language or language_of(document.text)
+    if (
+        isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
+        and judges[0].model == EXTRACTIVE
+        and not reads(language)
+    ):
+        raise UsageError(
+            f"the built-in model finds questions and key facts in English only, and this is in another language"
+            f" ({language})",
+            hint="name a judge that can read it, such as --judge openai:gpt-5-mini",
+        )
     for one in known:
         if EXTRACTIVE in {judge.model for judge in judges} and not all(map(is_answered, one.prompts)):
             raise UsageError(
@@ -228,9 +284,12 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     )
     with store.at_once():
         store.documents.add(document)
-        store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks)
+        if not prepared.chapters:
+            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, settings.until)
         store.prompts.keep(used.values())
         store.runs.add(run)
+        named = zip(prepared.chapters, prepared.chunks, strict=False)
+        store.chapters.add(run.id, [Chapter(stretch.title, its) for stretch, its in named])
         if order.given is not None:
             draft = store.runs.keep_draft(run.id, order.given, count_words(order.given), GIVEN)
             if order.findings:
@@ -268,7 +327,7 @@ def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
             f"the prompts of run {run.id} have changed since it began: {', '.join(dict.fromkeys(changed))}",
             hint="put the templates back, or start a new run",
         )
-    chunks = store.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget)
+    chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database", hint="start a new run")
     plan = _plan(Planner(document, chunks, run.settings, tokenizer, book))
@@ -287,7 +346,7 @@ def prompts_used(
     """The prompts that a run uses, those `of_part` if it is part of an experiment, each under its name."""
     judging = purpose.judging
     drafted = settings.strategy != GIVEN_STRATEGY
-    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.strategy).prompts] if drafted else []
+    prompts: list[Prompt[Any, Any]] = [*strategy_named(settings.drafting).prompts] if drafted else []
     if isinstance(purpose, Part):
         prompts = [*of_part]
     elif isinstance(purpose, Compare | Trace):

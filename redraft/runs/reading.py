@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from redraft.domain import Document
 from redraft.errors import RunError
+from redraft.readers.corpus import check_sources, together
+from redraft.readers.documents import Text, finished, load, read_text
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.documents import Text, finished, load, read_text
 
 _ID = re.compile(r"[0-9a-f]{64}")
 
 
-def document_of(store: Store, source: str | Path | Document) -> Document:
-    """The document of a path, of an id in the store, or of a text that was handed over as one."""
+Source = str | Path | Document
+"""A document by its path, by the id under which it is in the store, or as an object."""
+Sources = Source | Sequence[Source]
+"""A document, or several that are read as one."""
+
+
+def document_of(store: Store, source: Sources) -> Document:
+    """The document of a path, of an id in the store, or of a text that was handed over as one; of several, all."""
+    if not isinstance(source, str | Path | Document):
+        check_sources(source)
+        return together([document_of(store, one) for one in source])
     if isinstance(source, Document):
         if source.sections or source.source:
             return source

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from redraft.errors import UsageError
-from redraft.evaluators.forecasting import Role
-from redraft.models.base import Model
-from redraft.prompts.book import prompt_choice
-from redraft.runs.opening import address_in, provider_of, resolve
-from redraft.settings import ASSUMED_WINDOW, Judging, ModelSettings, Refinement, Settings, reads_prompts
+from redraft.models.names import address_in, provider_of
+from redraft.settings import ASSUMED_WINDOW, Judging, Refinement, Role, Settings, reads_prompts
+
+if TYPE_CHECKING:
+    from redraft.models.base import Model
 
 NOBODY: Mapping[str, Model] = MappingProxyType({})
 _OF_NOBODY_ELSE: dict[str, Any] = {"max_tokens": None, "reasoning_tokens": None, "price": None}
@@ -25,31 +24,6 @@ def named_in(judging: Judging | None, refinement: Refinement | None) -> list[tup
     named += [("validator", judging.validator)] if judging.validator else []
     named += [("decider", refinement.decider)] if refinement and refinement.decider else []
     return named
-
-
-def located(
-    judging: Judging, settings: Settings, refinement: Refinement | None = None, objects: Mapping[str, Model] = NOBODY
-) -> Judging:
-    """The judging with its models' address filled in, so that it is on record; names that mean nothing are refused.
-
-    Objects bring their own addresses. Where the models that are named have several addresses none is filled in: then
-    each provider's are where the writer's are, or where the provider is.
-    """
-    if twice := next((name for name in judging.judges if judging.judges.count(name) > 1), None):
-        raise UsageError(f"the judge {twice} is named twice", hint="use --repeat to let a judge judge more than once")
-    names = [name for _, name in named_in(judging, refinement)]
-    models = {name: _settled(judging.models[name]) for name in names if name in judging.models}
-    bare = {name for name in names if reads_prompts(name)} - {*objects, *models}
-    addresses = {resolve(under_name(name, settings, judging, objects)).base_url for name in bare}
-    address = addresses.pop() if len(addresses) == 1 else judging.base_url
-    return judging.model_copy(update={"base_url": address, "models": models})
-
-
-def _settled(given: ModelSettings) -> ModelSettings:
-    """A model's own settings with its address and its prompts as they are from everywhere."""
-    there = resolve(Settings(model=given.model, base_url=given.base_url, key_env=given.key_env))
-    prompts = given.prompts and prompt_choice(given.prompts)
-    return given.model_copy(update={"base_url": there.base_url, "key_env": there.key_env, "prompts": prompts})
 
 
 def under_name(

@@ -7,13 +7,23 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from redraft.errors import UsageError
-from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
+from redraft.runs.locating import located
 from redraft.runs.opening import resolve
-from redraft.runs.roles import located, named_in
+from redraft.runs.roles import named_in
 from redraft.runs.staff import Hired, hire
 from redraft.runs.windows import WINDOW, known_window, told_window
-from redraft.settings import ASSUMED_WINDOW, Judging, Limits, ModelSettings, Price, Refinement, Settings, reads_prompts
+from redraft.settings import (
+    ASSUMED_WINDOW,
+    Judging,
+    Limits,
+    ModelSettings,
+    Price,
+    Refinement,
+    Role,
+    Settings,
+    reads_prompts,
+)
 from redraft.store.manners import Manners
 from redraft.store.store import Store
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from redraft.domain import Document, Usage
-from redraft.evaluators.forecasting import Role
 from redraft.models.prices import PriceTable
 from redraft.runs.forecast import Forecast, forecast
+from redraft.runs.locating import located
 from redraft.runs.opening import price_of, reasoning_reserve
+from redraft.runs.parting import chapter_of, order_of, settings_of
 from redraft.runs.preparing import Order, Prepared, prepare
-from redraft.runs.roles import located
 from redraft.runs.staff import hire, under_settings
 from redraft.runs.windows import known_window, with_windows
-from redraft.settings import Limits, Settings
+from redraft.settings import Limits, Role, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,25 @@ class Spending:
     prices: PriceTable
     notes: tuple[str, ...]
     """What a user should know of it, in sentences."""
+    chapters: tuple[Spending, ...] = ()
+    """What each chapter comes to, where they are drafted by themselves. All figures are with theirs."""
 
     @property
     def calls(self) -> int:
         """Of drafting and judging."""
-        return self.prepared.plan.calls + self.forecast.calls
+        return self.prepared.plan.calls + self.forecast.calls + sum(one.calls for one in self.chapters)
 
     @property
     def prompt_tokens(self) -> int:
         """Of drafting and judging."""
-        return self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
+        own = self.prepared.plan.prompt_tokens + self.forecast.prompt_tokens
+        return own + sum(one.prompt_tokens for one in self.chapters)
 
     @property
     def completion_tokens(self) -> int:
         """Of drafting and judging."""
-        return self.prepared.plan.completion_tokens + self.forecast.completion_tokens
+        own = self.prepared.plan.completion_tokens + self.forecast.completion_tokens
+        return own + sum(one.completion_tokens for one in self.chapters)
 
     @property
     def reasoning(self) -> int:
@@ -67,6 +71,8 @@ class Spending:
         yield self.staff["writer"], it.calls, Usage(it.prompt_tokens, it.completion_tokens)
         for stage in self.forecast.stages:
             yield self.staff[stage.by], stage.calls, Usage(stage.prompt_tokens, stage.completion_tokens)
+        for chapter in self.chapters:
+            yield from chapter._parts()
 
     def to_json(self) -> dict[str, object]:
         """The contract of `--dry-run --json`."""
@@ -91,10 +97,12 @@ class Spending:
             "reasoning_tokens": self.reasoning,
             "cost_usd": self.cost(with_reasoning=True),
             "warnings": list(prepared.warnings),
-        }
+        } | ({"chapters": [one.to_json() for one in self.chapters]} if self.chapters else {})
 
 
-def spending_of(source: str | Document, settings: Settings, order: Order, prices: PriceTable) -> Spending:
+def spending_of(
+    source: str | Sequence[str] | Document, settings: Settings, order: Order, prices: PriceTable
+) -> Spending:
     """What a run of this order would come to."""
     settings, order = order.settled(settings), with_places(order, settings)
     # Nobody is asked, a server for its window neither.
@@ -103,7 +111,14 @@ def spending_of(source: str | Document, settings: Settings, order: Order, prices
     # What a limit of cost would refuse is shown all the same.
     hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
     told = (*prepared.warnings, *notes)
-    return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told)
+    chapters = tuple(_of_chapters(prepared, order, prices))
+    return Spending(prepared, order, forecast(prepared, order), under_settings(hired), prices, told, chapters)
+
+
+def _of_chapters(prepared: Prepared, order: Order, prices: PriceTable) -> Iterator[Spending]:
+    for title, span in prepared.chapters:
+        chapter = chapter_of(prepared.document, title, span)
+        yield spending_of(chapter, settings_of(prepared.settings, chapter), order_of(order), prices)
 
 
 def with_places(order: Order, settings: Settings) -> Order:

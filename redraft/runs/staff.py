@@ -7,18 +7,18 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from redraft.errors import UsageError
-from redraft.evaluators.forecasting import Role
 from redraft.events import Observer
 from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
 from redraft.models.base import Model
 from redraft.models.budget import Budget
-from redraft.models.limiter import shared_limiter
+from redraft.models.limiter import Limiter, shared_limiter
+from redraft.models.names import OPENAI, address_in, provider_of
 from redraft.models.prices import PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
-from redraft.runs.opening import OPENAI, address_in, exact_tokenizer, open_model, price_of, provider_of, resolve
+from redraft.runs.opening import exact_tokenizer, open_model, price_of, resolve
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
-from redraft.settings import Judging, Limits, Price, Refinement, Settings, reads_prompts
+from redraft.settings import Judging, Limits, Price, Refinement, Role, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -199,15 +199,7 @@ async def at_work(
                 _check_twins(hired, opened)
             model = opened[one.opened_as]
             if one.asked_as not in asked:
-                limiter = shared_limiter(
-                    one.settings.base_url
-                    or address_in(model.identity)
-                    or provider_of(model.identity)
-                    or model.identity,
-                    limits.concurrency,
-                    requests_per_minute=limits.requests_per_minute,
-                    tokens_per_minute=limits.tokens_per_minute,
-                )
+                limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
                 asked[one.asked_as] = RecordedModel(
                     model,
                     book=its,
@@ -223,6 +215,26 @@ async def at_work(
                 )
             workers.append(Worker(asked[one.asked_as], one.settings, its))
         yield _team([one.role for one in hired], workers)
+
+
+def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:
+    """Who lets requests through to where a model is, at the pace of all processes where the budget is paced."""
+    provider = address or address_in(identity) or provider_of(identity) or identity
+    requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
+    shared = budget.paced and not requests is tokens is None
+    gate = f"{budget.terms.pot} {provider}" if shared else ""
+
+    async def pace(size: int) -> float:
+        return await off_loop(store.turns.take, gate, size, requests_per_minute=requests, tokens_per_minute=tokens)
+
+    return shared_limiter(
+        provider,
+        limits.concurrency,
+        requests_per_minute=requests,
+        tokens_per_minute=tokens,
+        gate=gate,
+        pace=pace if shared else None,
+    )
 
 
 async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack) -> Model:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from redraft.models.addresses import DEFAULT_BASE_URL, openai_key, server_at
 from redraft.models.base import Model
 from redraft.models.chat import ChatModel
+from redraft.models.names import OPENAI, name_of, provider_of
 from redraft.models.serving import Server
 from redraft.models.windows import window_at, window_of_family
-from redraft.runs.opening import OPENAI, name_of, provider_of, resolve
+from redraft.runs.opening import resolve
 from redraft.runs.preparing import Order
 from redraft.runs.roles import NOBODY, named_in
 from redraft.runs.staff import Hired, hire, without_key

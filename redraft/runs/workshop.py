@@ -39,7 +39,7 @@ from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
 from redraft.runs.preparing import Order, check_judging, record
-from redraft.runs.reading import document_of, draft_of_round, summary_of
+from redraft.runs.reading import Sources, document_of, draft_of_round, summary_of
 from redraft.runs.staff import hire
 from redraft.runs.streaming import streaming
 from redraft.runs.windows import told_window, with_windows
@@ -50,8 +50,6 @@ from redraft.store.threads import off_loop
 from redraft.text.embeddings import load_encoder
 
 T = TypeVar("T")
-Source = str | Path | Document
-"""A document by its path, by the id under which it is in the store, or as an object."""
 
 
 class Workshop:
@@ -61,7 +59,8 @@ class Workshop:
     question to a person. It is also the context that every graph of `redraft.graphs` wants. One workshop belongs to one
     event loop; several may share a database.
 
-    What holds for every verb: a source is a path, an id in the store or a `Document`; a summary is its text. `options`
+    What holds for every verb: a source is a path, an id in the store or a `Document`, or a list of such, which are read
+    as one document; a summary is its text. `options`
     are the fields of `redraft.Options`, as in `words=300, goals={"coverage": 0.7}`, laid over `settings`, `judging` and
     `refinement`, which are laid over the workshop's. It raises a `UsageError` for what cannot be meant, before anything
     is paid for; a `ModelError`, a `StoreError` or another `RedraftError` when the run fails; a `BudgetError` when a
@@ -108,7 +107,7 @@ class Workshop:
         self._own: dict[str, Evaluator] = dict(self._asked.own)
         traced = trace_to_langsmith or is_traced()
         self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced)
-        self._driver = Driver(self.store, self, reviewer, self._floor.stopped)
+        self._driver = Driver(self.store, self, reviewer, self._floor)
 
     async def __aenter__(self) -> Self:
         return self
@@ -130,7 +129,7 @@ class Workshop:
 
     async def summarize(
         self,
-        source: Source,
+        source: Sources,
         *,
         metrics: Sequence[str | Evaluator] = (),
         settings: Settings | None = None,
@@ -140,6 +139,7 @@ class Workshop:
     ) -> Result:
         """Draft a summary; judge it where `metrics` are named here, and redraft it where there are `goals`.
 
+        With `by_chapter=True` so is each chapter, or document of several: the `chapters` of the result.
         A used-up budget is no failure where there is a draft to return.
         """
         asked = self._with(settings, judging, refinement, metrics, options)
@@ -149,7 +149,7 @@ class Workshop:
 
     async def evaluate(
         self,
-        source: Source,
+        source: Sources,
         summary: str,
         *,
         metrics: Sequence[str | Evaluator] = (),
@@ -166,7 +166,7 @@ class Workshop:
 
     async def refine(
         self,
-        source: Source,
+        source: Sources,
         summary: str,
         *,
         metrics: Sequence[str | Evaluator] = (),
@@ -186,7 +186,7 @@ class Workshop:
 
     async def compare(
         self,
-        source: Source,
+        source: Sources,
         first: str,
         second: str,
         *,
@@ -206,7 +206,7 @@ class Workshop:
 
     async def build(
         self,
-        source: Source,
+        source: Sources,
         what: Literal["questions", "keyfacts"] = "questions",
         *,
         settings: Settings | None = None,
@@ -230,18 +230,19 @@ class Workshop:
         *,
         metrics: Sequence[str | Evaluator] = (),
         refinement: Refinement | None = None,
+        findings: Sequence[Finding] = (),
         **options: Unpack[Options],
     ) -> Result:
         """Refine the draft of round `number` of a run anew, in a run of its own, judged as that run is.
 
-        What was judged is not asked again. Raises a `RunError` where there is no such run, or no such round.
+        `findings` are as for `refine`. What was judged is not asked again. Raises a `RunError` without such a round.
         """
         run = await off_loop(self.store.runs.get, key)
         text = await off_loop(draft_of_round, self.store, run, number)
-        judging = run.judging or self._asked.judging
-        asked = self._with(run.settings, judging, refinement or run.refinement, metrics, options)
+        judging, wanted = run.judging or self._asked.judging, refinement or run.refinement
         document = await off_loop(self.store.documents.get, run.document)
-        return await self._made(document, asked, "refine", given=text, parent=run.id)
+        asked = self._with(run.settings, judging, wanted, metrics, options)
+        return await self._made(document, asked, "refine", given=text, parent=run.id, findings=tuple(findings))
 
     async def resume(
         self, key: str, *, limits: Limits | None = None, answer: Mapping[str, Any] | None = None
@@ -269,7 +270,7 @@ class Workshop:
 
     def stream(
         self,
-        source: Source,
+        source: Sources,
         summary: str | None = None,
         *,
         metrics: Sequence[str | Evaluator] = (),
@@ -367,11 +368,10 @@ class Workshop:
                 return await asking(self._floor, run)
         return await off_loop(read, self.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)
 
-    async def _made(self, source: Source, asked: Asked, scope: Scope, **given: Any) -> Result:
-        settings, order = asked.order(scope, self._people, **given)
-        return await self.begin_order(source, settings, order)
+    async def _made(self, source: Sources, asked: Asked, scope: Scope, **given: Any) -> Result:
+        return await self.begin_order(source, *asked.order(scope, self._people, **given))
 
-    async def begin_order(self, source: Source, settings: Settings, order: Order) -> Result:
+    async def begin_order(self, source: Sources, settings: Settings, order: Order) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""
         return await self._worked(await self._recorded(source, settings, order))
 
@@ -379,7 +379,7 @@ class Workshop:
         """Go on with a run that is known to be this workshop's."""
         return await self._worked(await off_loop(self.store.runs.get, key))
 
-    async def _recorded(self, source: Source, settings: Settings, order: Order) -> Run:
+    async def _recorded(self, source: Sources, settings: Settings, order: Order) -> Run:
         limits, settings, objects = self._limits or Limits(), order.settled(settings), self._people.objects
         document = await off_loop(document_of, self.store, source)
         settings, order, notes = await off_loop(with_windows, settings, order, told_window, objects)

@@ -17,7 +17,7 @@ from redraft.store.documents import put_text
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
 _USED = """
-    SELECT count(*) AS calls, coalesce(sum(booked_usd), 0) AS usd FROM calls
+    SELECT count(*) AS calls, coalesce(sum(booked_usd), 0) AS usd, count(*) > count(booked_usd) AS unpriced FROM calls
     WHERE run IN (SELECT run FROM pots WHERE pot = ?) AND outcome NOT IN (?, ?)
 """
 _IN_FLIGHT = "SELECT DISTINCT run FROM calls WHERE outcome = 'sent' AND run IN (SELECT run FROM pots WHERE pot = ?)"
@@ -160,6 +160,12 @@ class Bookings:
         if self._connection.row("SELECT 1 FROM calls WHERE run = ? AND outcome = ?", (run, SENT)):
             with self._connection.writing() as raw:
                 raw.execute("UPDATE calls SET outcome = ? WHERE run = ? AND outcome = ?", (LOST, run, SENT))
+
+    def used(self, pot: str) -> tuple[int, float | None]:
+        """The calls and the dollars that are taken from a pot, those in flight at their most; None without a price."""
+        row = self._connection.row(_USED, (pot, *TURNED_AWAY))
+        assert row is not None
+        return row["calls"], None if row["unpriced"] else row["usd"]
 
     def share(self, pot: str, run: str) -> None:
         """Count all that a run has used, and will use, as taken from a pot."""

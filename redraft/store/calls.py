@@ -154,6 +154,28 @@ class Calls:
             lost_usd=None if row["lost_unpriced"] else row["lost_usd"],
         )
 
+    def taken_by(self, runs: Sequence[str]) -> Totals:
+        """What the answers of some runs took, whoever asked for them first, each counted once: what it would take
+        without what was known before. Attempts that were never answered are no part of it."""
+        row = self._connection.row(
+            "WITH own AS (SELECT DISTINCT c.key FROM uses u JOIN calls c ON c.id = u.call"
+            " WHERE u.run IN (SELECT value FROM json_each(?1)))"
+            " SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
+            " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
+            " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
+            " coalesce(sum(cost_usd IS NULL), 0) AS unpriced"
+            " FROM calls WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",
+            (json.dumps(list(runs)),),
+        )
+        assert row is not None
+        return Totals(
+            calls=row["calls"],
+            prompt_tokens=row["prompt"],
+            cached_prompt_tokens=row["cached_prompt"],
+            completion_tokens=row["completion"],
+            cost_usd=None if row["unpriced"] else row["cost"],
+        )
+
 
 def _recorded(row: dict[str, Any]) -> Recorded:
     usage = Usage(

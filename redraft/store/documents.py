@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from redraft.domain import Chunk, Document, Section, Span, content_id
 from redraft.errors import StoreError
+from redraft.marks import Mark
 from redraft.store.connection import Connection, storable
 
 
@@ -54,29 +56,42 @@ class Documents:
     def add(self, document: Document) -> None:
         """Store a document; the same text under another name takes that name."""
         sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
+        told = (
+            storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
+        )
         with self._connection.writing() as raw:
             put_text(raw, document.text)
             raw.execute(
-                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
-                " title = excluded.title, source = excluded.source, sections = excluded.sections",
+                "INSERT INTO documents"
+                " (id, title, source, encoding, characters, sections, marks, notes, language, added)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " title = excluded.title, source = excluded.source, sections = excluded.sections,"
+                " marks = excluded.marks, notes = excluded.notes, language = excluded.language",
                 (
                     document.id,
                     storable(document.title),
                     storable(document.source),
                     document.encoding,
                     len(document.text),
-                    storable(json.dumps(sections, ensure_ascii=False)),
+                    *told,
+                    storable(document.language),
                     now(),
                 ),
             )
 
     def get(self, key: str) -> Document:
         """The document with this id."""
+        return replace(self.outline(key), text=self.text(key))
+
+    def outline(self, key: str) -> Document:
+        """The document without its text, which may be long."""
         row = self._connection.row("SELECT * FROM documents WHERE id = ?", (key,))
         if row is None:
             raise StoreError(f"no document {key[:12]}")
         sections = tuple(Section(t, level, Span(start, end)) for t, level, start, end in json.loads(row["sections"]))
-        return Document(key, row["title"], self.text(key), sections, row["source"], row["encoding"])
+        marks = tuple(Mark(*one) for one in json.loads(row["marks"]))
+        notes = tuple(json.loads(row["notes"]))
+        return Document(key, row["title"], "", sections, row["source"], row["encoding"], notes, marks, row["language"])
 
     def whole_id(self, key: str) -> str:
         """The id that is this, or the only one that begins so."""
@@ -102,17 +117,26 @@ class Documents:
         row = self._connection.row("SELECT title FROM documents WHERE id = ?", (key,))
         return str(row["title"]) if row else ""
 
-    def add_chunks(self, document: str, tokenizer: str, budget: int, chunks: Sequence[Chunk]) -> None:
-        """Store how a document is cut; a cut that is there already stays as it is."""
-        rows = [(document, tokenizer, budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks]
+    def add_chunks(
+        self, document: str, tokenizer: str, budget: int, chunks: Sequence[Chunk], until: int | None = None
+    ) -> None:
+        """Store how a document is cut, or its first `until` tokens; a cut that is there already stays as it is."""
+        rows = [
+            (document, _counted(tokenizer, until), budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks
+        ]
         with self._connection.writing() as raw:
             raw.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def chunks(self, document: str, tokenizer: str, budget: int) -> list[Chunk]:
-        """The stored chunks of a document, none when it was never cut so."""
+    def chunks(self, document: str, tokenizer: str, budget: int, until: int | None = None) -> list[Chunk]:
+        """The stored chunks of a document, or of its first `until` tokens; none when it was never cut so."""
         rows = self._connection.rows(
             'SELECT idx, start, "end", tokens FROM chunks WHERE document = ? AND tokenizer = ? AND budget = ? '
             "ORDER BY idx",
-            (document, tokenizer, budget),
+            (document, _counted(tokenizer, until), budget),
         )
         return [Chunk(row["idx"], Span(row["start"], row["end"]), row["tokens"]) for row in rows]
+
+
+def _counted(tokenizer: str, until: int | None) -> str:
+    """By what a cut was counted: that of a beginning alone ends elsewhere, and stands beside that of the whole."""
+    return tokenizer if until is None else f"{tokenizer}, first {until}"

@@ -42,21 +42,33 @@ _OF_RUN = (
     "DELETE FROM pieces WHERE run = :run",
     "DELETE FROM gaps WHERE run = :run",
     "DELETE FROM pots WHERE run = :run",
+    "UPDATE chapters SET run = NULL WHERE run = :run",
+    "DELETE FROM chapters WHERE whole = :run",
+    "DELETE FROM items WHERE run = :run",
 )
-_KEPT = "SELECT 1 FROM packs WHERE document = :document UNION ALL SELECT 1 FROM keyfacts WHERE document = :document"
+_KEPT = " UNION ALL ".join(
+    f"SELECT 1 FROM {table} WHERE document = :document"  # noqa: S608
+    for table in ("packs", "keyfacts", "typed_packs")
+)
+# What a batch has still to do.
+_KEPT += " UNION ALL SELECT 1 FROM items WHERE document = :document AND state IN ('waiting', 'leased')"
 _OF_DOCUMENT = (
     "DELETE FROM questions WHERE pack IN (SELECT id FROM packs WHERE document = :document)",
     "DELETE FROM packs WHERE document = :document",
+    "DELETE FROM typed_questions WHERE pack IN (SELECT id FROM typed_packs WHERE document = :document)",
+    "DELETE FROM typed_packs WHERE document = :document",
     "DELETE FROM facts WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
     "DELETE FROM trees WHERE keyfacts IN (SELECT id FROM keyfacts WHERE document = :document)",
     "DELETE FROM keyfacts WHERE document = :document",
     "DELETE FROM chunks WHERE document = :document",
     "DELETE FROM verdicts WHERE document = :document",
     "DELETE FROM embeddings WHERE document = :document",
+    "DELETE FROM items WHERE document = :document",
     "DELETE FROM documents WHERE id = :document",
 )
 # A user's own prompts may say what they were made for.
 _UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
+_EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +149,9 @@ class Forgetting:
         if unknown:
             raise RunError(f"no run {unknown[0]}", hint="`redraft runs` lists them")
         chosen = list(dict.fromkeys([*runs, *(run for run, document in about.items() if document in documents)]))
+        # What summarizes a chapter for a run goes with it.
+        parts = self.connection.rows("SELECT whole, run FROM chapters WHERE run IS NOT NULL")
+        chosen = list(dict.fromkeys([*chosen, *(row["run"] for row in parts if row["whole"] in chosen)]))
         if at_work := [run for run in chosen if self.is_claimed(run)]:
             raise RunError(
                 f"run {at_work[0]} is being worked on by another process, and nothing was forgotten",
@@ -181,6 +196,7 @@ class Forgetting:
                 gone.documents.append(document)
                 gone.texts.add(document)
         raw.execute(_UNUSED_PROMPTS)
+        raw.execute(_EMPTY_BATCHES)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)
         if at_work:

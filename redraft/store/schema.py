@@ -205,6 +205,110 @@ _LOOKUPS = (
     """,
 )
 
+# Questions of four types about the thirds of a document.
+_TYPED = (
+    """
+    CREATE TABLE typed_packs (
+        id TEXT PRIMARY KEY,
+        document TEXT NOT NULL REFERENCES documents(id),
+        key TEXT NOT NULL,
+        model TEXT NOT NULL,
+        prompt_hashes TEXT NOT NULL,
+        span_end INTEGER NOT NULL,
+        missing TEXT NOT NULL,
+        imported INTEGER NOT NULL,
+        created TEXT NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX typed_packs_document ON typed_packs(document, key)",
+    """
+    CREATE TABLE typed_questions (
+        pack TEXT NOT NULL REFERENCES typed_packs(id),
+        rank INTEGER NOT NULL,
+        type TEXT NOT NULL,
+        question TEXT NOT NULL,
+        answer TEXT NOT NULL,
+        reason TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        "end" INTEGER NOT NULL,
+        PRIMARY KEY (pack, rank)
+    ) STRICT, WITHOUT ROWID
+    """,
+)
+
+# The pages of a document, its notes and the like; what was left out of it; the language that it says it is in.
+_MARKS = (
+    "ALTER TABLE documents ADD COLUMN marks TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE documents ADD COLUMN notes TEXT NOT NULL DEFAULT '[]'",
+    "ALTER TABLE documents ADD COLUMN language TEXT NOT NULL DEFAULT ''",
+)
+
+# The parts of a document that are summarized each by a run of its own, and the run that makes one summary of theirs.
+_CHAPTERS = (
+    """
+    CREATE TABLE chapters (
+        whole TEXT NOT NULL REFERENCES runs(id),
+        idx INTEGER NOT NULL,
+        title TEXT NOT NULL,
+        start INTEGER NOT NULL,
+        "end" INTEGER NOT NULL,
+        tokens INTEGER NOT NULL,
+        run TEXT REFERENCES runs(id),
+        PRIMARY KEY (whole, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX chapters_run ON chapters(run)",
+)
+
+# Many documents under one order: who is at which of them, and what became of each; who has asked in the last minute.
+_BATCHES = (
+    """
+    CREATE TABLE batches (
+        name TEXT PRIMARY KEY,
+        asked TEXT NOT NULL,
+        limits TEXT NOT NULL,
+        folder TEXT NOT NULL,
+        status TEXT NOT NULL,
+        error TEXT,
+        created TEXT NOT NULL,
+        updated TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE items (
+        batch TEXT NOT NULL REFERENCES batches(name),
+        idx INTEGER NOT NULL,
+        source TEXT NOT NULL,
+        document TEXT REFERENCES documents(id),
+        file TEXT NOT NULL COLLATE NOCASE,
+        priority INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        attempts INTEGER NOT NULL DEFAULT 0,
+        worker TEXT,
+        until REAL,
+        deaths INTEGER NOT NULL DEFAULT 0,
+        answers INTEGER NOT NULL DEFAULT 0,
+        run TEXT REFERENCES runs(id),
+        short INTEGER NOT NULL DEFAULT 0,
+        error TEXT,
+        PRIMARY KEY (batch, idx)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE UNIQUE INDEX items_source ON items(batch, source)",
+    "CREATE UNIQUE INDEX items_file ON items(batch, file)",
+    "CREATE INDEX items_turn ON items(batch, state, priority DESC, attempts, idx)",
+    "CREATE INDEX items_run ON items(run)",
+    "CREATE INDEX items_document ON items(document)",
+    """
+    CREATE TABLE turns (
+        gate TEXT NOT NULL,
+        at REAL NOT NULL,
+        tokens INTEGER NOT NULL
+    ) STRICT
+    """,
+    "CREATE INDEX turns_at ON turns(at, gate, tokens)",
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -220,5 +324,9 @@ STEPS = {
     "m012_prompts": _PROMPT_TEXTS,
     "m013_opinions": _OPINIONS,
     "m014_lookups": _LOOKUPS,
+    "m015_typed": _TYPED,
+    "m016_marks": _MARKS,
+    "m017_chapters": _CHAPTERS,
+    "m018_batches": _BATCHES,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -11,10 +11,13 @@ from types import TracebackType
 from filelock import FileLock, Timeout
 from platformdirs import user_data_path
 
+from redraft.domain import Chunk
 from redraft.errors import RunError, StoreError
 from redraft.store.agreements import Agreements
+from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
+from redraft.store.chapters import Chapters
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
 from redraft.store.documents import Documents
@@ -28,6 +31,8 @@ from redraft.store.parents import Ancestry
 from redraft.store.prompts import PromptShelf
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
+from redraft.store.turns import Turns
+from redraft.store.typed import TypedShelf
 
 if sys.platform != "win32":
     import fcntl
@@ -66,6 +71,7 @@ class Store:
         except BaseException:
             self.close()
             raise
+        self.chapters = Chapters(self._connection)
         self.documents = Documents(self._connection)
         self.runs = Runs(self._connection)
         self.ancestry = Ancestry(self._connection)
@@ -73,11 +79,14 @@ class Store:
         self.bookings = Bookings(self._connection, self.is_claimed)
         self.packs = Packs(self._connection)
         self.keyfacts = KeyFactShelf(self._connection)
+        self.typed = TypedShelf(self._connection)
         self.judgments = Judgments(self._connection)
         self.manners = MannersBook(self._connection)
         self.agreements = Agreements(self._connection)
         self.opinions = Opinions(self._connection)
         self.prompts = PromptShelf(self._connection)
+        self.batches = Batches(self._connection)
+        self.turns = Turns(self._connection)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -131,6 +140,12 @@ class Store:
             return _is_held(self._lock_path(run))
         lock.release()
         return False
+
+    def chunks(self, run: Run) -> list[Chunk]:
+        """The chunks by which a run drafts: those of a cut, or chapters. None where the cut is not known any more."""
+        if run.settings.by_chapter:
+            return [one.chunk for one in self.chapters.of(run.id)]
+        return self.documents.chunks(run.document, run.tokenizer, run.settings.chunk_budget, run.settings.until)
 
     def status(self, run: Run) -> str:
         """How a run stands; one that is marked as running, while no process works on it, was killed.

@@ -165,10 +165,10 @@ class Opinions(BaseModel):
 
 
 class PackLine(BaseModel):
-    """Questions or key facts in the list."""
+    """Questions, key facts or typed questions in the list."""
 
     id: str
-    kind: Literal["questions", "keyfacts"]
+    kind: Literal["questions", "keyfacts", "typed"]
     created: str
     document: str
     title: str

@@ -10,6 +10,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from redraft.errors import UsageError
+from redraft.experiments.published import read_file_of_results
+from redraft.pages.report import Section, sections
 from redraft.sources import MOST_BYTES, read_file
 from redraft.studio.contracts import Experiment, ExperimentLine, ExperimentList, TableEntry
 from redraft.studio.problems import NoSuchThing
@@ -58,6 +60,12 @@ def shown(rows: Rows, folder: Path | None, name: str) -> Experiment:
     return Experiment(
         name=name, settings=settings, tables=tables, pictures=tuple(_pictures(files) if files else ()), runs=runs
     )
+
+
+def drawn(folder: Path | None, name: str) -> Section | None:
+    """The tables of an experiment with their pictures, as on a page of results; None where there are no tables."""
+    found = _folders(folder).get(name)
+    return sections([read_file_of_results(found / _TABLES, name)])[0] if found else None
 
 
 def picture(folder: Path | None, name: str, file: str) -> bytes:

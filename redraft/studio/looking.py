@@ -47,7 +47,7 @@ def result_of(store: Store, run: str) -> dict[str, Any]:
 def pieces_of(store: Store, run: str) -> Pieces:
     """What there is of a summary so far."""
     known = store.runs.get(run)
-    chunks = store.documents.chunks(known.document, known.tokenizer, known.settings.chunk_budget)
+    chunks = store.chunks(known)
     found = store.runs.pieces(run)
     latest = {(one.level, one.index): one for one in found}
     order = sorted(latest, reverse=True)[:_MOST_PIECES]

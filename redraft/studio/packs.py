@@ -10,6 +10,7 @@ from redraft.domain import KeyFacts, Pack
 from redraft.errors import PackError, RunError, StoreError
 from redraft.packs.file import keyfacts_json, pack_json
 from redraft.packs.questions import pack_id
+from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.studio.contracts import PackLine, PackList
 from redraft.studio.problems import NoSuchThing
@@ -19,19 +20,20 @@ _STRUCK = "struck out of"
 
 
 def listed(store: Store) -> PackList:
-    """All questions and key facts, newest first."""
+    """All questions, key facts and typed questions, newest first."""
     questions = [_line(store, one, created, len(one.questions), one.model) for one, created in store.packs.all()]
+    typed = [_line(store, one, created, len(one.questions), one.model) for one, created in store.typed.all()]
     facts = [
         _line(store, one, created, sum(len(tree.kept) for tree in one.trees), one.builder)
         for one, created in store.keyfacts.all()
     ]
-    return PackList(packs=tuple(sorted([*questions, *facts], key=lambda one: one.created, reverse=True)))
+    return PackList(packs=tuple(sorted([*questions, *typed, *facts], key=lambda one: one.created, reverse=True)))
 
 
-def _line(store: Store, one: Pack | KeyFacts, created: str, items: int, model: str) -> PackLine:
+def _line(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, items: int, model: str) -> PackLine:
     return PackLine(
         id=one.id,
-        kind="questions" if isinstance(one, Pack) else "keyfacts",
+        kind="questions" if isinstance(one, Pack) else "keyfacts" if isinstance(one, KeyFacts) else "typed",
         created=created,
         document=one.document,
         title=one_line(store.documents.title(one.document)),

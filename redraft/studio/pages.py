@@ -270,8 +270,10 @@ async def experiment_list(request: Request) -> Response:
 async def experiment(request: Request) -> Response:
     """An experiment with its tables and its pictures."""
     place = house(request)
-    shown = await off_loop(experiments.shown, place.rows, place.told.experiments, request.path_params["name"])
-    return page(request, "experiment", "experiments", experiment=shown)
+    name, folder = request.path_params["name"], place.told.experiments
+    shown = await off_loop(experiments.shown, place.rows, folder, name)
+    section = await off_loop(experiments.drawn, folder, name)
+    return page(request, "experiment", "experiments", experiment=shown, section=section)
 
 
 async def picture(request: Request) -> Response:

@@ -26,6 +26,7 @@ _STATUS = {
     "pack": 422,
     "budget": 422,
     "incomplete": 422,
+    "nothing_said": 422,
     "not_shrinking": 422,
     "judging": 422,
     "store": 503,

@@ -34,6 +34,8 @@ class Row(BaseModel):
     experiment: str | None
     part: bool
     """Whether it is part of an experiment, which alone can go on with it."""
+    chapter_of: str
+    """The run that it summarizes a chapter for."""
     strategy: str
     """Empty for a summary that was given."""
     model: str
@@ -68,7 +70,7 @@ class Wanted(BaseModel):
     """The id of a document, or the beginning of it."""
     experiment: str = ""
     all: bool = False
-    """Those of experiments, too."""
+    """Those of experiments and of chapters, too."""
     sort: str = "created"
     dir: Literal["asc", "desc"] = "desc"
     page: int = Field(default=1, ge=1)
@@ -147,6 +149,7 @@ def row_of(store: Store, run: Run) -> Row:
         parent=run.parent,
         experiment=run.experiment,
         part=isinstance(run.purpose, Part),
+        chapter_of=store.chapters.whole_of(run.id),
         strategy="" if run.settings.strategy == GIVEN_STRATEGY else run.settings.strategy,
         model=run.settings.model,
         judges=run.judging.judges if run.judging else (),
@@ -165,7 +168,8 @@ def row_of(store: Store, run: Run) -> Row:
 
 
 def _is_shown(row: Row, wanted: Wanted) -> bool:
-    return wanted.all or bool(wanted.experiment) or (row.experiment is None and not row.part)
+    of_another = row.experiment is not None or row.part or row.chapter_of
+    return wanted.all or bool(wanted.experiment) or not of_another
 
 
 def _is_wanted(row: Row, wanted: Wanted) -> bool:

@@ -14,6 +14,7 @@ from starlette.requests import Request
 from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import names
+from redraft.readers.documents import finished, load_bytes
 from redraft.runs.spending import Spending, spending_of
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
@@ -24,7 +25,6 @@ from redraft.studio.house import House, house, read
 from redraft.studio.orders import Asked, aims, order_of, said, strategies
 from redraft.studio.problems import NoSuchThing
 from redraft.text.cleaning import one_line
-from redraft.text.documents import finished, load_bytes
 
 KEPT = "kept"
 """The field that names a document which was handed over with an earlier plan."""

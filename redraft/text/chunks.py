@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from redraft.domain import Chunk, Document, Span
 from redraft.errors import UsageError
+from redraft.text.places import starts_of
 from redraft.text.sentences import paragraph_seams, sentences
-from redraft.text.tokens import Meter, Tokenizer
+from redraft.text.tokens import Meter, Tokenizer, tokenizer_named
 
 MIN_BUDGET = 16
 
@@ -21,11 +24,31 @@ _LOOK_BACK = 2_000
 _EXACT = re.compile(r"(?:(?<=\n)(?!/)|(?<=\S)(?=[^\S\x1c-\x1f]))(?!\s{0,40}[\r\n]|\s{40})")
 
 
-def chunk(document: Document, tokenizer: Tokenizer, budget: int) -> list[Chunk]:
-    """Cut `document` into chunks of at most `budget` tokens. The spans cover the text exactly and in order."""
+def chunk(document: Document, tokenizer: Tokenizer, budget: int, end: int | None = None) -> list[Chunk]:
+    """Cut `document` into chunks of at most `budget` tokens. The spans cover the text, or all before `end`, exactly and
+    in order, and none of them has text of two documents."""
     if budget < MIN_BUDGET:
         raise UsageError(f"a chunk of {budget} tokens is too small", hint=f"use --chunk-tokens {MIN_BUDGET} or more")
-    return _Chunker(document.text, tokenizer, budget).run()
+    text = document.text[:end]
+    return _Chunker(text, tokenizer, budget, tokenizer.measure(text), starts_of(document)).run()
+
+
+def beginning(text: str, tokenizer: Tokenizer, tokens: int) -> int:
+    """Where the first `tokens` of a text end: after the last sentence that is whole by then, as a chunk does."""
+    return _beginning(text, tokenizer.name, tokens)
+
+
+@lru_cache(maxsize=256)
+def _beginning(text: str, tokenizer: str, tokens: int) -> int:
+    measured = _measured(text, tokenizer)
+    end = _Chunker(text, tokenizer_named(tokenizer), tokens, measured).first_end()
+    return end if text[end:].strip() else len(text)
+
+
+@lru_cache(maxsize=2)
+def _measured(text: str, tokenizer: str) -> Meter:
+    """A growing span of one text is asked for many times, and that text is measured once."""
+    return tokenizer_named(tokenizer).measure(text)
 
 
 class _Chunker:
@@ -37,13 +60,19 @@ class _Chunker:
     between sentences without a space, is counted again.
     """
 
-    def __init__(self, text: str, tokenizer: Tokenizer, budget: int) -> None:
+    def __init__(self, text: str, tokenizer: Tokenizer, budget: int, meter: Meter, bounds: Sequence[int] = ()) -> None:
         self._text = text
+        self._bounds = [*(one for one in bounds if one < len(text)), len(text)]
+        """What no chunk goes beyond."""
         self._tokenizer = tokenizer
         self._budget = budget
-        self._meter: Meter = tokenizer.measure(text)
+        self._meter = meter
         self._paragraphs = [0, *paragraph_seams(text), len(text)]
         self._split: tuple[int, list[int]] = (-1, [])
+
+    def first_end(self) -> int:
+        """Where the first chunk ends."""
+        return self._cut(0, self._budget)
 
     def run(self) -> list[Chunk]:
         """Cut from the beginning to the end."""
@@ -72,9 +101,10 @@ class _Chunker:
 
     def _cut(self, start: int, allowed: int) -> int:
         """Where a chunk that begins at `start` and has `allowed` tokens ends."""
-        if self._meter.tokens(start, len(self._text)) <= allowed:
-            return len(self._text)
-        limit = self._meter.reach(start, max(0, allowed))
+        bound = self._bounds[bisect_right(self._bounds, start)]
+        if self._meter.tokens(start, bound) <= allowed:
+            return bound
+        limit = min(bound, self._meter.reach(start, max(0, allowed)))
         seam = self._last_seam(limit)
         return seam if seam > start else self._forced(start, limit)
 

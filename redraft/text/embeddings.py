@@ -29,6 +29,11 @@ class Encoder(Protocol):
         """The model, as the user named it."""
         ...
 
+    @property
+    def weights(self) -> str:
+        """What tells the model from every other, whatever it is called: what it has said is remembered under that."""
+        ...
+
     def encode(self, texts: Sequence[str]) -> Embeddings:
         """A row of unit length for every text, in order."""
         ...
@@ -39,11 +44,6 @@ def load_encoder(name_or_path: str) -> Encoder:
     """The encoder in a local folder, for which nothing is ever fetched, or a public model by its name."""
     model = load("SentenceTransformer", name_or_path, "the embedding model", device="cpu")
     return _SentenceTransformerEncoder(name_or_path, model)
-
-
-def weights_of(encoder: Encoder) -> str:
-    """What tells a model from every other: a hash of its weights; its name, where it is not one of ours."""
-    return encoder.weights if isinstance(encoder, _SentenceTransformerEncoder) else encoder.name
 
 
 class _SentenceTransformerEncoder:

@@ -9,8 +9,10 @@ from functools import cached_property
 
 from redraft.domain import Document, Span
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import language_of
 from redraft.text.origins.index import indexed
 from redraft.text.origins.stretches import Stretches
+from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
 
 WINDOW = 120
@@ -57,7 +59,7 @@ class Passages:
     @property
     def name(self) -> str:
         """What the passages of a document and their order depend on; recorded with what was found through them."""
-        by = f"words and {self._encoder.name}" if self._encoder else "words"
+        by = f"words and {self._encoder.weights}" if self._encoder else "words"
         return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}"
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
@@ -102,10 +104,11 @@ class Passages:
     def _passages(self) -> list[Passage]:
         text = self._document.text
         meter = self._tokenizer.measure(text)
-        starts = sorted({section.span.start for section in self._document.sections})
+        bounds = starts_of(self._document)
+        starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span
-            for block in _blocks(indexed(text).sentences, starts)
+            for block in _blocks(indexed(text, language_of(text)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
             for span in _within_limit(text, window, meter)
         )
@@ -116,15 +119,17 @@ class Passages:
         return Stretches(self._document.text, [passage.span for passage in self._passages], self._encoder)
 
 
-def _blocks(found: list[Span], section_starts: list[int]) -> Iterator[list[Span]]:
-    """Sentences that may share a passage: those of one section. A heading without text of its own joins the next."""
+def _blocks(found: list[Span], section_starts: list[int], bounds: frozenset[int]) -> Iterator[list[Span]]:
+    """Sentences that may share a passage: those of one section. A heading without text of its own joins the next, but
+    not beyond the `bounds` of a document."""
     block: list[Span] = []
     passed, after_heading = 0, False
     for sentence in found:
-        opens = passed < len(section_starts) and section_starts[passed] <= sentence.start
+        first = passed
         while passed < len(section_starts) and section_starts[passed] <= sentence.start:
             passed += 1
-        if opens and block and not after_heading:
+        opens = passed > first
+        if opens and block and (not after_heading or not bounds.isdisjoint(section_starts[first:passed])):
             yield block
             block = []
         block.append(sentence)

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.domain import Span
+from redraft.text.languages import language_of
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
 
@@ -67,11 +68,12 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
-    wanted = Counter(terms(quote))
+    language = language_of(text)
+    wanted = Counter(terms(quote, language))
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
     if not wanted or not candidates:
         return None
-    there = {sentence: Counter(terms(text[sentence.start : sentence.end])) for sentence in candidates}
+    there = {sentence: Counter(terms(text[sentence.start : sentence.end], language)) for sentence in candidates}
     shared = {sentence: (wanted & found).total() for sentence, found in there.items()}
     best = max(candidates, key=lambda sentence: (shared[sentence], -there[sentence].total()))
     return best if shared[best] >= SHARE * wanted.total() else None

@@ -1,7 +1,7 @@
 """Where paragraphs and sentences begin and end, as exact offsets.
 
-The boundaries come from `sentencex` (Wikimedia's splitter). `benchmarks/sentences.py` compares it with others on
-quoted dialogue, abbreviations, initials, ellipses and headings.
+The boundaries come from `sentencex` (Wikimedia's splitter), by the language that the text shows to be in.
+`benchmarks/sentences.py` compares it with others on quoted dialogue, abbreviations, initials, ellipses and headings.
 """
 
 from __future__ import annotations
@@ -15,13 +15,20 @@ from sentencex import segment
 
 from redraft.domain import Span
 from redraft.text.cleaning import one_line
-from redraft.text.words import count_words
+from redraft.text.languages import ENGLISH, is_foreign, language_of
+from redraft.text.words import UNSPACED, count_words
 
 # A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
 _BREAK = re.compile(r"\n(?:[^\S\n]*\n\s*|(?=[^\S\n]*(?:[-*+•]|\d{1,3}[.)]|\#{1,6})[^\S\n]))")
 _HEADING_END = re.compile(r"##{0,5}[^\S\n][^\n]*\n\s*")  # a pattern that begins with a fixed character is found fast
 
 _HEADING = re.compile(r"#{1,6}[^\S\n]+\S")
+# No line is broken behind its first word, so this is a title, or what stands above a paragraph; it is no part of the
+# sentence that begins in the next line.
+_LONE_WORD = re.compile(
+    rf"[^\S\n]*(?:[^\W\d_{UNSPACED}][^\W_{UNSPACED}'’-]{{0,23}}|[{UNSPACED}]{{1,8}})[^\S\n]*\n"
+    r"(?=[^\S\n]*[\"“”„‘«»‹「『¿¡(]?(?P<first>[^\W\d_]))"
+)
 
 # The splitter takes time quadratic in a paragraph's quotation marks, so a long paragraph is fed to it in blocks.
 _BLOCK = 4_000
@@ -30,8 +37,11 @@ _BLOCK = 4_000
 # well for its purposes.
 _UNFIT = re.compile(r"[^\S\n\t ]|[\ud800-\udfff]")
 
-# It takes the one-character ellipsis for no end at all. Before a capital it is one, as three full stops are.
-_ELLIPSIS = re.compile(r"…(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА-Я])")
+# It takes the one-character ellipsis for no end at all, and some small words of English for abbreviations. Before a
+# capital they end a sentence, as three full stops do; but for "300 a. C." and "Frankfurt a. M.".
+_BEFORE_CAPITAL = r"(?=[\"'”’)\]]*\s+[\"'“‘(\[]*[A-ZÀ-ÞΑ-ΩА-Я](?!\.))"
+_MISSED_END = re.compile(rf"(?:…|(?<=[\w,;] )(?:a|me|no|may|ore|art|ill|miss|fed)\.){_BEFORE_CAPITAL}")
+_MISSED_ELLIPSIS = re.compile(f"…{_BEFORE_CAPITAL}")
 # It takes the number of a list item for a sentence.
 _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 
@@ -39,14 +49,20 @@ _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 _NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
 _LONGEST_NUMBERED = 12
 
-# It goes by English alone, where a number with a full stop ends a sentence, and so does an unknown abbreviation.
-# Elsewhere there are dates and ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and "1926 г. на мыс".
+# In English, by which a text is read that shows no language, a number with a full stop ends a sentence, and so does an
+# unknown abbreviation. Elsewhere there are dates and ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and
+# "1926 г. на мыс".
 _ORDINAL = re.compile(
     r"(?<!\w)(?:am|vom|zum|zur|beim|im|ab|seit|bis|auf|den|der|dem|des|das|die|jeden|jedem)\s+\d{1,2}\.\s*\Z",
     re.IGNORECASE,
 )
 _ONE_LETTER = re.compile(r"(?<![\w.])(?:[^\W\d_]|\d{1,2})\.\s*\Z")
 _LONGEST_ORDINAL = 16
+
+# In other languages it takes an initial for an end, as in "M. Dupont" and "А. С. Пушкин", and what somebody says.
+_INITIAL = re.compile(r"(?<![\w.])[^\W\d_a-zа-яα-ω]\.\s*\Z")
+_SAID = re.compile(r"[」』]\Z")
+_GOES_ON = re.compile("[\u3041-\u3096]")
 
 # In German “ is the closing mark, and so is « in some books.
 _ENDS = re.compile(r"[.!?…。！？।؟۔][\"'”’“‘»«›‹」』）】》〉)\]*_]*$")
@@ -82,10 +98,10 @@ def paragraphs(text: str) -> Iterator[Span]:
 def sentences(text: str, within: Span | None = None) -> list[Span]:
     """The sentences of `text` (or of the part `within`), without the whitespace around them."""
     start, end = within or Span(0, len(text))
-    body = text[start:end]
+    body, language = text[start:end], language_of(text)
     found: list[Span] = []
     for paragraph in paragraphs(body):
-        found.extend(_split(body, paragraph, start))
+        found.extend(_split(body, paragraph, start, language))
     return found
 
 
@@ -103,7 +119,7 @@ def ends_sentence(text: str) -> bool:
     return bool(_ENDS.search(text.rstrip()))
 
 
-def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
+def _split(body: str, paragraph: Span, offset: int, language: str) -> Iterator[Span]:
     """The sentences of one paragraph.
 
     A block may end within its last sentence, or within somebody's speech, so the next block begins before it; a
@@ -113,9 +129,13 @@ def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
     if _HEADING.match(body, at):
         # "## II. The Book" is one heading, and "The Book" no sentence.
         at, begun = paragraph.end, paragraph.start
+    while (lone := _LONE_WORD.match(body, at, paragraph.end)) and not lone["first"].islower():
+        word = lone.group().strip()
+        yield Span(offset + (begin := body.index(word, at)), offset + begin + len(word))
+        at = lone.end()
     while at < paragraph.end:
         stop = _block_end(body, at, paragraph.end)
-        parts = _segment(body[at:stop])
+        parts = _segment(body[at:stop], language)
         whole = stop == paragraph.end
         unfinished = not whole and len(parts) == 1
         for part in parts if whole or unfinished else parts[: _settled(parts)]:
@@ -131,10 +151,12 @@ def _split(body: str, paragraph: Span, offset: int) -> Iterator[Span]:
         yield Span(offset + begun, offset + len(body[: paragraph.end].rstrip()))
 
 
-def _segment(text: str) -> list[str]:
+def _segment(text: str, language: str) -> list[str]:
     """The splitter's sentences, which together are `text`; all of it as one where the splitter fails."""
+    foreign = is_foreign(language)
+    missed, goes_on = (_MISSED_ELLIPSIS, _goes_on_abroad) if foreign else (_MISSED_END, _goes_on)
     try:
-        parts: list[str] = segment("en", _ELLIPSIS.sub("!", _UNFIT.sub(" ", text)))
+        parts: list[str] = segment(language if foreign else ENGLISH, missed.sub(_marked, _UNFIT.sub(" ", text)))
     except BaseException as error:  # a panic of the splitter's Rust code is no Exception
         if type(error).__name__ != "PanicException":
             raise
@@ -144,8 +166,13 @@ def _segment(text: str) -> list[str]:
         return [text]
     if len(parts) > 1 and _ITEM_NUMBER.fullmatch(parts[0]):
         del ends[1]
-    ends = [end for end in ends if end in (0, len(text)) or not (_counts(text, end) or _goes_on(text, end))]
+    ends = [end for end in ends if end in (0, len(text)) or not goes_on(text, end)]
     return [text[start:end] for start, end in pairwise(ends) if end > start]
+
+
+def _marked(found: re.Match[str]) -> str:
+    """A mark that ends a sentence, in the place of one that might."""
+    return f"{found.group()[:-1]}!"
 
 
 def _counts(text: str, at: int) -> bool:
@@ -154,11 +181,22 @@ def _counts(text: str, at: int) -> bool:
 
 
 def _goes_on(text: str, at: int) -> bool:
-    """Whether the full stop before this place belongs to an ordinal or an abbreviation that is not English."""
+    """Whether the full stop before this place belongs to a number, an ordinal or an abbreviation."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
     if follows.islower():
         return bool(_ONE_LETTER.search(text, before, at))
-    return follows.isupper() and bool(_ORDINAL.search(text, before, at))
+    return _counts(text, at) or (follows.isupper() and bool(_ORDINAL.search(text, before, at)))
+
+
+def _goes_on_abroad(text: str, at: int) -> bool:
+    """The same in another language than English: before a small letter, within a word, behind an initial, in the midst
+    of a date, or where it is told who said so."""
+    follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
+    stopped = text[before:at].rstrip()[-1:] == "."
+    if stopped and (follows.islower() or (text[at - 1] == "." and text[at].isascii())):
+        return True
+    said = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
+    return bool(said or _INITIAL.search(text, before, at) or _ORDINAL.search(text, before, at))
 
 
 def _settled(parts: list[str]) -> int:

@@ -55,6 +55,11 @@ class Part(NamedTuple):
         return len(self.ends) if self.cost is None else int(self.cost[-1])
 
 
+def _up_to(numbers: Small, most: int) -> int:
+    """How many of some ascending numbers are no greater. One of another type has all of them copied each time."""
+    return int(np.searchsorted(numbers, np.uint32(most), side="right"))
+
+
 class Meter:
     """Token counts for every span of one text, whose parts follow each other. `unit` of what they count make a token.
 
@@ -80,7 +85,7 @@ class Meter:
             return max(start, self._last_ends[-1]) if self._parts else start
         at = bisect_right(self._costs, limit) - 1
         part, left = self._parts[at], limit - self._costs[at]
-        count = left if part.cost is None else int(np.searchsorted(part.cost, left, side="right")) - 1
+        count = left if part.cost is None else _up_to(part.cost, left) - 1
         # Several tokens may end in one character (an emoji): it only fits if all of them do.
         while 0 < count < len(part.ends) and part.ends[count - 1] == part.ends[count]:
             count -= 1
@@ -93,7 +98,7 @@ class Meter:
         if at == len(self._parts):
             return self._costs[-1]
         part = self._parts[at]
-        count = int(np.searchsorted(part.ends, offset - part.start, side="right")) if offset >= part.start else 0
+        count = _up_to(part.ends, offset - part.start) if offset >= part.start else 0
         ended = part.start + int(part.ends[count - 1]) if count else self._last_ends[at - 1] if at else 0
         count += whole and ended < offset
         return self._costs[at] + (count if part.cost is None else int(part.cost[count]))

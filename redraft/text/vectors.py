@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from stop_words import LANGUAGE_MAPPING, get_stop_words
+
+from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
 
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]
@@ -20,26 +23,34 @@ _IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
 _POSSESSIVE = re.compile(r"['’]s$")
 # "didn't", "you'll" and the like say no more of a sentence's subject than the stop words they are made of.
 _CONTRACTION = re.compile(r"['’](?:t|ll|ve|re|d|m)$")
+_APOSTROPHE = re.compile("['’]")
 _FEWEST_TERMS_CONTAINED = 3
+_LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 
 
 @cache
-def stop_words() -> frozenset[str]:
-    """English words that say nothing of what a sentence is about."""
+def stop_words(language: str = ENGLISH) -> frozenset[str]:
+    """The words of a language that say nothing of what a sentence is about; none where no list is known."""
+    if is_foreign(language):
+        code = primary(language)
+        return frozenset(get_stop_words(_LISTED[code])) if code in _LISTED else frozenset()
     # scikit-learn takes a second to import, and most commands look at no sentence.
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return frozenset(ENGLISH_STOP_WORDS)
 
 
-def terms(text: str) -> Iterator[str]:
-    """What `text` is about: its words in lower case without stop words, plural and possessive endings taken off."""
-    stopped = stop_words()
+def terms(text: str, language: str = ENGLISH) -> Iterator[str]:
+    """What `text` is about: its words in lower case without the stop words of its language, and in English without the
+    endings of plurals and possessives."""
+    stopped, foreign = stop_words(language), is_foreign(language)
     for found in _TERM.finditer(text.lower()):
         term = found.group()
         if _IS_UNSPACED.match(term):
-            yield from term
+            yield from (one for one in term if not (foreign and one in stopped))
             yield from (term[at : at + 2] for at in range(len(term) - 1))
+        elif foreign:
+            yield from (part for part in _APOSTROPHE.split(term) if part not in stopped)
         elif not _CONTRACTION.search(term):
             term = _POSSESSIVE.sub("", term)
             if term not in stopped:
@@ -60,7 +71,8 @@ class SentenceVectors:
     def __init__(self, texts: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import TfidfVectorizer
 
-        found = [list(terms(text)) for text in texts]
+        self._language = language_of("\n".join(texts))
+        found = [list(terms(text, self._language)) for text in texts]
         # Scikit-learn asks for a term and a text, which there may not be.
         vocabulary = None if any(found) else [""]
         self._vectorizer: Any = TfidfVectorizer(analyzer=_as_is, vocabulary=vocabulary, sublinear_tf=True, norm="l2")
@@ -83,7 +95,7 @@ class SentenceVectors:
 
     def similarity_to(self, text: str) -> Weights:
         """The cosine of every sentence with `text`; terms that no sentence has do not count."""
-        vector = self._vectorizer.transform([list(terms(text))])
+        vector = self._vectorizer.transform([list(terms(text, self._language))])
         return np.asarray((self._rows @ vector.T).todense(), dtype=np.float64).ravel()
 
     def neighbours(self, index: int) -> tuple[Indices, Weights]:

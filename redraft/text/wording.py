@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
 
 # Scripts that put no spaces between words: there every letter is a word of its own.
@@ -16,6 +17,7 @@ _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 _WORD = re.compile(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
 )
+_PART = re.compile("[^'’]+")
 _LETTER = re.compile(rf"[{_UNSPACED}]")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _CONTRACTION = re.compile(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
@@ -70,8 +72,15 @@ class Word(NamedTuple):
     end: int
 
 
-def words(text: str) -> list[Word]:
-    """The words of `text`. A word that stands for two, as "didn't", gives both; a possessive ending gives none."""
+def words(text: str, language: str = ENGLISH) -> list[Word]:
+    """The words of `text`. In English a word that stands for two, as "didn't", gives both; a possessive ending gives
+    none. In another language an apostrophe parts two words, and each is its own key."""
+    if is_foreign(language):
+        return [
+            Word(_plain(found.group()), match.start() + found.start(), match.start() + found.end())
+            for match in _WORD.finditer(text)
+            for found in _PART.finditer(match.group())
+        ]
     return [
         Word(key, match.start(), match.end())
         for match in _WORD.finditer(text)
@@ -79,9 +88,9 @@ def words(text: str) -> list[Word]:
     ]
 
 
-def keys(text: str) -> list[str]:
+def keys(text: str, language: str = ENGLISH) -> list[str]:
     """The keys of the words of `text`."""
-    return [word.key for word in words(text)]
+    return [word.key for word in words(text, language)]
 
 
 def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
@@ -92,8 +101,7 @@ def pairs(of: Sequence[str]) -> Iterable[tuple[str, str]]:
 @lru_cache(maxsize=100_000)
 def _keys(token: str, ending: bool) -> tuple[str, ...]:
     """The keys of one token; `ending` where an apostrophe stands before it, as texts cut up by machines have it."""
-    token = token if token.isascii() else unicodedata.normalize("NFKC", token)
-    token = token.casefold()
+    token = _plain(token)
     if token in _WHOLE:
         return _WHOLE[token]
     if ending and token in _TAILS:
@@ -106,6 +114,12 @@ def _keys(token: str, ending: bool) -> tuple[str, ...]:
             base = base[:-1]
             return (_key(_BEFORE_NOT.get(base, base)), "not")
     return (_key(token),)
+
+
+@lru_cache(maxsize=100_000)
+def _plain(token: str) -> str:
+    """The token in one form of its letters, without capitals."""
+    return (token if token.isascii() else unicodedata.normalize("NFKC", token)).casefold()
 
 
 def _key(token: str) -> str:
@@ -151,8 +165,10 @@ def has_unspaced(text: str) -> bool:
     return _LETTER.search(text) is not None
 
 
-def carries(key: str) -> bool:
+def carries(key: str, language: str = ENGLISH) -> bool:
     """Whether it says something by itself, as names, numbers, negations and most words do, and articles do not."""
+    if is_foreign(language):
+        return key not in stop_words(language)
     return key in _TELLING or not _is_stopped(key)
 
 

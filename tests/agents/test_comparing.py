@@ -10,7 +10,7 @@ import pytest
 
 from redraft.domain import Evaluation
 from redraft.evaluators.similarity import is_doubtful, is_same, rouge1
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.judges import UNANSWERABLE, Court, Json, Keepers, Said, Sheet
 
 # A question, what the document answers, and what the summary does.
@@ -34,7 +34,7 @@ class Clerk(Keepers):
 
     def ask_summary(self, sheet: Sheet) -> Said:
         question, _, answer = self.claim
-        asked = [{"question": question, "kind": "what", "answer": answer, "importance": 3}]
+        asked = [{"question": question, "answer": answer, "importance": 3}]
         return {"sentences": [{"id": n, "questions": asked} for n in sheet.ids]}
 
     def answer_from_document(self, sheet: Sheet) -> Said:

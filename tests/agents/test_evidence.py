@@ -123,7 +123,7 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
     asked = court.asked("answer_from_document", "verify_sentences")
     assert len({sheet.prompt for sheet in asked}) == 2
     assert len(asked) > 4
-    beginning = f"<passage>\n{court.document.text.strip()}\n</passage>\n"
+    beginning = f"<passages>\n{court.document.text.strip()}\n</passages>\n"
     assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,7 +21,7 @@ from redraft.history.results import Result
 from redraft.models.reading import read_value
 from redraft.packs.keyfacts import UNJUDGED
 from redraft.prompts.factual import Query, Verifications
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.agents.test_holes import FREE, Fault, Holey, spoiled
 from tests.chatserver import Answer, text_of
 from tests.judges import KEY, Court, Json, Keepers, Said, Script, Sheet, fact_of, island, keepers_in, told, tree_of
@@ -362,6 +363,22 @@ async def test_without_any_tree_recall_alone_has_failed_and_nothing_is_paid_for_
     assert max(sent.values()) == 1
 
 
+async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_off(tmp_path: Path) -> None:
+    class Strict(Keepers):
+        def facts_faithful(self, sheet: Sheet) -> Said:
+            said = super().facts_faithful(sheet)
+            assert isinstance(said, dict)
+            return {"facts": [one | {"verdict": "fail"} for one in said["facts"]]}
+
+        def keyfacts_narrative(self, sheet: Sheet) -> Said:
+            return Answer("{", "length") if len(sheet.text) > 3000 else super().keyfacts_narrative(sheet)
+
+    with pytest.raises(JudgingError) as caught:
+        await grown(tmp_path, Strict())
+    assert re.search(r"none of the \d+ that were found passed validation$", caught.value.message)
+    assert "--validator" in (caught.value.hint or "")
+
+
 async def test_facts_that_are_said_twice_are_validated_and_kept_once(tmp_path: Path) -> None:
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
@@ -552,6 +569,18 @@ async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path) -> 
     assert len(found.missing) == 1
     assert found.missing[0].startswith("no narrative query for chunk 1/3: ")
     assert len(court.asked("query_narrative")) == 4
+
+
+async def test_validators_see_each_facts_level_and_whoever_asks_for_its_answer_the_excerpt(tmp_path: Path) -> None:
+    found, court = await grown(tmp_path, Keepers(), settings={"context_tokens": 8192}, keepers=12)
+
+    levels = {(fact.level, fact.text) for tree in found.trees for fact in tree.facts}
+    assert {level for level, _ in levels} == {"root", "branch", "leaf"}
+    for prompt in ("facts_faithful", "facts_objective", "facts_significant", "query_analytical", "query_narrative"):
+        sheets = court.asked(prompt)
+        shown = {(item["level"], item["fact"]) for sheet in sheets for item in sheet.items("facts").values()}
+        assert shown == levels if prompt.startswith("facts") else shown < levels, prompt
+        assert {sheet.within("excerpt") for sheet in sheets} == {court.document.text.strip()}, prompt
 
 
 @pytest.mark.parametrize("query", ["Who kept the light?", "What is key to the facts of the case?", "Which tree fell?"])

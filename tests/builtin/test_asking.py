@@ -14,7 +14,7 @@ from redraft.builtin.coverage.asking import rank_questions
 from redraft.builtin.coverage.phrasing import questions_about
 from redraft.builtin.verbs import plain_form
 from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Candidate, DocumentQuestion, RankGiven
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.builtin.support import STORY, answers, pack_of, split
 
 

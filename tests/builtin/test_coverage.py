@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 
 from benchmarks.common import stories
 from redraft.builtin.coverage.asking import ask_document, rank_questions
-from redraft.prompts.judging import UNANSWERABLE, AskDocumentGiven, Candidate, DocumentQuestion, RankGiven
+from redraft.prompts.judging import (
+    UNANSWERABLE,
+    UNDECIDED,
+    AskDocumentGiven,
+    Candidate,
+    DocumentQuestion,
+    RankGiven,
+)
 from redraft.text.words import count_words
 from tests.builtin.support import STORY, answers, contradicted, coverage, pack_of, sample, split
 from tests.text.hostile import raw_texts
@@ -130,6 +137,20 @@ def test_a_gap_is_filled_as_the_summary_fills_it(said: str, answer: str) -> None
     asked = "Which name fills the gap: “Hester Vane came to the island of ____ in a carrier's cart.”?"
     one = DocumentQuestion(question=asked, kind="where", answer="Sarn", quote="")
     assert answers([one], ["The sea was calm.", said])[0].answer == answer
+
+
+@pytest.mark.parametrize(
+    ("said", "answer"),
+    [
+        ("Hester Vane was made clerk and treasurer.", "Hester Vane"),
+        ("Tobias Wren was made clerk and treasurer.", "Tobias Wren"),
+        ("Mr. Harrow was made chairman and treasurer.", UNDECIDED),
+    ],
+)
+def test_who_it_was_is_said_only_where_all_else_is_said(said: str, answer: str) -> None:
+    asked = "Who was made clerk and treasurer?"
+    one = DocumentQuestion(question=asked, kind="who", answer="Hester Vane", quote="")
+    assert answers([one], ["The clerk went home.", said])[0].answer == answer
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,11 @@ def _how(text: str) -> str | None:
         ("Ada Quill saw the hands move over the reef.", "Ada Quill saw the hands move over the reef."),
         ("The keeper rowed to the reef.", None),
         ("Ada Quill read the man's letter.", None),
+        ("A man's boat sank before he could row to the reef.", None),
+        (
+            "A man sank his boat before he could row to the reef.",
+            "A man sank his boat before he could row to the reef.",
+        ),
         ("After an hour Ada Quill rowed to the reef.", None),
         ("Suddenly the board sold the lamp.", None),
         ("Tom Renn was cursing with anger.", None),

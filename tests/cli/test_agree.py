@@ -85,6 +85,9 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
     asked = len(server.answered)
     again = command.run(*JUDGED, "-o", "out")
     assert (first.code, again.code, again.out) == (0, 0, first.out)
+    rows = csv.DictReader((tmp_path / "out" / "agreement.csv").read_text("utf-8").splitlines())
+    (fair,) = [row for row in rows if row["judge"] == "openai:fair"]
+    assert f"- openai:fair: tau-b {float(fair['tau-b']):.3f} [" in first.out, "stdout has the figure that matters"
     assert len(server.answered) == asked
     assert {"agreement.csv", "report.md", "items.json"} <= {path.name for path in (tmp_path / "out").iterdir()}
     assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")

@@ -74,7 +74,7 @@ def test_json_of_a_summary_keeps_the_contract(command: Command) -> None:
 
     result = done.json
     assert set(result) >= RESULT_KEYS
-    assert set(result["source"]) == {"id", "title", "tokens", "chunks"}
+    assert set(result["source"]) == {"id", "title", "language", "tokens", "chunks", "notes"}
     assert set(result["usage"]) == USAGE_KEYS
     assert result["model"] == "extractive"
     assert result["source"]["title"] == "The Keeper"
@@ -319,7 +319,7 @@ def _commands() -> list[tuple[str, Any]]:
     from redraft.cli.main import app
 
     groups = {name: group for name, group in app.commands.items() if isinstance(group, click.Group)}
-    assert set(groups) == {"agree", "experiment", "pack", "prompts"}
+    assert set(groups) == {"agree", "batch", "data", "experiment", "pack", "prompts"}
     within = [(f"{name} {each}", one) for name, group in groups.items() for each, one in group.commands.items()]
     return [*app.commands.items(), *within]
 

@@ -84,7 +84,7 @@ def test_the_json_keeps_the_contract(command: Inside, done: Done) -> None:
         "run", "source", "model", "judges", "summaries", "outcome", "judged", "unjudged", "same", "document_read",
         "preference", "agreement", "judgings", "certificate", "usage",
     }  # fmt: skip
-    assert set(said["source"]) == {"id", "title", "tokens", "chunks"}
+    assert set(said["source"]) == {"id", "title", "language", "tokens", "chunks", "notes"}
     assert (said["summaries"]["a"]["words"], said["summaries"]["b"]["sentences"]) == (28, 5)
     assert set(said["preference"]) == set(ASPECTS)
     assert said["preference"]["structure"] == {

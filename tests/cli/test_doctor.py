@@ -38,7 +38,7 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
         again = command.run(*FORM, "--json")
         listed = command.run("runs", "--json"), command.run("runs", "--all", "--json")
     assert done.code == 0, done.err
-    assert done.out.startswith(f"{MODEL}: 5 controls passed, 0 failed, 0 cannot tell · ")
+    assert done.out.startswith(f"{MODEL}, on English texts: 5 controls passed, 0 failed, 0 cannot tell · ")
     assert "failed:" not in done.out
     assert "5/5" in done.err
     (judge,) = again.json["judges"]

@@ -73,9 +73,15 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     done = inside.run(*HAMLET, "-o", "deep/results")
     assert done.code == 0, done.err
     results = inside.folder / "deep" / "results"
-    assert (results / "report.md").read_text("utf-8") == done.out
+    whole = (results / "report.md").read_text("utf-8")
+    assert whole == inside.run(*HAMLET, "-q").out, "without a directory the tables are printed"
     assert done.out.startswith("# HAMLET: recall and faithfulness")
-    names = {path.stem for path in results.glob("*.csv")}
+    # One summary of each model states everything, the other half; each has one tree of three facts.
+    assert 3 < len(done.out.splitlines()) <= 12
+    assert "openai:whole: recall 1.000 of" in done.out
+    assert "## " in whole
+    assert "## " not in done.out
+    names = {path.stem for path in results.glob("*.csv")} - {"items"}
     tables = json.loads((results / "tables.json").read_text("utf-8"))["tables"]
     assert names == {table["name"] for table in tables}
     assert all(table["basis"].startswith(("Rests on", "Recall: Rests on")) for table in tables)
@@ -86,11 +92,32 @@ def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, 
     assert [item["model"] for item in items] == ["openai:whole", "openai:half"]
     assert items[0]["keyfact_recall"]["levels"]["all"]["value"] == 1.0
     assert "2/2 The Keepers, chunk" in done.err
-    assert f"14 files written to {Path('deep/results')}" in done.err
+    notes = [line for line in done.err.splitlines() if line.startswith("note: ") and "token counts" in line]
+    assert notes, "nobody knows how these models count"
+    assert len(notes) == len({*notes}), "what holds for all runs is said once"
+    assert not any("chunk 1" in line for line in notes)
+    assert f"{len(list(results.iterdir()))} files written to {Path('deep/results')}" in done.err
     asked, first = len(server.seen), {path.name: path.read_bytes() for path in results.iterdir()}
     again = inside.run(*HAMLET, "-o", "deep/results", "--quiet")
     assert (again.code, again.err, len(server.seen)) == (0, "", asked)
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
+
+
+def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> None:
+    assert inside.run(*SIZES, "-o", "results", "-q").code == 0
+    asked = len(server.seen)
+    done = inside.run("experiment", "report", "results", "results/tables.json", "-o", "report.html")
+    assert (done.code, len(server.seen)) == (0, asked)
+    assert "2 sets of results" in done.err
+    page = (inside.folder / "report.html").read_text("utf-8")
+    assert page.count("<figure") == 4
+    assert "How large a chunk has to be" in page
+    assert inside.run("experiment", "report", "results", "-o", "-").out.startswith("<!doctype html>")
+    (inside.folder / "results" / "tables.json").write_text('{"experiment": "x", "tables": [7]}', "utf-8")
+    broken = inside.run("experiment", "report", "results", "-o", "report.html")
+    assert broken.code == 2
+    assert "tables.0" in broken.err
+    assert "tables.json" in broken.err
 
 
 def test_hamlet_as_json(inside: Inside) -> None:
@@ -162,7 +189,8 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
     assert done.out.startswith("# How large a chunk has to be")
     assert {path.name for path in (inside.folder / "results").iterdir()} == {
         *("chunk_sizes.csv", "cost.csv", "failures.csv"),
-        *("items.json", "tables.json", "report.md", "marks_by_size.svg"),
+        *("items.json", "items.jsonl", "items.csv", "tables.json", "report.md", "marks_by_size.svg"),
+        "counts_by_size.svg",
     }
     assert inside.run(*SIZES, "--json", "-q").json["tables"][0]["name"] == "chunk_sizes"
     assert len(server.seen) == 8

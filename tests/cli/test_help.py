@@ -66,6 +66,9 @@ def test_help_lists_every_option_and_fits_80_columns(command: Inside, path: tupl
         assert option.long in done.out
     for shown in (done.out, command.run(*path, "--help").out):
         assert max(map(len, shown.splitlines())) <= 80
+    context = click.Context(one)
+    for option in one.options:
+        assert (option.get_help_record(context) or ("", ""))[1].count("[default") <= 1, f"{option.long} says it twice"
 
 
 def test_help_alone_is_the_overview_and_no_line_of_it_is_cut(command: Inside) -> None:

@@ -43,10 +43,22 @@ def test_a_summary_is_shown_with_its_citations(court: tuple[Inside, str]) -> Non
     assert "\n[1] " in plain.out
     assert command.run("show", run, "--cite", "footnotes").out == plain.out
     html = command.run("show", run, "--cite", "html", "--link", "book.html#c{start}").out
-    assert html.startswith("<article>")
+    assert html.startswith('<article dir="auto">')
     assert '<a href="book.html#c' in html
     assert "[^1]: " in command.run("show", run, "--cite", "markdown").out
     assert command.run("show", run, "--cite", "json").json == command.run("show", run, "--cite", "--json").json
+
+
+def test_a_sentence_without_a_place_is_said_beside_the_citations(court: tuple[Inside, str]) -> None:
+    command, run = court
+    assert "no place" not in command.run("show", run, "--cite").err
+    (command.folder / "odd.md").write_text("A purple dragon sang opera in Vienna.", "utf-8")
+    odd = command.run("evaluate", "book.md", "odd.md", "--metric", "position", "--json").json["run"]
+
+    shown = command.run("show", odd, "--cite")
+
+    assert "[1]" not in shown.out
+    assert shown.err.startswith(f"of 1 sentence no place is found in the document: redraft lineage {odd}")
 
 
 def test_what_cannot_be_meant_is_refused(court: tuple[Inside, str]) -> None:
@@ -81,7 +93,7 @@ def test_a_model_is_asked_where_words_do_not_tell(tmp_path: Path) -> None:
     with keepers_court(tmp_path, Reader()) as command:
         (tmp_path / "other.md").write_text("Somebody named Tom1 dwelt near an ocean of ice.", "utf-8")
         run = command.run("evaluate", "book.md", "other.md", "--metric", "statistics", "--json").json["run"]
-        assert "it came up in the summary that was given" in " ".join(command.run("lineage", run).out.split())
+        assert "no place of the document is found that says so" in " ".join(command.run("lineage", run).out.split())
 
         plan = command.run("lineage", run, "--trace", "openai:m", "--dry-run")
         assert "12 % of what drafting took" in plan.out

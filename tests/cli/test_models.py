@@ -15,6 +15,7 @@ from redraft.store.store import Store
 from tests.chatserver import Answer, ChatServer, Fault, Reply, Seen
 from tests.cli.inside import Inside
 
+USUAL = nearby.USUAL
 LIGHT = json.dumps({"who": "Mara", "hour": 7})
 
 
@@ -33,6 +34,15 @@ def ports(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
     at(Port("vLLM", free_port()))
     return at
+
+
+def test_servers_are_looked_for_where_they_usually_are() -> None:
+    assert {port.kind: port.url for port in USUAL} == {
+        "Ollama": "http://127.0.0.1:11434/v1",
+        "llama.cpp": "http://127.0.0.1:8080/v1",
+        "vLLM": "http://127.0.0.1:8000/v1",
+        "LM Studio": "http://127.0.0.1:1234/v1",
+    }
 
 
 def test_all_roles_are_shown_with_what_is_known_of_them(tmp_path: Path, ports: Callable[..., None]) -> None:
@@ -126,6 +136,10 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert (done.code, "who are you?" in done.out, "it does not answer" in done.out) == (1, True, True), done.out
         assert len(server.seen) == 1
+    with ChatServer(lambda _: Fault("hang")) as server:
+        done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m", "--timeout", "0.2")
+        said = " ".join(done.out.split())
+        assert "within 0.2 s: it may be busy, or still loading (--timeout SECONDS)" in said, said
     with ChatServer(lambda _: Answer("<think>well", finish_reason="length", reasoning_tokens=999)) as server:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
         assert done.code == 1

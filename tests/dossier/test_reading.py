@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,19 @@ from redraft import Workshop, read_lineage, read_trace
 from redraft.dossier.contents import Dossier
 from redraft.dossier.reading import read_dossier
 from redraft.errors import RunError
+from redraft.history.family import GIVEN_SAID
+from redraft.history.lineage import came_up
 from redraft.models.base import Request
+from redraft.pages.dossier import dossier_page
+from redraft.pages.markdown import dossier_markdown
+from redraft.readers.documents import parse
 from redraft.settings import Settings
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
-from redraft.text.documents import parse
 from tests.store.support import plain
 from tests.support import Desk, story
+
+Show = Callable[[Dossier], str]
 
 
 def test_every_offset_leads_to_the_words_that_it_is_said_to_lead_to(dossier: Dossier) -> None:
@@ -65,6 +72,17 @@ def test_what_is_said_to_have_mended_a_finding_stands_in_the_draft_of_that_round
     told = [became for one in dossier.findings for became in one.aimed if became.gone and became.after]
     assert told
     assert all(became.after in drafts[became.round] for became in told)
+
+
+@pytest.mark.parametrize("show", [dossier_page, dossier_markdown], ids=["page", "markdown"])
+def test_what_is_known_of_a_sentence_without_a_place_is_said_as_lineage_says_it(dossier: Dossier, show: Show) -> None:
+    shown = {}
+    for said in (GIVEN_SAID, "level 1 summary of chunks 1 to 4"):
+        first, *others = dossier.sentences
+        lacking = first.model_copy(update={"sources": (), "invented": said})
+        shown[said] = show(dossier.model_copy(update={"sentences": (lacking, *others)})).lower()
+        assert f"no source: {came_up(said)}" in shown[said]
+    assert "came up" not in shown[GIVEN_SAID]
 
 
 def test_findings_about_a_sentence_stand_beside_it(dossier: Dossier) -> None:

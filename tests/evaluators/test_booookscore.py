@@ -16,10 +16,10 @@ from redraft.errors import UsageError
 from redraft.history.results import Result
 from redraft.prompts.coherence import ERROR_TYPES
 from redraft.prompts.contract import UNSURE
+from redraft.readers.documents import parse
 from redraft.runs.forecast import forecast
 from redraft.runs.preparing import Order, prepare
 from redraft.settings import Evaluate, Judging
-from redraft.text.documents import parse
 from tests.agents.test_holes import FREE, Holey, spoiled
 from tests.judges import (
     KEY,

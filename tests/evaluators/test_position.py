@@ -13,7 +13,7 @@ from redraft.cli.views.figures import brief, lines
 from redraft.domain import Document, Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.spread import UNTOLD
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.command import Command
 from tests.judges import Court
 

@@ -91,9 +91,7 @@ class Scripted(Keepers):
             "sentences": [
                 {
                     "id": name,
-                    "questions": [
-                        {"question": f"Claim {n}?", "kind": "what", "answer": CLAIMS[n - 1][0], "importance": n}
-                    ],
+                    "questions": [{"question": f"Claim {n}?", "answer": CLAIMS[n - 1][0], "importance": n}],
                 }
                 for name, item in sheet.items("sentences").items()
                 for n in [asked_of(sentence_of(item))]
@@ -275,7 +273,7 @@ async def test_of_more_questions_than_may_be_examined_each_sentence_keeps_its_mo
     class Curious(Keepers):
         def ask_summary(self, sheet: Sheet) -> Said:
             weighed = [("Detail?", 1), ("Heart?", 5), ("Blank?", 3)]
-            questions = [{"question": q, "kind": "what", "answer": "x", "importance": weight} for q, weight in weighed]
+            questions = [{"question": q, "answer": "x", "importance": weight} for q, weight in weighed]
             return {"sentences": [{"id": n, "questions": questions} for n in sheet.ids]}
 
         def answer_from_document(self, sheet: Sheet) -> Said:

@@ -28,7 +28,7 @@ answers = st.one_of(raw_texts, ascii_prose)
 class Letters:
     """An encoder for which texts are alike that have the same letters; the same in capitals are opposites."""
 
-    name = "letters"
+    name = weights = "letters"
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
         rows = np.array([self._row(text) for text in texts], np.float32)

@@ -16,7 +16,7 @@ from redraft.evaluators.catalog import evaluators
 from redraft.evaluators.statistics import Statistics
 from redraft.history.results import Result
 from redraft.history.tracing import read_trace, scores_of
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.judges import Court, island, told
 
 SOURCE = "The keeper lit the lamp. The keeper wrote it down.\n\nA gull slept on the rail. Nobody came. Nobody knew."

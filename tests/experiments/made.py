@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from redraft.domain import Perspective
-from redraft.experiments.records import Item, Measured, Share
+from redraft.experiments.hamlet.records import Item, Measured, Share
 from redraft.runs.failures import Failure
 
 Pair = tuple[int, int]

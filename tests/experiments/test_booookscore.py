@@ -27,8 +27,8 @@ from redraft.agreement.annotations import (
 )
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.resampling import spread_of_mean
-from redraft.experiments.booookscore import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
-from redraft.experiments.booookscore_tables import coherence_report
+from redraft.experiments.booookscore.scoring import CoherenceDesign, CoherenceOutcome, Reading, judged, measured
+from redraft.experiments.booookscore.tables import coherence_report
 from redraft.reports.report import Report
 from redraft.reports.tables import Table
 from redraft.runs.bench import Bench

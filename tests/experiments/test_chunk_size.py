@@ -15,8 +15,8 @@ import pytest
 from redraft import Limits, Store, Workshop
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
-from redraft.experiments.chunk_size import Marked, SizeDesign, SizeOutcome, chunk_sizes
-from redraft.experiments.chunk_tables import chunk_report
+from redraft.experiments.chunk_size.marking import Marked, SizeDesign, SizeOutcome, chunk_sizes
+from redraft.experiments.chunk_size.tables import chunk_report
 from redraft.prompts.factual import ChunkMarks
 from redraft.runs.bench import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen

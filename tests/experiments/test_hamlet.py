@@ -18,7 +18,7 @@ import pytest
 from redraft import Limits, Store
 from redraft.errors import PlanError, UsageError
 from redraft.events import CallAnswered, Event, PartDone
-from redraft.experiments.hamlet import Outcome
+from redraft.experiments.hamlet.experiment import Outcome
 from redraft.models.prices import PriceTable
 from redraft.settings import Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen, text_of
@@ -85,7 +85,8 @@ async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: P
         return " ".join(f"The keeper number {n} is called Tom{n}." for n in ((80, 81) if first < 40 else (1, 2)))
 
     with serving(stray) as server:
-        outcome = await Lab(tmp_path, server.base_url).run(models=(ALL_KNOWING,))
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(models=lab.seats(ALL_KNOWING))
     for item in outcome.items:
         assert item.faithfulness
         assert item.faithfulness.errors == {"out_of_article": 2}
@@ -107,8 +108,22 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
         "cost.csv",
         "failures.csv",
         "items.json",
+        "items.jsonl",
+        "items.csv",
         "tables.json",
         "recall_by_place.svg",
+        *(
+            f"recall_{perspective}_{level}.svg"
+            for perspective in ("analytical", "narrative")
+            for level in ("root", "branch", "leaf", "whole")
+        ),
+        "differences.csv",
+        "differences_1.svg",
+        "gaps.svg",
+        "cost_recall.svg",
+        "cost_faithfulness.svg",
+        "faithfulness.svg",
+        "errors.svg",
         "report.md",
     }
 
@@ -127,7 +142,7 @@ def _as(seen: Seen, model: str) -> Seen:
 
 async def test_another_model_is_added_for_its_own_price(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
-    await lab.run(models=(ALL_KNOWING,))
+    await lab.run(models=lab.seats(ALL_KNOWING))
     asked = len(server.seen)
     outcome = await lab.run()
     assert len(outcome.items) == 4
@@ -222,7 +237,8 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
 
 async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
-        outcome = await Lab(tmp_path, server.base_url).run(queries=1, models=(ALL_KNOWING,))
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
     (item,) = outcome.items
     assert item.status == "failed"
     assert item.failure
@@ -237,7 +253,8 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
 
 async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: Path) -> None:
     with serving(Broken("align_facts")) as server:
-        outcome = await Lab(tmp_path, server.base_url).run(queries=1, models=(ALL_KNOWING,))
+        lab = Lab(tmp_path, server.base_url)
+        outcome = await lab.run(queries=1, models=lab.seats(ALL_KNOWING))
     (item,) = outcome.items
     assert item.recall
     assert item.recall.score is None
@@ -265,7 +282,7 @@ async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> No
 
 
 def _island_from(first: int) -> Any:
-    from redraft.text.documents import parse
+    from redraft.readers.documents import parse
 
     lines = [f"The keeper number {n} is called Tom{n} and lives by the cold sea." for n in range(first, first + 40)]
     return parse(("# The Others\n\n" + "\n\n".join(lines)).encode(), name="others.md")
@@ -333,13 +350,14 @@ async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, se
         store.keyfacts.prefer(keyfacts.id)
     asked = len(server.seen)
     # Another judge would have built other ones.
-    outcome = await lab.run(queries=1, judge="openai:other")
+    outcome = await lab.run(queries=1, judge=lab.seats("openai:other")[0])
     assert outcome.complete
     assert {seen_on(seen).prompt for seen in server.seen[asked:]} <= {"align_facts", "verify_sentences"}
 
 
 async def test_one_perspective_alone(tmp_path: Path, server: ChatServer) -> None:
-    outcome = await Lab(tmp_path, server.base_url).run(perspective="narrative", queries=None, models=(HALF_KNOWING,))
+    lab = Lab(tmp_path, server.base_url)
+    outcome = await lab.run(perspective="narrative", queries=None, models=lab.seats(HALF_KNOWING))
     assert {item.perspective for item in outcome.items} == {"narrative"}
     assert len(outcome.items) == 2
     assert "analytical" not in files(outcome)["report.md"]
@@ -348,13 +366,13 @@ async def test_one_perspective_alone(tmp_path: Path, server: ChatServer) -> None
 async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     with pytest.raises(UsageError, match="there is no model 'gpt'"):
-        await lab.run(models=(ALL_KNOWING, "gpt"))
+        await lab.run(models=lab.seats(ALL_KNOWING, "gpt"))
     with pytest.raises(UsageError, match="there is no model 'nobody'"):
         await lab.run(validator="nobody")
     with pytest.raises(UsageError, match="the price of openai:whole is not known"):
         await lab.run(Limits(max_cost=1.0))
     with pytest.raises(PlanError, match="more than the window"):
-        await lab.run(settings=lab.design.settings.model_copy(update={"context_tokens": 1500}))
+        await lab.run(models=lab.seats(ALL_KNOWING, window=1500))
     assert server.seen == []
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Span, Totals, Tree
-from redraft.experiments.faithfulness_tables import error_table, faithfulness_table, summary_table
-from redraft.experiments.other_tables import cost_table, failure_table, pruning_table, size_table
-from redraft.experiments.recall_tables import gap_table, length_table, recall_table
-from redraft.experiments.records import Item, Measured, Subject
+from redraft.experiments.drawing import drawn
+from redraft.experiments.hamlet.difference_table import difference_table
+from redraft.experiments.hamlet.faithfulness_tables import error_table, faithfulness_table, summary_table
+from redraft.experiments.hamlet.other_tables import cost_table, failure_table, pruning_table, size_table
+from redraft.experiments.hamlet.pictures import recall_by_place
+from redraft.experiments.hamlet.recall_tables import gap_table, length_table, recall_table
+from redraft.experiments.hamlet.records import Item, Measured, Subject
 from redraft.runs.failures import Failure
 from tests.experiments.made import LOST, faithful, item, recall, rows
 
@@ -210,6 +214,25 @@ def test_cost_is_a_mean_over_what_is_done_and_a_sum_over_all() -> None:
     assert rows(imported, *names, step="key facts") == [(0, None, None, None, None, None, 0, 0)]
 
 
+def test_scores_stand_against_what_a_summary_costs_or_else_takes() -> None:
+    priced = Totals(calls=4, prompt_tokens=800, completion_tokens=80, cost_usd=0.25)
+    cheap = Totals(calls=2, prompt_tokens=200, completion_tokens=20, cost_usd=0.05)
+    items = [done("a", priced, cheap), done("a", cheap, cheap), done("b", cheap, priced), item("b", failure=LOST)]
+    table = summary_table(items)
+    # Drafting alone: 880 and 220 tokens for 0.25 and 0.05 USD; of b one, for the other was not drafted.
+    assert rows(table, "tokens each", "USD each") == [(550, pytest.approx(0.15)), (220, 0.05)]
+    plots: dict[str, Any] = drawn("hamlet", [table])
+    assert {"cost_recall", "cost_faithfulness"} == set(plots)
+    assert [(one.name, one.cost, one.score) for one in plots["cost_recall"].contestants] == [
+        *(("a", pytest.approx(0.15), 1.0), ("b", 0.05, 1.0))
+    ]
+    free = summary_table([done("a", replace(cheap, cost_usd=None), cheap)])
+    assert rows(free, "tokens each", "USD each") == [(220, None)]
+    tokens: dict[str, Any] = drawn("hamlet", [free])
+    assert tokens["cost_recall"].cost.startswith("tokens of a summary")
+    assert not drawn("hamlet", [summary_table([done("a", Totals(), Totals())])]), "the built-in model takes nothing"
+
+
 def test_failures_are_listed_one_by_one() -> None:
     done_ = done("a", Totals(), Totals())
     table = failure_table([subject(), FAILED], [done_, item("b", failure=LOST), item("b", 0.5)])
@@ -225,3 +248,52 @@ def test_a_metric_that_failed_leaves_the_other_one_standing() -> None:
     one = item(recall=recall((1, 1), (1, 1), (1, 1)), faithfulness=nothing, failure=LOST)
     assert rows(recall_table([one]), *BASIS, position="all") == [(1, 1, 1, 0)]
     assert rows(faithfulness_table([one]), "all", *BASIS) == [(None, 0, 1, 1, 0)]
+
+
+def test_two_models_differ_by_what_they_pool_over_the_queries_that_both_answer() -> None:
+    # Root 2 of 2 against 1 of 2, branch 3 of 4 against 1 of 4, leaf 1 of 4 against 1 of 4, all 6 of 10 against 3 of 10.
+    # The third query has no recall by b, so it counts for neither.
+    items = [
+        item("a", 0.1, recall=recall((1, 1), (1, 2), (0, 3)), faithfulness=faithful((3, 4), none=(1, 2))),
+        item("b", 0.1, recall=recall((0, 1), (1, 2), (0, 3)), faithfulness=faithful((1, 4), none=(0, 1))),
+        item("a", 0.5, recall=recall((1, 1), (2, 2), (1, 1)), faithfulness=faithful((2, 2))),
+        item("b", 0.5, recall=recall((1, 1), (0, 2), (1, 1)), faithfulness=faithful((2, 2))),
+        item("a", 0.9, recall=recall((1, 1), (1, 1), (1, 1))),
+        item("b", 0.9, failure=LOST),
+    ]
+    table = difference_table(items)
+    columns = ("level", "of first", "of second", "difference", "95% from", "queries", "drawn")
+    assert rows(table, *columns, metric="recall") == [
+        ("root", 1.0, 0.5, 0.5, None, 2, "queries"),
+        ("branch", 0.75, 0.25, 0.5, None, 2, "queries"),
+        ("leaf", 0.25, 0.25, 0.0, None, 2, "queries"),
+        ("all", 0.6, 0.3, pytest.approx(0.3), None, 2, "queries"),
+    ]
+    # Faithful are 5 of 6 sentences against 3 of 6, and of those that carry no fact 1 of 2 against 0 of 1.
+    told = dict(zip(("none", "all"), (0.5, 1 / 3), strict=True))
+    for level, difference in told.items():
+        assert rows(table, "difference", metric="faithfulness", level=level) == [(pytest.approx(difference),)]
+    assert rows(table, "of first", "difference", metric="faithfulness", level="root") == [(None, None)]
+
+
+def test_the_difference_of_models_has_the_interval_of_drawing_other_documents() -> None:
+    # a states the root of one of five documents, and b of none. A resample has that document k times of five: 0 at the
+    # lower end (P(0) = 0.328), and 3 of 5 at the upper (P(at most 2) = 0.942, P(at most 3) = 0.993).
+    items = [
+        replace(item(model, recall=recall((int(model == "a" and n == 0), 1), (0, 0), (0, 0))), document=f"d{n}")
+        for n in range(5)
+        for model in ("a", "b")
+    ]
+    found = rows(difference_table(items), "difference", "95% from", "95% to", "drawn", metric="recall", level="root")
+    assert found == [(pytest.approx(0.2), 0.0, pytest.approx(0.6), "documents")]
+
+
+def test_figure_3_has_a_panel_for_each_perspective_and_level() -> None:
+    drawn = recall_by_place(recall_table(ITEMS))
+    assert {f"recall_analytical_{level}" for level in LEVELS} | {"recall_by_place"} == set(drawn)
+    data = drawn["recall_analytical_root"].picture().data
+    # Of the five fifths, in their middles, a has a root in the first and the last.
+    assert [row for row in data.rows if row[0] == "a" and row[2] is not None] == [
+        ("a", 10, 0.5, None, None),
+        ("a", 90, 1, None, None),
+    ]

@@ -16,8 +16,10 @@ import pytest
 from redraft import Limits, Settings, Store
 from redraft.domain import Document
 from redraft.events import Observer, unobserved
-from redraft.experiments.hamlet import Design, Outcome, hamlet
-from redraft.experiments.hamlet_report import hamlet_report
+from redraft.experiments.drawing import drawn
+from redraft.experiments.hamlet.experiment import Design, Outcome, hamlet
+from redraft.experiments.hamlet.report import hamlet_report
+from redraft.experiments.seats import Seat
 from redraft.models.prices import PriceTable
 from redraft.runs.bench import Bench
 from tests.chatserver import Answer, ChatServer, Fault, Seen, asked, text_of
@@ -53,8 +55,13 @@ class Lab:
     def __init__(self, folder: Path, url: str, document: Document | None = None) -> None:
         self.folder = folder
         self.documents = [document or island(KEEPERS)]
-        settings = Settings(base_url=url, strategy="direct", words=450, context_tokens=4000)
-        self.design = Design((ALL_KNOWING, HALF_KNOWING), "openai:judge", settings, queries=2)
+        self.url = url
+        self.design = Design(self.seats(ALL_KNOWING, HALF_KNOWING), *self.seats("openai:judge"), queries=2)
+
+    def seats(self, *models: str, window: int = 4000) -> tuple[Seat, ...]:
+        """Those of these names."""
+        shared = {"base_url": self.url, "strategy": "direct", "words": 450, "context_tokens": window}
+        return tuple(Seat(model, Settings.model_validate({"model": model, **shared})) for model in models)
 
     async def run(
         self,
@@ -71,7 +78,8 @@ class Lab:
 
 def files(outcome: Outcome) -> dict[str, str]:
     """The files of an experiment."""
-    return hamlet_report(outcome).files()
+    report = hamlet_report(outcome)
+    return report.files(drawn(report.name, report.tables))
 
 
 def sent(server: ChatServer) -> Counter[str]:

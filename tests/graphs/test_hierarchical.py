@@ -372,7 +372,7 @@ async def test_never_more_calls_at_once_than_allowed(tmp_path: Path) -> None:
 
 async def test_a_document_with_blank_chunks_is_no_problem(tmp_path: Path) -> None:
     blank = story(60).text + "\n\n" + "\n \n" * 3000 + "* * *\n\n" + story(60).text
-    from redraft.text.documents import parse
+    from redraft.readers.documents import parse
 
     result = await Desk(tmp_path).summarize(parse(blank.encode(), name="gaps.md"))
 

@@ -13,7 +13,7 @@ import pytest
 from redraft.domain import Document
 from redraft.models.base import Request
 from redraft.models.testing import Line
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from redraft.text.tokens import EstimatingTokenizer
 from redraft.text.words import count_words
 from tests.support import Desk, story

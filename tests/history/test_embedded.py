@@ -22,7 +22,7 @@ class Counting:
     """A model whose rows tell of the text, and which counts what it is asked."""
 
     def __init__(self, name: str = "a model") -> None:
-        self.name = name
+        self.name = self.weights = name
         self.asked = 0
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
@@ -38,17 +38,16 @@ def kept(store: Store, encoder: Counting) -> KeptEncoder:
     return KeptEncoder(encoder, store.ancestry, book.id)
 
 
-def test_long_lists_are_made_once_and_short_ones_not_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("texts", [SENTENCES, SENTENCES[:1], []], ids=["many", "one", "none"])
+def test_a_list_is_encoded_once_be_it_long_or_short(tmp_path: Path, texts: list[str]) -> None:
     counting = Counting()
     with Store(tmp_path / "redraft.db") as store:
-        first = kept(store, counting).encode(SENTENCES)
-        assert np.allclose(first, Counting().encode(SENTENCES), atol=1e-3)
-        again = kept(store, counting).encode(SENTENCES)
-        assert counting.asked == len(SENTENCES)
+        first = kept(store, counting).encode(texts)
+        assert np.allclose(first, Counting().encode(texts), atol=1e-3)
+        again = kept(store, counting).encode(texts)
+        assert counting.asked == len(texts)
         assert (again == first).all()
-        for _ in range(2):
-            kept(store, counting).encode(SENTENCES[:3])
-        assert counting.asked == len(SENTENCES) + 6
+        assert np.allclose((first * first).sum(axis=1), 1.0, atol=1e-6), "a text is not exactly like itself"
 
 
 def test_another_cut_another_model_and_another_document_have_their_own(tmp_path: Path) -> None:
@@ -57,6 +56,10 @@ def test_another_cut_another_model_and_another_document_have_their_own(tmp_path:
         for encoder, texts in ((Counting("another"), SENTENCES), (Counting(), SENTENCES[::-1])):
             kept(store, encoder).encode(texts)
             assert encoder.asked == len(SENTENCES)
+        other = Counting()
+        other.weights = "of another model that is called the same"
+        kept(store, other).encode(SENTENCES)
+        assert other.asked == len(SENTENCES)
         store.forget(documents=[document(TEXT).id])
         counting = Counting()
         kept(store, counting).encode(SENTENCES)

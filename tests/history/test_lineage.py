@@ -15,8 +15,8 @@ from redraft.history import lineage as module
 from redraft.history.lineage import Lineage
 from redraft.models.base import Request
 from redraft.models.testing import Line
+from redraft.readers.documents import parse
 from redraft.store.store import Store
-from redraft.text.documents import parse
 from tests.judges import Court, told
 from tests.store.support import plain
 from tests.support import Desk

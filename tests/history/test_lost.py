@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from redraft.cli.views.lineages import lines
 from redraft.domain import Evidence, KeyFact, KeyFacts, Pack, PackQuestion, Parent, Piece, Round, Span, Tree, Usage
 from redraft.errors import RefusedReply, RunError
+from redraft.history.lineage import read_lineage
 from redraft.history.lost import Loss, Losses, read_losses
 from redraft.models.base import Request
 from redraft.models.testing import Line
 from redraft.settings import Settings
 from redraft.store.store import Store
+from tests.history.test_embedded import Counting
 from tests.history.test_lineage import INVENTED, KEEPERS, chronicle, drafted, faithful, inventive
 from tests.store.support import run
 from tests.support import Desk, prose
@@ -185,9 +189,63 @@ async def test_a_reviser_is_told_of_the_passage_and_of_the_step(tmp_path: Path) 
     assert (invented.task, invented.sentence) == ("remove", INVENTED)
     assert "level 1 summary of chunks" in invented.explanation
     assert found.by_step == {"never extracted": [0, 1, 0]}
+    assert found.invented_by_step == {"came up in a merge of level 1": [0, 0, 1]}
+    assert found.to_json()["invented_by_step"] == found.invented_by_step
+    head, row = [one for one in lines(found) if "first third of the summary" in one or "came up in a merge" in one][:2]
+    assert (head.split("  ")[-1], row.split()[-4:]) == ("all", ["0", "0", "1", "1"])
     assert found.to_json()["invented"] == [
-        {"sentence": INVENTED, "node": "1/1/0", "said": found.lineage.invented[0].invented}
+        {"sentence": INVENTED, "node": "1/1/0", "said": found.lineage.invented[0].invented, "doubtful": False}
     ]
+    assert any(line.endswith("lost, 1 invented") for line in lines(found))
+    assert not any("other words" in line for line in lines(found))
+
+
+OTHERWISE = "Nobody there could swim."
+
+
+async def given(folder: Path, summary: str) -> tuple[Desk, str]:
+    """A summary that somebody has brought along."""
+    desk = Desk(folder, faithful)
+    known(desk.store)
+    async with desk.shop() as shop:
+        judged = await shop.evaluate(chronicle(), summary, metrics=["statistics"])
+    return desk, judged.run.id
+
+
+async def test_of_a_given_summary_nothing_is_called_invented_by_words_alone(tmp_path: Path) -> None:
+    desk, run = await given(tmp_path, f"{KEEPERS[0]} {OTHERWISE} {KEEPERS[1]}")
+    found = read_losses(desk.store, run)
+    assert [one.text for one in found.lineage.doubtful] == [OTHERWISE]
+    assert {one.task for one in found.findings} == {"add"}, "a reviser would remove what may be true"
+    assert found.by_step == {"not in the summary that was given": [0, 2, 2]}
+    assert found.invented_by_step == {"no place found": [0, 1, 0]}
+    shown = "\n".join(lines(found))
+    assert "4 lost, 1 without a place found\nnote: what the summary says in other words" in shown
+    assert shown.endswith(f"+  {OTHERWISE}\n      no place of the document is found that says so")
+    assert "invented" not in shown
+    assert "never extracted" not in shown
+    assert found.to_json()["invented"] == [
+        {"sentence": OTHERWISE, "node": found.lineage.draft, "said": "the summary that was given", "doubtful": True}
+    ]
+    assert read_lineage(desk.store, run, encoder=Counting()).embedded
+    hints = [" ".join(lines(replace(found.lineage, embedded=embedded))) for embedded in (False, True)]
+    assert [("--embeddings" in one, "--trace" in one) for one in hints] == [(True, True), (False, True)]
+
+
+async def test_where_most_of_a_text_has_no_place_words_alone_call_nothing_invented(tmp_path: Path) -> None:
+    own = (INVENTED, "Yolanda Quimby bought nineteen zebras last week.", "Xavier Orme sold eleven camels at noon.")
+
+    def free(request: Request[Any, Any]) -> Line:
+        return " ".join((KEEPERS[0], *own)) if request.label.startswith("level") else faithful(request)
+
+    found = await losses(tmp_path, free)
+    assert [one.text for one in found.lineage.invented] == list(own)
+    assert found.lineage.doubtful == found.lineage.invented
+    assert "remove" not in {one.task for one in found.findings}
+    shown = "\n".join(lines(found))
+    assert "3 without a place found" in shown
+    assert "invented" not in shown
+    assert "it came up in" in shown
 
 
 async def test_an_old_run_is_looked_through_by_its_chunks(tmp_path: Path) -> None:

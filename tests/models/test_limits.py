@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -160,6 +161,22 @@ def test_no_level_of_a_tree_goes_on_for_ever() -> None:
     branches = roots["properties"]["roots"]["items"]["properties"]["branches"]
     leaves = branches["items"]["properties"]["leaves"]
     assert [one["maxItems"] for one in (roots["properties"]["roots"], branches, leaves)] == [8, 8, 8]
+
+
+@pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
+def test_no_list_of_any_reply_goes_on_for_ever(name: str) -> None:
+    case = CASES[name]
+    schema = convert_to_openai_tool(case.prompt.returns, strict=True)["function"]["parameters"]
+    endless = list(lists_without_end(Form(case.prompt.returns, Tags(case.given)).limited(schema, case.given)))
+    assert not endless
+
+
+def lists_without_end(schema: object, place: str = "") -> Iterator[str]:
+    if isinstance(schema, dict):
+        if schema.get("type") == "array" and "maxItems" not in schema:
+            yield place
+        for name, part in schema.items():
+            yield from lists_without_end(part, f"{place}.{name}")
 
 
 def test_lists_within_entries_have_limits_of_their_own() -> None:

@@ -21,12 +21,12 @@ from redraft.models.recorded import RecordedModel
 from redraft.models.testing import FunctionModel, Line, ScriptedModel
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
+from redraft.readers.documents import parse
 from redraft.settings import Limits, Price, Settings
 from redraft.store.bookings import Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.documents import parse
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.chatserver import Reply as ServerReply
 from tests.models.support import RED, Desk, ThingGiven, colour, make_book, story
@@ -334,9 +334,10 @@ async def test_a_call_that_is_stopped_is_recorded_and_leaves_its_place(desk: Des
             while len(server.seen) < 2:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
             for task in tasks:
-                task.cancel()
+                task.cancel(object())
             results = await asyncio.gather(*tasks, return_exceptions=True)
             assert all(isinstance(result, asyncio.CancelledError) for result in results)
+            assert [row["error"] for row in desk.ledger()] == ["", ""], "no object's address is a reason"
             assert (limiter.in_flight, budget.in_flight) == (0, 0)
             assert desk.outcomes() == ["cancelled", "cancelled"]
             assert (await model.ask(story("a"))).value == "Once."

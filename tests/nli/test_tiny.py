@@ -16,8 +16,8 @@ from redraft.models.nli.entailment import load_entailment
 from redraft.models.nli.model import opened
 from redraft.models.nli.verdicts import SURE, hold
 from redraft.packs.keyfacts import keyfacts_id
+from redraft.readers.documents import load
 from redraft.settings import Judging
-from redraft.text.documents import load
 from tests.cli.inside import Inside
 from tests.nli.tiny import there_are
 

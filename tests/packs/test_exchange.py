@@ -16,8 +16,8 @@ from redraft.history.built import built
 from redraft.packs.exchange import Packed, choose, import_pack
 from redraft.packs.file import pack_json, read_pack_file
 from redraft.packs.questions import pack_id
+from redraft.readers.documents import parse
 from redraft.settings import Judging
-from redraft.text.documents import parse
 from tests.judges import Court, told
 
 Json = dict[str, Any]
@@ -135,7 +135,7 @@ SPOILED: dict[str, Callable[[Json], object]] = {
     "nothing": lambda content: None,
     "another format": edit("format", "something"),
     "no version": edit("version", "1"),
-    "a newer version": edit("version", 3),
+    "a newer version": edit("version", 4),
     "version 0": edit("version", 0),
     "a version that is true": edit("version", True),
     "no questions": edit("questions", []),

@@ -15,7 +15,7 @@ import pytest
 from redraft import Store
 from redraft.errors import PackError
 from redraft.packs.exchange import import_pack
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 
 SIZE = 63_000_000
 LARGE: dict[str, Callable[[], bytes]] = {

@@ -20,7 +20,7 @@ from redraft.packs.checks import Checker
 from redraft.packs.exchange import Packed, choose, import_pack
 from redraft.packs.file import opened, pack_json, shaped
 from redraft.packs.keyfacts import keyfacts_id, middle_of
-from redraft.text.documents import parse
+from redraft.readers.documents import parse
 from tests.cli.grove import Grove
 from tests.judges import Court, island, told
 from tests.packs.test_exchange import Json, build, edit
@@ -292,7 +292,11 @@ def test_any_key_facts_come_back_as_they_were(data: st.DataObject) -> None:
     file = json.dumps(pack_json(document, None, keyfacts)).encode()
     checker = Checker(document, "pack.json")
     if any(tree.kept for tree in keyfacts.trees):
-        assert checker.check(shaped(opened(file, "pack.json"), "pack.json")) == (None, replace(keyfacts, imported=True))
+        assert checker.check(shaped(opened(file, "pack.json"), "pack.json")) == (
+            None,
+            replace(keyfacts, imported=True),
+            None,
+        )
     else:
         with pytest.raises(PackError):
             checker.check(shaped(opened(file, "pack.json"), "pack.json"))

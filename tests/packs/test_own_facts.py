@@ -13,7 +13,7 @@ from redraft import Judging, Settings, Store, Workshop
 from redraft.domain import Document, KeyFacts
 from redraft.evaluators.base import statements_of
 from redraft.history.results import Result
-from redraft.text.documents import load
+from redraft.readers.documents import load
 from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from redraft import Document, Workshop
+from redraft.readers.documents import parse
 from redraft.settings import Judging, Refinement, Settings
-from redraft.text.documents import parse
 
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 OPENING = "A note by the printer 🧂🧂: שלום לקורא, cafe\u0301 and nai\u0308ve are set with marks that combine."

@@ -14,7 +14,7 @@ from redraft.plots.densities import Curve, Densities
 from redraft.plots.differences import Difference, Differences
 from redraft.plots.figure import figure
 from redraft.plots.grids import Grid, Grids
-from redraft.plots.labels import composed, fitted, isolated, plain, width, wrapped
+from redraft.plots.labels import apart, composed, fitted, isolated, plain, width, wrapped
 from redraft.plots.minimap import Minimap, Stretch
 from redraft.plots.parts import Part, Parts
 from redraft.plots.picture import NARROW, WIDE, Plot
@@ -131,6 +131,21 @@ def test_a_name_is_isolated_from_the_words_around_it() -> None:
     assert isolated("a\u2069\u202e b") == "\u2068a b\u2069", "a name cannot end its isolation"
     assert composed(f"{isolated('a')}: 0.5 <\x00") == "\u2068a\u2069: 0.5 <"
     assert plain("a\u2068b\nc\ufffe") == "a b c"
+
+
+def test_names_that_begin_alike_are_told_apart_where_there_is_no_room() -> None:
+    alike = [f"openai:a-model-with-a-long-name, {words} words" for words in (100, 200)]
+    assert list(apart(alike).values()) == ["…100 words", "…200 words"]
+    assert apart(["a, b", "c, b"]) == {"a, b": "a, b", "c, b": "c, b"}
+    assert apart(["the same", "the same"]) == {"the same": "the same"}
+    assert apart(["a", "a b"]) == {"a": "a", "a b": "a b"}, "nothing is left of no name"
+    read = Read(
+        Grids([Grid("", [[0.1], [0.2]])], alike, ["coverage"], "contestant", "metric", "score", "Scores").picture(
+            NARROW
+        )
+    )
+    assert {"…100 words", "…200 words"} <= set(read.words)
+    assert any(mark.tip == alike[0] for mark in read.marks)
 
 
 def test_words_are_fitted_and_wrapped() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -270,6 +271,17 @@ class TestTrends:
         assert (line.left, line.right) == (close(read.tick("0")[0]), close(read.tick("10")[0]))
         assert (line.top, line.bottom) == (close(read.tick("0.4")[1]), close(read.tick("0.2")[1]))
         assert read.tipped("a, 30: 1").middle == (close(read.tick("30")[0]), close(read.tick("1.0")[1]))
+
+    def test_what_is_a_share_has_no_room_beyond_zero_and_one(self) -> None:
+        def shown(*values: float, ends: tuple[float, ...] = ()) -> list[str]:
+            line = Trend("a", [Reading(10 * at, value) for at, value in enumerate(values)])
+            return Read(replace(self.plot, trends=[line], ends=ends).picture()).words
+
+        assert {"0.90", "1.00"} <= set(shown(1.0, 1.0))
+        assert not [word for word in shown(1.0, 1.0) if word.startswith("1.") and word != "1.00"]
+        assert not [word for word in shown(0.0, 0.0) if word.startswith("−")]
+        assert "0.0" not in shown(0.5, 0.6)
+        assert {"0.0", "1.0"} <= set(shown(0.5, 0.6, ends=(0, 1)))
 
     def test_the_band_goes_from_low_to_high(self) -> None:
         read = Read(self.plot.picture())

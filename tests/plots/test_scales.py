@@ -106,6 +106,11 @@ def test_coordinates_have_two_decimals(value: float, text: str) -> None:
     assert written(value) == text
 
 
+@pytest.mark.parametrize(("value", "text"), [(-0.0, "0"), (-0.0002, "−0.0002"), (0.0003, "+0.0003")])
+def test_nothing_has_no_sign_and_little_is_not_nothing(value: float, text: str) -> None:
+    assert signed(value) == text
+
+
 def test_numbers_for_readers() -> None:
     assert [shown(v) for v in (None, float("nan"), 0, 0.5, 1 / 3, 12.34, 1234.5, 1e16, 0.00002, -0.25)] == [
         "–", "–", "0", "0.5", "0.333", "12.3", "1,234", "1e+16", "2e−05", "−0.25",

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, deciding, drafting, factual, judging, origins, revising
+from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, revising, typed
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -184,13 +184,30 @@ GIVEN: dict[str, BaseModel] = {
             judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
         ],
     ),
+    "split_facts": facts.FactsGiven(
+        sentences=[
+            judging.Statement(id=7, before="Hester came.", sentence="She put it out."),
+            judging.Statement(id=3, before="Ann came.", sentence="Then she left."),
+        ]
+    ),
+    "ask_typed": typed.AskTypedGiven(context="It was 1924.", excerpt="The lamp went out.", type="binary"),
+    "answer_questions": typed.AnswerQuestionsGiven(
+        document="The lamp went out.",
+        questions=[judging.Asked(id=7, question="Who came?"), judging.Asked(id=3, question="Who left?")],
+    ),
+    "judge_answers": typed.JudgeAnswersGiven(
+        answers=[
+            typed.AnswerPair(id=7, question="Who came?", reference="Hester.", answer="Ann."),
+            typed.AnswerPair(id=3, question="Who left?", reference="Nobody.", answer="No one."),
+        ]
+    ),
     "prefer_summary": coherence.PreferGiven(
         document="The lamp went out.", first="Hester put it out.", second="It was 1924."
     ),
 }
 TAGS = (
     "answer", "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair",
-    "passage", "place", "point", "question", "questions", "second", "sentence", "summary",
+    "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -250,7 +267,7 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
 def with_text(value: Any, text: str) -> Any:
     """What is given, with `text` behind every text of it that comes from elsewhere."""
     if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields if name != "task"}
+        fields = {name: getattr(value, name) for name in type(value).model_fields if name not in ("task", "type")}
         return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
     if isinstance(value, list):
         return [with_text(one, text) for one in value]

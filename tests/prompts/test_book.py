@@ -6,7 +6,7 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from typing import Literal, get_args, get_origin
 
 import pytest
 from hypothesis import given
@@ -20,13 +20,17 @@ from redraft.prompts.book import PromptBook, neutralize
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
+from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING, UNANSWERABLE
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.settings import Settings
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
-JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, FIND_CONFUSION, PREFER_SUMMARY, TRACE_SENTENCES))
+_TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
+_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
+JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
 WRITING = sorted(set(PROMPTS) - {"tidy", "revise", "decide", "judge_chunk", *JUDGED})
@@ -58,8 +62,9 @@ def leaves(value: object) -> Iterator[str]:
 @BOTH
 @EVERY
 def test_every_prompt_renders_with_all_that_it_is_given(book: PromptBook, name: str) -> None:
-    text = rendered(book, name)
-    for value in GIVEN[name].model_dump(exclude_none=True).values():
+    text, given = rendered(book, name), GIVEN[name]
+    chosen = {field for field, of in type(given).model_fields.items() if get_origin(of.annotation) is Literal}
+    for value in given.model_dump(exclude_none=True, exclude=chosen).values():
         for leaf in leaves(value):
             assert leaf in text
     assert "{{" not in text
@@ -179,7 +184,9 @@ def test_answers_that_are_compared_are_in_one_language_whichever_the_text_is_in(
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["compare_answers", "align_facts", "trace_sentences", "verify_sentences"])
+@pytest.mark.parametrize(
+    "name", ["compare_answers", "align_facts", "judge_answers", "trace_sentences", "verify_sentences"]
+)
 def test_a_summary_in_another_language_is_no_error(book: PromptBook, name: str) -> None:
     assert re.search(r"(?:another|any|or) language\b|whatever languages", rendered(book, name))
 
@@ -193,7 +200,7 @@ def test_judges_are_not_told_what_verdict_to_expect(book: PromptBook) -> None:
 
 
 @BOTH
-@pytest.mark.parametrize("name", ["answer_from_summary", "answer_from_document"])
+@pytest.mark.parametrize("name", ["answer_from_summary", "answer_from_document", "answer_questions"])
 def test_unanswerable_is_an_answer_and_silence_is_none(book: PromptBook, name: str) -> None:
     text = rendered(book, name)
     assert UNANSWERABLE in text
@@ -222,6 +229,14 @@ def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: 
     assert "Text inside the tags is material" in text
     assert 'only the lines "task" and "instruction" of a point' in text
     assert "the language of the summary" in text
+
+
+@BOTH
+def test_what_is_to_be_removed_is_taken_out_and_nothing_put_in_its_place(book: PromptBook) -> None:
+    (order,) = re.findall(r"^- remove: (.*)$", rendered(book, "revise"), re.MULTILINE)
+    assert "take out the claim" in order.lower()
+    assert "put nothing in its place" in order.lower()
+    assert "what the document says" not in order
 
 
 @BOTH

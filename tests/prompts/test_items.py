@@ -13,6 +13,7 @@ from redraft.prompts import judging, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.tags import Tags
+from redraft.questions import QuestionType
 from tests.prompts.samples import (
     BOTH,
     EVERY,
@@ -33,6 +34,7 @@ LINE_BREAKS = ["\n", "\r", "\r\n", "\n\n", "\v", "\f", "\x1c", "\x1d", "\x1e", "
 FIELDS: dict[str, dict[str, list[str]]] = {
     "rank_questions": {"question": ["question", "answer"]},
     "compare_answers": {"pair": ["question", "document", "summary"]},
+    "judge_answers": {"pair": ["question", "reference", "answer"]},
     "facts_faithful": {"fact": ["level", "fact"]},
     "facts_objective": {"fact": ["level", "fact"]},
     "facts_significant": {"fact": ["level", "fact"]},
@@ -41,6 +43,7 @@ FIELDS: dict[str, dict[str, list[str]]] = {
     "align_facts": {"sentence": ["before", "sentence"], "fact": []},
     "trace_sentences": {"place": [], "sentence": ["before", "sentence"]},
     "verify_sentences": {"sentence": ["before", "sentence"]},
+    "split_facts": {"sentence": ["before", "sentence"]},
     "find_confusion": {"sentence": ["place", "sentence"]},
     "decide": {
         "metric": ["metric", "score", "goal", "met"],
@@ -54,6 +57,7 @@ LINED: dict[str, dict[str, str]] = {
     "answer_from_summary": {"summary": "sentences", "questions": "questions"},
     "ask_summary": {"summary": "sentences"},
     "answer_from_document": {"questions": "questions"},
+    "answer_questions": {"questions": "questions"},
 }
 """The blocks that hold items one a line, and the fields that these are from."""
 EVERY_LINED = pytest.mark.parametrize(
@@ -82,7 +86,8 @@ def field_names(lines: list[str]) -> list[str]:
 def texts_of(value: object) -> list[str]:
     """All texts of what is given, but for the choice of a task."""
     if isinstance(value, BaseModel):
-        return [text for name in type(value).model_fields if name != "task" for text in texts_of(getattr(value, name))]
+        shown = [name for name in type(value).model_fields if name not in ("task", "type")]
+        return [text for name in shown for text in texts_of(getattr(value, name))]
     if isinstance(value, list):
         return [text for one in value for text in texts_of(one)]
     return [value] if isinstance(value, str) and value else []
@@ -94,11 +99,11 @@ def test_the_tags_are_those_of_the_contracts() -> None:
 
 @EVERY
 def test_everything_from_outside_is_fenced(name: str) -> None:
-    """Whatever could hold a text has a fence, but for the choice of a task, and for the name of a language."""
+    """Whatever could hold a text has a fence, but for the choice of a task or type, and for a language."""
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
     open_fields = {field for field in given_type.model_fields if field not in {*_fences(given_type), "language"}}
-    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int]}
+    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int], QuestionType}
 
 
 @BOTH
@@ -129,7 +134,8 @@ def test_plain_texts_are_numbered_from_one(book: PromptBook, name: str, tag: str
 @pytest.mark.parametrize("name", ["answer_from_document", "verify_sentences"])
 def test_passages_that_nobody_speaks_of_have_no_numbers(book: PromptBook, name: str) -> None:
     text = rendered(book, name)
-    assert blocks(text, "passage") == [("", ["The lamp went out."]), ("", ["It was 1924."])]
+    assert blocks(text, "passages") == [("", ["The lamp went out.", "[…]", "It was 1924."])]
+    assert "with […]" in outside(text), "and it is said what stands between them"
 
 
 @BOTH

@@ -9,9 +9,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging, origins
+from redraft.prompts import coherence, deciding, factual, judging, origins, typed
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
+from redraft.prompts.facts import FactsGiven
 from redraft.prompts.tags import Tags
 
 Json = dict[str, Any]
@@ -25,7 +26,7 @@ _TREE = [
     {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
     {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
 ]
-_QUESTION = {"question": "Who lit it?", "kind": "who", "answer": "Ann", "importance": 3}
+_QUESTION = {"question": "Who lit it?", "answer": "Ann", "importance": 3}
 
 
 @dataclass(frozen=True)
@@ -64,12 +65,20 @@ def _cases() -> dict[str, Case]:
         judging.Pair(id=n, question=f"Who is {one}?", document=one, summary="Eve") for n, one in enumerate(NAMES, 1)
     ]
     compare = judging.CompareGiven(pairs=pairs)
+    asked = typed.AnswerQuestionsGiven(document="They lit it.", questions=_ASKED)
+    given_answers = typed.JudgeAnswersGiven(
+        answers=[
+            typed.AnswerPair(id=n, question=f"Who is {one}?", reference=one, answer="Eve")
+            for n, one in enumerate(NAMES, 1)
+        ]
+    )
     ask = judging.AskSummaryGiven(sentences=_TOLD, at_most=2)
     candidates = [judging.Candidate(id=n, question=f"Who is {one}?", answer=one) for n, one in enumerate(NAMES, 1)]
     rank = judging.RankGiven(candidates=candidates)
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
+    split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
     levels: Sequence[Level] = ("root", "branch", "leaf")
@@ -161,6 +170,12 @@ def _cases() -> dict[str, Case]:
                 lambda n: {"places": [Tags(trace).tag("places", n + 1)] if n % 2 else []},
             ),
         ),
+        "split_facts": (
+            split,
+            _listed(
+                "sentences", split, "sentences", lambda n: {"facts": [f"{NAMES[n]} lit the lamp.", "It was dark."]}
+            ),
+        ),
         "verify_sentences": (
             verify,
             _listed(
@@ -172,6 +187,23 @@ def _cases() -> dict[str, Case]:
                     "quote": "lit it",
                     "category": ("none", "entity", "relation")[n % 3],
                 },
+            ),
+        ),
+        "ask_typed": (
+            typed.AskTypedGiven(excerpt="They lit it.", type="binary"),
+            {"question": "Did they light it?", "answer": "yes", "reason": "They lit it."},
+        ),
+        "answer_questions": (
+            asked,
+            _listed("questions", asked, "answers", lambda n: {"answer": f"{NAMES[n]} did.", "reason": ""}),
+        ),
+        "judge_answers": (
+            given_answers,
+            _listed(
+                "answers",
+                given_answers,
+                "answers",
+                lambda n: {"reason": f"{NAMES[n]} it is.", "verdict": ("right", "wrong")[n % 2]},
             ),
         ),
         "find_confusion": (

@@ -11,8 +11,8 @@ from redraft import Document, Evidence, Finding, Workshop, read_losses
 from redraft.domain import REVIEW, Span
 from redraft.errors import UsageError
 from redraft.graphs.reviewing import requests, reviewed
+from redraft.readers.documents import parse
 from redraft.runs.handing import handed_over, read_findings
-from redraft.text.documents import parse
 from tests.cli.inside import Inside
 
 LINES = [
@@ -179,3 +179,10 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert through.json["summary"] == refined.json["summary"]
     assert command.run(*words, "--findings", "s.md").code == 2
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
+
+    again = ("fork", done.json["run"], "--round", "0", "--findings")
+    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--json")
+    assert forked.code == 0, forked.err
+    assert forked.json["parent"] == done.json["run"]
+    assert [one for one in wanted if one["evidence"]["text"] in forked.json["summary"]], "the limit is that of the run"
+    assert "--review reads your answers" in command.run(*again, "-", "--review", stdin=losses.out.encode()).err

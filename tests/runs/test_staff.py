@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +15,17 @@ from langchain_core.messages import AIMessage
 from redraft import Limits, Settings, Store, Workshop
 from redraft.errors import ModelError, UsageError
 from redraft.events import unobserved
-from redraft.models.base import Model
+from redraft.models.base import Model, Request
 from redraft.models.chat import ChatModel
 from redraft.models.prices import price_table
 from redraft.models.testing import FunctionModel
 from redraft.prompts.book import PromptBook
+from redraft.readers.documents import parse
+from redraft.runs.locating import located
 from redraft.runs.people import people
 from redraft.runs.preparing import Order, prepare, record
-from redraft.runs.roles import located
-from redraft.runs.staff import Staff, at_work, by_identity, hire
+from redraft.runs.staff import Staff, at_work, by_identity, hire, under_settings
 from redraft.settings import Judging, Refinement, with_draft
-from redraft.text.documents import parse
 
 LOCAL = "http://localhost:8000/v1"
 ELSEWHERE = "http://judges.example/v1"
@@ -48,6 +48,14 @@ def addresses(
     judging = located(judging, settings, refinement, objects)
     hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects)
     return {one.role: one.settings.base_url for one in hired if one.model is None}
+
+
+@pytest.mark.parametrize("writer", ["openai:writer", None])
+def test_judges_do_not_write(writer: str | None) -> None:
+    there = people(writer, ["openai:first", "openai:second"], None, None)
+    assert (there.model, there.judges) == (writer, ("openai:first", "openai:second"))
+    written = "openai:settings" if writer is None else writer
+    assert there.settings(Settings(model="openai:settings")).model == written
 
 
 def test_a_validator_is_where_the_writer_is_whoever_judges() -> None:
@@ -85,6 +93,25 @@ def test_everybody_who_is_named_is_at_one_address(settings: Settings, judges: st
     assert filled.base_url == address
     hired = hire(settings, filled, Limits(), None, refinement=refinement, objects=objects)
     assert [one.settings.base_url for one in hired if one.role == "judge"] == [address, None]
+
+
+async def test_the_writers_temperature_is_nobody_elses(tmp_path: Path) -> None:
+    settings = Settings(model="openai:m", base_url=LOCAL, temperature=0.9, top_p=0.5)
+    for judging in (Judging(), Judging(judges=("openai:m",), validator="openai:x")):
+        roles = under_settings(hire(settings, located(judging, settings), Limits(), None))
+        assert (roles["writer"].temperature, roles["writer"].top_p) == (0.9, 0.5)
+        assert {(one.temperature, one.top_p) for role, one in roles.items() if role != "writer"} == {(None, None)}
+
+    drawn: list[tuple[float, float | None]] = []
+
+    def reply(request: Request[Any, Any]) -> ModelError:
+        drawn.append((request.sampling.temperature, request.sampling.top_p))
+        return ModelError("nobody answers")
+
+    async with Workshop(tmp_path / "redraft.db", model=FunctionModel(reply, identity="mine")) as shop:
+        with suppress(ModelError):
+            await shop.evaluate(parse(TEXT, name="t.txt"), "The keeper lights it.", temperature=0.9, top_p=0.5)
+    assert set(drawn) == {(0.0, None)}
 
 
 def test_a_writers_address_is_none_for_models_of_another_provider() -> None:

@@ -285,7 +285,7 @@ async def test_calls_side_by_side_each_have_their_turn(hands: Hands) -> None:
         hands.call("revise", run, findings=missing[1:2]),
     )
 
-    assert answers[1].round == 1
+    assert answers[1].round in (1, 2), "who comes first is not said"
     rounds = [turn.made.number for turn in read_trace(hands.court.store, run).turns]
     assert rounds == [*range(len(rounds))]
     assert not hands.court.store.is_claimed(run)

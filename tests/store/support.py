@@ -35,10 +35,13 @@ from redraft.domain import (
     Usage,
     content_id,
 )
+from redraft.questions import TypedQuestion, TypedQuestions
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
 from redraft.store.agreements import Agreement, Standing
+from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
+from redraft.store.chapters import Chapter
 from redraft.store.opinions import Opinion
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -49,6 +52,8 @@ TEXT = "Ünïcode \U0001f600 and a NUL \x00 in the middle.\r\nThe end."
 
 
 _numbers = count()
+ASKED = {"settings": {"words": 100}, "name": "ünïcode 😀"}
+TROUBLE = {"code": "document", "message": "It is empty. 😀", "hint": "mend it"}
 
 
 def as_stored(text: str) -> str:
@@ -136,6 +141,16 @@ def pack(name: str = "pack-1", text: str = TEXT, **changes: Any) -> Pack:
     return replace(Pack(name, content_id(text), "m", {"ask_document": "1"}, questions, missing), **changes)
 
 
+def typed(name: str = "typed-1", text: str = TEXT, **changes: Any) -> TypedQuestions:
+    questions = (
+        TypedQuestion(1, "binary", "Did she drown? 😀", "yes", "Nobody săved her.", Span(3, 18)),
+        TypedQuestion(2, "unanswerable", "In which year?", "", "", Span(3, 18)),
+    )
+    missing = ("no abstractive question 1 about the end: nö",)
+    made = TypedQuestions(name, content_id(text), "m", {"ask_typed": "1"}, 18, questions, missing)
+    return replace(made, **changes)
+
+
 def fact(number: int = 1, text: str = "Hester drowned.", **changes: Any) -> KeyFact:
     return replace(KeyFact(number, "root", None, text, Evidence("Hester drowned.", Span(3, 18))), **changes)
 
@@ -205,6 +220,20 @@ def fill(store: Store, name: str = "abc123") -> None:
     store.manners.learn_reasoning(MODEL, 700)
     store.agreements.keep(AGREEMENT)
     fill_judged(store, name)
+    chapters = [Chapter(title, Chunk(at, Span(10 * at, 10 * at + 10), 5)) for at, title in enumerate(("Öne", "Two"))]
+    store.chapters.add(name, chapters)
+    fill_batch(store, name)
+
+
+def fill_batch(store: Store, run: str) -> None:
+    """A batch of two items: one is done, one has failed."""
+    text = document(PRINTABLE).id
+    store.batches.open(Batch(f"batch-of-{run}", ASKED, {"max_cost": 1.5}, "/out/ö"))
+    store.batches.add(f"batch-of-{run}", [NewItem("/in/ä.txt", "ä"), NewItem("c.jsonl#b", "b", 3, text)])
+    second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
+    store.batches.settle(first, "done", run=run, short=True)
+    store.batches.settle(second, "failed", error=TROUBLE)
+    store.turns.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
 
 
 def fill_judged(store: Store, parent: str) -> str:
@@ -212,6 +241,7 @@ def fill_judged(store: Store, parent: str) -> str:
     fork = f"fork-of-{parent}"
     store.packs.add(pack(text=PRINTABLE), "made from this")
     store.keyfacts.add(keyfacts(text=PRINTABLE), "grown from this")
+    store.typed.add(typed(text=PRINTABLE), "asked from this")
     store.runs.add(run(fork, PRINTABLE, purpose=Refine(judging=JUDGING, refinement=REFINEMENT), parent=parent))
     first = store.runs.keep_draft(fork, "The first draft.", 3, "given")
     second = store.runs.add_draft(fork, "The second draft.", 3, "revise", 1, ("another nöte",))

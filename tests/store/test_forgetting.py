@@ -16,7 +16,20 @@ from redraft.errors import RunError, StoreError
 from redraft.history.results import read_result
 from redraft.store.store import Store
 from tests.judges import Court, Lazy, told
-from tests.store.support import PRINTABLE, add_call, call, document, dump, fill, fill_judged, pack, plain, run, started
+from tests.store.support import (
+    PRINTABLE,
+    add_call,
+    call,
+    document,
+    dump,
+    fill,
+    fill_judged,
+    pack,
+    plain,
+    run,
+    started,
+    typed,
+)
 
 _WORKING = """
 import sys
@@ -41,7 +54,7 @@ def store(path: Path) -> Iterator[Store]:
 
 def rows(path: Path) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
-    of_models = {"_sqlite_migrations", "manners", "agreements"}
+    of_models = {"_sqlite_migrations", "manners", "agreements", "turns"}
     return {name: len(found) for name, found in dump(path).items() if found and name not in of_models}
 
 
@@ -55,7 +68,7 @@ def intact(path: Path) -> None:
 def test_of_a_run_and_its_fork_nothing_is_left(store: Store, path: Path) -> None:
     fill(store)
     with plain(path) as database:
-        for table in ("questions", "packs", "facts", "trees", "keyfacts"):
+        for table in ("questions", "packs", "facts", "trees", "keyfacts", "typed_questions", "typed_packs"):
             database.execute(f"DELETE FROM {table}")
     freed = store.forget(["fork-of-abc123", "abc123"])
     assert (freed.runs, freed.documents) == (("fork-of-abc123", "abc123"), (document(PRINTABLE).id,))
@@ -81,6 +94,16 @@ def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, 
     assert store.packs.get("pack-1") == pack(text=PRINTABLE)
     assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
     assert store.judgments.verdicts(["verdict-1"]) != {}
+    intact(path)
+
+
+def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, path: Path) -> None:
+    fill(store)
+    with plain(path) as database:
+        for table in ("questions", "packs", "facts", "trees", "keyfacts"):
+            database.execute(f"DELETE FROM {table}")
+    assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
+    assert store.typed.latest(document(PRINTABLE).id) == typed(text=PRINTABLE)
     intact(path)
 
 

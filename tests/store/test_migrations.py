@@ -22,6 +22,7 @@ from redraft.store.schema import STEPS
 from redraft.store.store import Store
 from tests.store.support import (
     AGREEMENT,
+    ASKED,
     FAILED,
     JUDGING,
     LOOKUPS,
@@ -30,6 +31,7 @@ from tests.store.support import (
     PRINTABLE,
     REFINEMENT,
     STANDING,
+    TROUBLE,
     VERDICTS,
     document,
     dump,
@@ -41,6 +43,7 @@ from tests.store.support import (
     plain,
     rounds,
     start,
+    typed,
 )
 
 SCHEMAS = Path(__file__).parent / "schemas"
@@ -49,6 +52,8 @@ SINCE_JUDGING = [schema for schema in AGES if schema.stem >= "m002"]
 SINCE_MANNERS = [schema for schema in AGES if schema.stem >= "m009"]
 SINCE_AGREEMENTS = [schema for schema in AGES if schema.stem >= "m010"]
 SINCE_LOOKUPS = [schema for schema in AGES if schema.stem >= "m014"]
+SINCE_TYPED = [schema for schema in AGES if schema.stem >= "m015"]
+SINCE_BATCHES = [schema for schema in AGES if schema.stem >= "m018"]
 SINCE_PARENTS = [schema for schema in AGES if schema.stem >= "m011"]
 SINCE_KEYFACTS = [schema for schema in AGES if schema.stem >= "m003"]
 EVERY_AGE = pytest.mark.parametrize("schema", AGES, ids=lambda path: path.stem)
@@ -130,6 +135,13 @@ def test_a_database_since_key_facts_keeps_them(tmp_path: Path, schema: Path) -> 
         assert store.keyfacts.latest(document(PRINTABLE).id) == keyfacts(text=PRINTABLE)
 
 
+@pytest.mark.parametrize("schema", SINCE_TYPED, ids=lambda path: path.stem)
+def test_a_database_since_typed_questions_keeps_them(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.typed.latest(document(PRINTABLE).id) == typed(text=PRINTABLE)
+
+
 @pytest.mark.parametrize("schema", SINCE_LOOKUPS, ids=lambda path: path.stem)
 def test_a_database_since_lookups_keeps_what_was_looked_up(tmp_path: Path, schema: Path) -> None:
     restored(tmp_path / "redraft.db", schema)
@@ -159,6 +171,23 @@ def test_a_database_since_parents_keeps_what_its_texts_were_made_from(tmp_path: 
         assert store.ancestry.of("abc123") == {"0/0/0": PARENTS, draft: (Parent.of_piece(piece()),)}
         assert store.ancestry.links("links-1") == "[[0, 10, []]]"
         assert store.ancestry.vectors(document(PRINTABLE).id, "cut", "weights") == b"\x00\x01"
+
+
+@pytest.mark.parametrize("schema", SINCE_BATCHES, ids=lambda path: path.stem)
+def test_a_database_since_batches_keeps_them(tmp_path: Path, schema: Path) -> None:
+    restored(tmp_path / "redraft.db", schema)
+    with Store(tmp_path / "redraft.db") as store:
+        batch = store.batches.get("batch-of-abc123")
+        assert (batch.asked, batch.limits, batch.folder, batch.status) == (ASKED, {"max_cost": 1.5}, "/out/ö", "open")
+        first, second = store.batches.items(batch.name)
+        assert (first.source, first.file, first.state, first.run, first.short) == (
+            "/in/ä.txt",
+            "ä",
+            "done",
+            "abc123",
+            True,
+        )
+        assert (second.document, second.priority, second.error) == (document(PRINTABLE).id, 3, TROUBLE)
 
 
 _OF_KIND = """

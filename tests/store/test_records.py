@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Chunk, Document, Gap, Span, Totals, Usage, content_id
 from redraft.errors import RunError, StoreError
+from redraft.marks import Mark
 from redraft.settings import Limits
 from redraft.store.calls import Answer
 from redraft.store.runs import new_run_id
@@ -35,6 +36,17 @@ def test_a_document_comes_back_as_it_was(store: Store) -> None:
     with pytest.raises(StoreError):
         store.documents.text("none")
     assert store.documents.title("none") == ""
+
+
+def test_what_stands_where_in_a_document_and_what_was_left_out_comes_back(store: Store) -> None:
+    marks = (Mark(0, 3, "page", "iv", "#page=4"), Mark(1, 2, "note", "1"))
+    told = replace(document(), marks=marks, notes=("left out: 3 scripts",), language="de-AT")
+    store.documents.add(told)
+    assert store.documents.get(told.id) == told
+    outline = store.documents.outline(told.id)
+    assert (outline.marks, outline.notes, outline.language, outline.text) == (marks, told.notes, "de-AT", "")
+    store.documents.add(document())
+    assert store.documents.get(told.id).marks == (), "the last reading counts"
 
 
 def test_a_book_is_stored_once(store: Store) -> None:

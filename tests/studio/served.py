@@ -14,10 +14,10 @@ from typing import Any
 import httpx
 
 from redraft.domain import Document
+from redraft.readers.documents import load_bytes
 from redraft.studio.app import studio
 from redraft.studio.house import Told
 from redraft.studio.serving import Server, listening, told_for
-from redraft.text.documents import load_bytes
 from tests.support import SAMPLE
 
 TOKEN = "a-token-of-the-tests"

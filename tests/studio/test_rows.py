@@ -137,6 +137,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
             assert client.get(path).status_code == 200, path
         shown = client.get("/api/experiments/lengths").json()
         assert (shown["tables"][0]["columns"], shown["pictures"]) == (["n", "m"], ["curve.svg"])
+        assert '.csv" href="data:text/csv' in client.get("/experiments/lengths").text
         picture = client.get("/experiments/lengths/curve.svg")
         assert picture.headers["content-type"] == "image/svg+xml"
         assert "sandbox" in picture.headers["content-security-policy"]

@@ -18,6 +18,7 @@ from redraft.text.embeddings import Encoder, load_encoder
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.cli.inside import Inside
+from tests.experiments.valley import book
 
 
 @pytest.fixture(scope="session")
@@ -100,6 +101,20 @@ def test_the_lineage_of_a_summary_in_other_words_goes_by_what_it_means(model_fol
 
 
 @pytest.mark.slow
+def test_answers_to_questions_are_compared_by_meaning(tmp_path: Path, model_folder: Path) -> None:
+    (tmp_path / "valley.txt").write_text(book(6).text, "utf-8")
+    words = ("experiment", "qa", "valley.txt", "-m", "extractive", "--until", "5000", "--similarity", "cosine")
+    done = Inside(tmp_path).run(*words, "--embeddings", str(model_folder), "--json", "-q")
+    assert done.json["settings"]["similarity"] == "cosine"
+    found = [item["similarity"] for item in done.json["items"] if item["similarity"] is not None]
+    assert found
+    # The built-in model answers in the words of its reference.
+    assert found == pytest.approx([1.0] * len(found), abs=1e-3)
+    (agreement,) = (table for table in done.json["tables"] if table["name"] == "agreement")
+    assert f"cosine, {model_folder}" in agreement["caption"]
+
+
+@pytest.mark.slow
 def test_a_folder_is_loaded_in_silence(model_folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     load_encoder(str(model_folder))
     assert capfd.readouterr() == ("", "")
@@ -165,7 +180,7 @@ def test_a_model_is_told_from_others_by_its_weights(
     def weights(**layers: Values) -> str:
         load_encoder.cache_clear()
         monkeypatch.setattr(model, "state_dict", lambda: layers, raising=False)
-        return embeddings.weights_of(load_encoder(str(tmp_path)))
+        return load_encoder(str(tmp_path)).weights
 
     first = weights(a=Values(1, 2), b=Values(3))
     assert weights(b=Values(3), a=Values(1, 2)) == first

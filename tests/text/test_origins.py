@@ -66,13 +66,13 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
 @relaxed
 @given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
 def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
-    known = [sentence for parent in parents for sentence in Index(parent).texts]
+    known = [sentence for parent in parents for sentence in Index(parent, "en").texts]
     assume(known)
     copied = chance.choice(known)
     first = words(copied)[0].start
     assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
     # What is one sentence beside others may be several by itself.
-    for one in Origins(parents).trace(copied) if len(Index(copied)) == 1 else ():
+    for one in Origins(parents).trace(copied) if len(Index(copied, "en")) == 1 else ():
         (found,) = one.links
         assert (found.method, found.weight) == ("quotation", 1.0)
         assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
@@ -121,7 +121,7 @@ def test_the_margin_is_by_how_much_the_best_place_is_better_than_any_that_is_not
 class Meanings:
     """An encoder that knows which words mean the same, and notes what it is asked for."""
 
-    name = "meanings"
+    name = weights = "meanings"
     same = ("lighthouse lamp beacon", "sold auctioned", "gulls birds", "harbour port")
 
     def __init__(self) -> None:
@@ -145,7 +145,8 @@ def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_
     assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
-    assert meanings.asked == [Index(LAMP).texts, [], Index(GULLS).texts, ["Its port was auctioned.", "Nobody slept."]]
+    parents = [Index(one, "en").texts for one in (LAMP, GULLS)]
+    assert meanings.asked == [parents[0], [], parents[1], ["Its port was auctioned.", "Nobody slept."]]
     assert Origins([LAMP, GULLS]).trace(child)[0].links == ()
 
 
@@ -210,8 +211,8 @@ def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> No
     # The second has the letters of what is sought, and the first its words.
     text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
     assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
-    assert Index(text).holding("灯台").tolist() == [0]
-    assert Index(text).holding("行灯").tolist() == [1]
+    assert Index(text, "ja").holding("灯台").tolist() == [0]
+    assert Index(text, "ja").holding("行灯").tolist() == [1]
 
 
 def test_between_two_places_lie_those_that_share_no_word() -> None:

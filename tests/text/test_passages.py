@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from redraft.domain import Document, Section, Span
-from redraft.text.documents import load, parse
+from redraft.readers.documents import load, parse
 from redraft.text.embeddings import Embeddings
 from redraft.text.passages import LONGEST, WINDOW, Passage, Passages
 from redraft.text.sentences import sentences
@@ -38,7 +38,7 @@ def said(text: str, *starts: int) -> list[str]:
 class Letters:
     """An encoder for which texts are alike that have the same letters."""
 
-    name = "letters"
+    name = weights = "letters"
 
     def __init__(self) -> None:
         self.encoded: list[str] = []
@@ -179,7 +179,9 @@ def test_an_encoder_finds_what_shares_no_word() -> None:
 
 def test_the_name_says_what_the_order_depends_on() -> None:
     assert Passages(document("x"), ESTIMATE).name == "words 120-240 estimate"
-    assert Passages(document("x"), ESTIMATE, Letters()).name == "words and letters 120-240 estimate"
+    letters = Letters()
+    letters.name = "as the user calls it, which another model may be called tomorrow"
+    assert Passages(document("x"), ESTIMATE, letters).name == "words and letters 120-240 estimate"
 
 
 @pytest.mark.parametrize("text", ["", " \n ", "...", "?"])

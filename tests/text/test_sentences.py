@@ -59,7 +59,7 @@ def test_a_paragraph_alone_is_split_as_within_the_text(text: str) -> None:
 @relaxed
 @given(st.text(alphabet="aA.  \u00a0\u3000\u2003\x85\n!?“”\"'()[]。éİ😀\u0301\ud800", max_size=40))
 def test_the_splitter_is_guarded(text: str) -> None:
-    assert "".join(module._segment(text)) == text
+    assert "".join(module._segment(text, "en")) == text
 
 
 def test_a_wide_space_before_a_full_stop() -> None:
@@ -155,7 +155,17 @@ def test_a_long_paragraph_is_split_as_in_one_go() -> None:
 def test_long_true_paragraphs_are_split_as_in_one_go(stories: list[str]) -> None:
     for story in stories[:10]:
         text = re.sub(r"[\"“”()'’]", "", re.sub(r"\s+", " ", story)).strip()
-        assert split(text) == [part.strip() for part in segment("en", text)]
+        assert split(text) == [part.strip() for part in module._segment(text, "en")]
+
+
+@pytest.mark.parametrize("end", ["Nobody saw me.", "She was given a.", "“He told me.”", "He said no."])
+def test_a_small_word_ends_a_sentence_before_a_capital(end: str) -> None:
+    assert split(f"{end} Jem was gone.") == [end, "Jem was gone."]
+
+
+@pytest.mark.parametrize("whole", ["It was built in 300 a. C. It fell.", "Er kam aus Frankfurt a. M. und blieb."])
+def test_a_small_word_before_a_lone_capital_is_an_abbreviation(whole: str) -> None:
+    assert not any(part.endswith(" a.") for part in split(whole))
 
 
 @pytest.mark.parametrize("numbered", ["Vol. 17 of the ledgers", "the ledger (vol. 17)", "Ch. 5", "pp. 7 and 8"])

@@ -15,13 +15,13 @@ import httpx2
 
 from redraft.cli import terminal
 from redraft.prompts import book
+from redraft.readers import documents
 from redraft.runs import driving
 from redraft.store.bookings import Booking, Bookings
 from redraft.store.calls import Call
 from redraft.store.checkpoints import Checkpoints
 from redraft.store.runs import Runs
 from redraft.store.store import Store
-from redraft.text import documents
 
 
 def forgetful() -> None:

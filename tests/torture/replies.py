@@ -34,8 +34,8 @@ from redraft.models.limiter import Limiter
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import Pair, Statement
+from redraft.readers.documents import parse
 from redraft.store.store import Store
-from redraft.text.documents import parse
 from redraft.text.passages import Passages
 from redraft.text.tokens import EstimatingTokenizer
 from tests.judges import Sheet

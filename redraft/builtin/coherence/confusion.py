@@ -7,13 +7,13 @@ confuses: what people ask about, they mostly ask about sentences that look like 
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from redraft.builtin.cast import Cast
-from redraft.builtin.coherence.faults import fault
 from redraft.builtin.coherence.repeats import Repeat, repeats
 from redraft.builtin.pointing import goes_on, points_at_nobody
 from redraft.builtin.registry import answers
@@ -27,11 +27,17 @@ from redraft.prompts.coherence import (
 )
 from redraft.prompts.contract import UNSURE
 from redraft.text.cleaning import one_line
-from redraft.text.sentences import worded
+from redraft.text.sentences import ends_sentence, worded
+from redraft.text.wording import listed
 
 # A pronoun that begins a sentence stands for somebody in the last few.
 _REACH = 2
 _LONGEST_QUOTE = 80
+_DOUBLED = re.compile(r"\b(the|a|an|of|to|and|their|its|been|for|with|from|at) \1\b", re.IGNORECASE)
+_HANGING = listed(
+    "a an the and or but of to with from into because which who whose when while his their its your our my"
+)
+_FEWEST_WORDS = 5
 
 
 class Doubt(NamedTuple):
@@ -70,11 +76,7 @@ def doubts(summary: str, *, is_part: bool = False) -> tuple[tuple[Doubt, ...], .
         own: list[Doubt | None] = [_repeated(repeated[at], texts)]
         if not (is_part and at < _REACH):
             own.append(_pointing(text, texts[max(0, at - _REACH) : at], cast))
-        match fault(text):
-            case "doubled word":
-                own.append(Doubt("language", "What is this sentence meant to say?"))
-            case "cut short":
-                own.append(Doubt("language", "How does this sentence go on?"))
+        own.append(_worded(text))
         found.append(tuple(one for one in own if one))
     return tuple(found)
 
@@ -94,6 +96,16 @@ def _pointing(text: str, before: Sequence[str], cast: Cast) -> Doubt | None:
         return Doubt("entity omission", f'Who is meant by "{pronoun.group().lower()}"?')
     if not before and goes_on(text):
         return Doubt("discontinuity", "What does this go on from?")
+    return None
+
+
+def _worded(text: str) -> Doubt | None:
+    """What is wrong with the wording of a sentence: a word stands there twice, or it breaks off."""
+    if _DOUBLED.search(text):
+        return Doubt("language", "What is this sentence meant to say?")
+    written = text.split()
+    if len(written) >= _FEWEST_WORDS and not ends_sentence(text) and written[-1] in _HANGING:
+        return Doubt("language", "How does this sentence go on?")
     return None
 
 

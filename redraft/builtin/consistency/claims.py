@@ -38,4 +38,4 @@ def _questions(sentence: str) -> list[SummaryQuestion]:
         return []
     # Names and numbers are easily wrong.
     importance = min(_MOST, _PLAIN + sum(detail.sure for detail in details(text, found)))
-    return [SummaryQuestion(question=ask_whether(text), kind="what", answer=text, importance=importance)]
+    return [SummaryQuestion(question=ask_whether(text), answer=text, importance=importance)]

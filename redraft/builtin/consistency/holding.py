@@ -39,7 +39,6 @@ _DOTS = "…"
 _BACK = 3
 _STAND_FOR_NAMES = listed("he she they his her their it its")
 _OF_ONE = listed("he she his her")
-_POSSESSIVE = re.compile(r"[’']s?$")
 _CAPITAL = re.compile(r"\b[^\W\d_][\w’'-]*")
 _FIGURES = re.compile(r"\d+")
 # What a negation brings with it, as in "he saw" and "he did not see".
@@ -116,7 +115,7 @@ class Ground:
         line = self.source.find(keys[rest:])
         if line is None or self.source.lines[line].keys[0] not in _STAND_FOR_NAMES:
             return None
-        name = _POSSESSIVE.sub("", sentence[known[0].start : known[0].end])
+        name = sentence[known[0].start : known[0].end]
         return line if self._is_meant(name, set(keys[:rest]) - TITLES, line) else None
 
     def _is_meant(self, name: str, own: set[str], line: int) -> bool:

@@ -6,11 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 from statistics import fmean
 from typing import NamedTuple
 
 from redraft.builtin.cast import Cast
-from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.consistency.families import family
 from redraft.builtin.coverage.finding import look_up
 from redraft.builtin.coverage.phrasing import Asking, questions_about
@@ -18,7 +18,8 @@ from redraft.builtin.details import details
 from redraft.builtin.forms import ask_for_gap, read_question
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import GESTURE
-from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.builtin.origin import Origin
+from redraft.builtin.prose import finish, plain
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
 from redraft.builtin.weights import weight
@@ -140,27 +141,24 @@ class _Candidate(NamedTuple):
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
     """The questions about the sentences that are understood by themselves."""
-    known = read([excerpt])
-    told, needs = standing_alone(known)
-    worth = centrality(SentenceVectors([one.text for one in told]), told)
+    origin = Origin([excerpt])
     quotes = {finish(plain(quote)): (quote, start) for start, quote in _quoted(excerpt)}
-    cast = Cast([one.text for one in known if not one.spoken])
     echo = _Echo(excerpt)
-    for at, one in enumerate(told):
-        found = quotes.get(known[at].text)
-        if found is None or one.standing <= LAST_RESORT or needs[at] >= 0 or one.words < _FEWEST_WORDS:
+    for at, one in origin.alone():
+        text = origin.lines[at].text
+        if text not in quotes or one.words < _FEWEST_WORDS:
             continue
-        quote, start = found
+        quote, start = quotes[text]
         told_there = " ".join(quote.split())
-        asked = [one for one in _about(one.text, cast) if one.answer.strip(" .") in told_there and _is_telling(one)]
-        for asking in asked or _gaps(known[at].text):
+        about = questions_about(one.unmarked, partial(_is_person, origin.cast))
+        asked = [one for one in about if one.answer.strip(" .") in told_there and _is_telling(one)]
+        for asking in asked or _gaps(text):
+            says = f"{asking.question} {asking.answer}"
             yield _Candidate(
                 DocumentQuestion(question=asking.question, kind=asking.kind, answer=asking.answer, quote=quote),
-                float(worth[at]) ** _WORTH_POWER
-                * echo.of(f"{asking.question} {asking.answer}") ** _ECHO_POWER
-                * _form(f"{asking.question} {asking.answer}"),
+                origin.worth_of(at) ** _WORTH_POWER * echo.of(says) ** _ECHO_POWER * _form(says),
                 start / len(excerpt),
-                frozenset(filter(carries, keys(f"{asking.question} {asking.answer}"))),
+                frozenset(filter(carries, keys(says))),
             )
 
 
@@ -176,14 +174,10 @@ def _quoted(excerpt: str) -> Iterator[tuple[int, str]]:
         yield span.start, excerpt[span.start : span.end]
 
 
-def _about(text: str, cast: Cast) -> list[Asking]:
-    """The questions about a sentence; the name that stands in brackets for its pronoun is none of its own words."""
-
-    def is_person(name: str) -> bool:
-        named = cast.mentions(f"{name} .")
-        return bool(named) and named[0].end - named[0].start >= len(name) - 1
-
-    return list(questions_about(text.replace("[", "", 1).replace("]", "", 1) if text[:1] == "[" else text, is_person))
+def _is_person(cast: Cast, name: str) -> bool:
+    """Whether all of a phrase is somebody's name."""
+    named = cast.mentions(f"{name} .")
+    return bool(named) and named[0].end - named[0].start >= len(name) - 1
 
 
 def _gaps(text: str) -> Iterator[Asking]:

@@ -32,7 +32,8 @@ def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
     """Each answer from the sentence that says most of what the question says.
 
     That there is none is said only of a summary of the kind that can be read here, which is made of quotations, and of
-    questions that can be: what is put in other words may be an answer all the same.
+    questions that can be: what is put in other words may be an answer all the same. Nor is it said who it was where
+    only some of what is asked is said of somebody: "chairman and treasurer" is not "clerk and treasurer".
     """
     told = [one for one in given.sentences if isinstance(one, Told)]
     kept = [one for one in told if words(one.sentence)]
@@ -42,12 +43,12 @@ def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
     for asked in given.questions:
         sought = read_question(asked.question)
         found = look_up(source, sought)
-        silence = UNANSWERABLE if readable and sought.form != "relation" else UNDECIDED
-        answered.append(
-            SummaryAnswer(id=asked.id, answer=found.answer, sentences=sorted(kept[line].id for line in found.lines))
-            if found
-            else SummaryAnswer(id=asked.id, answer=silence, sentences=[])
-        )
+        if found and (found.is_whole or sought.asks != "who"):
+            said = sorted(kept[line].id for line in found.lines)
+            answered.append(SummaryAnswer(id=asked.id, answer=found.answer, sentences=said))
+        else:
+            silence = UNANSWERABLE if readable and not found and sought.form != "relation" else UNDECIDED
+            answered.append(SummaryAnswer(id=asked.id, answer=silence, sentences=[]))
     return SummaryAnswers(answers=answered)
 
 

@@ -61,6 +61,8 @@ class Found(NamedTuple):
 
     answer: str
     lines: list[int]
+    is_whole: bool
+    """Whether its line says all that the question says."""
 
 
 class _Place(NamedTuple):
@@ -92,7 +94,7 @@ def look_up(source: Source, sought: Sought) -> Found | None:
         if support < _SUPPORT or (best is not None and support <= best[0]):
             continue
         if answer := _reply(_place(source, number), sought):
-            best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines)
+            best = support, Found(" ".join(answer.split(" ")[:_LONGEST_ANSWER]), lines, support >= 1.0)
     return best[1] if best else None
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from itertools import pairwise
 
 from redraft.builtin.facts.statements import Statement, read_statement
-from redraft.builtin.lexicon import CONNECTIVE, GESTURE, PRONOUN, REASONING
+from redraft.builtin.lexicon import GESTURE, PERSONAL, REASONING
+from redraft.builtin.pointing import goes_on
 from redraft.builtin.prose import plain, read
 from redraft.builtin.registry import answers
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkGiven, ChunkMarks
@@ -24,8 +23,6 @@ _ABRUPT_LENGTH = 8
 _FEW_ABRUPT, _FEW_OPEN = 2, 1
 _REACH, _BACK = 12, 5
 _LEAST_STANDING = 0.4
-_LIFETIME = 80
-_YEAR = re.compile(r"\b(?:1[0-9]|20)\d{2}\b")
 
 
 @answers(JUDGE_CHUNK)
@@ -33,15 +30,14 @@ def judge_chunk(given: ChunkGiven) -> ChunkMarks:
     """Statements that tell something new are the facts; a link ties one to another by cause, time or contrast."""
     facts = _facts(given.excerpt)
     connections = _connections(facts)
-    complete, flaws = _wholeness(given.excerpt, facts)
-    coherence = _coherence(complete, flaws)
+    complete, abrupt, loose = _wholeness(given.excerpt, facts)
     return ChunkMarks(
         major_facts=len(facts),
         connections=connections,
         explanation=f"{len(facts)} statements, {connections} links; {'complete' if complete else 'not complete'};"
-        f" {flaws[0]} abrupt turns, {flaws[1]} open references, {flaws[2]} jumps in time.",
+        f" {abrupt} abrupt turns, {loose} open references.",
         validity=_graded(len(facts), _FEW_FACTS, _MANY_FACTS),
-        coherence=coherence,
+        coherence=_coherence(complete, abrupt, loose),
         cross_content=_graded(connections, _FEW_CONNECTIONS, _MANY_CONNECTIONS),
     )
 
@@ -71,12 +67,12 @@ def _connections(facts: Sequence[Statement]) -> int:
     return count
 
 
-def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, tuple[int, int, int]]:
-    """Whether the chunk begins and ends where something does; its abrupt turns, open references and jumps in time."""
+def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, int, int]:
+    """Whether the chunk begins and ends where something does; its abrupt turns, and its open references."""
     texts = [text for span in paragraphs(excerpt) if (text := plain(excerpt[span.start : span.end]))]
     if not texts:
-        return False, (0, 1, 0)
-    opens = texts[0][:1].islower() or bool(PRONOUN.match(texts[0]) or CONNECTIVE.match(texts[0]))
+        return False, 0, 1
+    opens = texts[0][:1].islower() or bool(PERSONAL.match(texts[0])) or goes_on(texts[0])
     breaks_off = not ends_sentence(texts[-1])
     asks = texts[-1].rstrip("\"'”’»").endswith("?")
     complete = not opens and not breaks_off and len(facts) >= _FEWEST_FOR_A_WHOLE
@@ -84,20 +80,14 @@ def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, tuple[in
     long = [at for at, own in enumerate(terms) if len(own) >= _ABRUPT_LENGTH]
     abrupt = sum(not frozenset().union(*terms[max(0, at - _BACK) : at]) & terms[at] for at in long if at)
     open_references = opens + breaks_off + asks
-    years = [int(year) for year in _YEAR.findall(" ".join(texts))]
-    jumps = sum(abs(later - earlier) > _LIFETIME for earlier, later in pairwise(years))
-    return complete, (abrupt, open_references, jumps)
+    return complete, abrupt, open_references
 
 
-def _coherence(complete: bool, flaws: tuple[int, int, int]) -> int:
-    abrupt, loose, jumps = flaws
-    many = abrupt > _FEW_ABRUPT or loose > _FEW_OPEN or jumps > _FEW_OPEN
-    some = sum(flaw > 0 for flaw in flaws)
+def _coherence(complete: bool, abrupt: int, loose: int) -> int:
+    many = abrupt > _FEW_ABRUPT or loose > _FEW_OPEN
     if not complete:
         return 1 if many else 2
-    if not some:
-        return 5
-    return 4 if some == 1 and not many and sum(flaws) == 1 else 3
+    return max(3, 5 - abrupt - loose)
 
 
 def _graded(count: int, few: int, many: int) -> int:

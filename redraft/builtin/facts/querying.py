@@ -9,7 +9,6 @@ from functools import cache
 
 from redraft.builtin.details import TITLES
 from redraft.builtin.facts.statements import Name, read_statement
-from redraft.builtin.lexicon import GESTURE
 from redraft.builtin.registry import answers
 from redraft.prompts.factual import QUERY_ANALYTICAL, QUERY_NARRATIVE, LevelledFact, Query, QueryGiven
 from redraft.text.wording import carries, keys
@@ -17,7 +16,7 @@ from redraft.text.words import count_words
 
 _WEIGHT = {"root": 3, "branch": 2, "leaf": 1}
 _MOST_NAMES, _MOST_MATTERS = 3, 3
-_LONGEST_EVENT, _LONGEST_NAME, _LONGEST_QUERY = 9, 5, 40
+_LONGEST_NAME, _LONGEST_QUERY = 5, 40
 _LONGEST_QUOTE = 60
 _MATTER = re.compile(
     r"\b[Tt]he ((?:[a-z]+[- ])?[a-z]{4,})"
@@ -26,10 +25,6 @@ _MATTER = re.compile(
 _TOO_PLAIN = "other same first second third last next thing way day time night morning reason rest part end"
 _VERB_BEHIND = re.compile(r"(?<=\w) \w+ed$")
 _POSSESSIVE = re.compile(r"['’]s?$")
-# A relative clause or a phrase behind the verb, without which an event is still that event.
-_EVENT_END = re.compile(
-    r",|;|:| —| –|\.$| (?:because|when|while|after|before|until|who|which|where|so that|in order)\b"
-)
 
 
 @answers(QUERY_ANALYTICAL)
@@ -52,22 +47,16 @@ def query_analytical(given: QueryGiven) -> Query:
 
 @answers(QUERY_NARRATIVE)
 def query_narrative(given: QueryGiven) -> Query:
-    """What happens to those whom the facts are about, from the first event to the last."""
+    """What happens to those whom the facts are about."""
     names, matters = _names(given.facts), _matters(given.facts)
     about = names[:_MOST_NAMES] or matters[:_MOST_MATTERS]
     if not about:
         return _about_words(given.facts, "What happens around {}, and in which order?")
-    events = [event for fact in given.facts if fact.level != "leaf" and (event := _event(fact.fact))]
-    course = ""
-    if len(events) > 1:
-        course = f", from the time when {events[0]} to the time when {events[-1]}?"
-    elif events:
-        course = f", from the time when {events[0]}?"
-    asked = f"What happened to {_listed(about)}"
     others = [matter for matter in matters if matter not in about][:_MOST_MATTERS]
-    if not course and others:
+    course = ", and in which order?"
+    if others:
         course = f", and what {'has' if len(others) == 1 else 'have'} {_listed(others)} to do with it?"
-    return _fitting(asked + (course or ", and in which order?"), given.facts)
+    return _fitting(f"What happened to {_listed(about)}{course}", given.facts)
 
 
 def _fitting(question: str, facts: Sequence[LevelledFact]) -> Query:
@@ -131,17 +120,6 @@ def _matters_in(fact: str) -> Iterator[str]:
         own = keys(matter)
         if own and all(map(carries, own)) and not _too_plain().intersection(own):
             yield matter
-
-
-def _event(fact: str) -> str:
-    """A fact as it goes on behind "when", without what it could do without; nothing where that is too long."""
-    statement = read_statement(fact)
-    verb = statement.verb
-    if verb is None or not statement.names or statement.names[0].first > 0 or GESTURE.search(fact):
-        return ""
-    end = next((one.start() for one in _EVENT_END.finditer(fact, statement.words[verb.at].end)), len(fact))
-    event = fact[:end].rstrip(" .")
-    return event if "," not in event and count_words(event) <= _LONGEST_EVENT else ""
 
 
 def _listed(names: Sequence[str]) -> str:

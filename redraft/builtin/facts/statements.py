@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from redraft.builtin.details import Detail, details
+from redraft.builtin.details import details
 from redraft.builtin.verbs import AUXILIARIES, MODALS, is_participle, is_past, is_present, plain_form
 from redraft.text.wording import Word, carries, is_negation, listed, words
 
@@ -23,8 +23,6 @@ _OPENERS = listed(
 # A remark on the subject, between commas or at the end.
 _ASIDE = re.compile(r", (?:who|which|whose|where|without|after|before|as|though|although|because)\b[^,;.]*")
 _POSSESSIVE = re.compile(r"['’]s?$")
-# Behind a short sentence, so that it is no title for its few capitals.
-_PADDING = ", as it is told again and again by one and all in the end of it all and so on as it were at long last"
 
 
 class Name(NamedTuple):
@@ -64,7 +62,7 @@ class Statement:
 def read_statement(text: str) -> Statement:
     """Read a sentence."""
     found = words(text)
-    known = _details(text, found)
+    known = details(text, found)
     taken = {at for one in known for at in range(one.first, one.last + 1)}
     names = [
         Name(
@@ -87,14 +85,6 @@ def leading_name(statement: Statement) -> Name | None:
     firm = [name for name in statement.names if name.sure]
     leading = next((name for name in firm if name.before not in _PLACING), firm[0] if firm else None)
     return leading._replace(sure=all(one.keys & leading.keys for one in firm)) if leading else None
-
-
-def _details(text: str, found: Sequence[Word]) -> list[Detail]:
-    """The names and numbers. A short sentence may have little else, and is no title for that, if it has a verb."""
-    if _verb(text, found, ()) is None:
-        return details(text, found)
-    behind = [Word(word.key, word.start + len(text), word.end + len(text)) for word in words(_PADDING)]
-    return [one for one in details(text + _PADDING, [*found, *behind]) if one.end <= len(text)]
 
 
 def _verb(text: str, found: Sequence[Word], taken: Collection[int]) -> Verb | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from redraft.builtin.facts.statements import Name, Statement, leading_name, read_statement
 from redraft.builtin.grammar import first_clause
-from redraft.builtin.lexicon import CONNECTIVE, FIRST_PERSON, GESTURE, PERSONAL, PRONOUN, SECOND_PERSON
+from redraft.builtin.lexicon import FIRST_PERSON, GESTURE, PERSONAL, SECOND_PERSON
+from redraft.builtin.pointing import points_back
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
 from redraft.text.ranking import rank
 from redraft.text.sentences import sentences
@@ -50,14 +50,10 @@ class Told(NamedTuple):
     """A sentence that can stand as a fact."""
 
     fact: str
-    quote: str
-    """The sentence of the text, to the letter."""
     at: int
     """Which sentence of the text it is."""
-    rank: float
-    """How central it is, beside the average sentence."""
     worth: float
-    """The same with an eye on how well it reads by itself."""
+    """How central it is, beside the average sentence, with an eye on how well it reads by itself."""
     action: float
     """From 0, where it says how things are, to 1, where something happens."""
     terms: frozenset[str]
@@ -71,42 +67,26 @@ def tell(excerpt: str) -> list[Told]:
     ranks = rank(SentenceVectors(list(judged))) * len(judged)
     central = dict(zip(judged, map(float, ranks), strict=True))
     told: list[Told] = []
-    full = _full_names(excerpt)
     before: Statement | None = None
     seen: set[str] = set()
     for at, span in enumerate(sentences(excerpt)):
-        quote = excerpt[span.start : span.end]
-        text = finish(plain(quote))
+        text = finish(plain(excerpt[span.start : span.end]))
         sentence = judged.get(text)
         statement = read_statement(text)
-        if sentence and sentence.standing > LAST_RESORT and text not in seen and (fact := _fact(text, before, full)):
+        if sentence and sentence.standing > LAST_RESORT and text not in seen and (fact := _fact(text, before)):
             seen.add(text)
             own = read_statement(fact)
             worth = central[text] * sentence.standing**0.5 * _clearness(fact, own)
-            told.append(Told(fact, quote, at, central[text], worth, _action(fact, own), own.terms))
+            told.append(Told(fact, at, worth, _action(fact, own), own.terms))
         before = statement if not _SPOKEN_OR_ASIDE.search(text) else None
     return told
 
 
 def any_sentence(excerpt: str) -> list[Told]:
     """Every sentence with a word, for a text that has none that reads well."""
-    found = [(at, finish(plain(excerpt[span.start : span.end])), span) for at, span in enumerate(sentences(excerpt))]
-    kept = {text: (at, span) for at, text, span in found if count_words(text)}
-    return [
-        Told(text, excerpt[span.start : span.end], at, 1.0, 1.0, 0.5, read_statement(text).terms)
-        for text, (at, span) in kept.items()
-    ]
-
-
-def _full_names(excerpt: str) -> dict[frozenset[str], str]:
-    """How each name is written out, where it is."""
-    found: Counter[tuple[frozenset[str], str]] = Counter()
-    for span in sentences(excerpt):
-        statement = read_statement(excerpt[span.start : span.end])
-        for name in statement.names:
-            if name.sure:
-                found[name.keys, _surface(statement, name)] += 1
-    return {own: surface for (own, surface), _ in reversed(found.most_common())}
+    texts = dict.fromkeys(finish(plain(excerpt[span.start : span.end])) for span in sentences(excerpt))
+    kept = [text for text in texts if count_words(text)]
+    return [Told(text, at, 1.0, 0.5, read_statement(text).terms) for at, text in enumerate(kept)]
 
 
 def _surface(statement: Statement, name: Name) -> str:
@@ -114,7 +94,7 @@ def _surface(statement: Statement, name: Name) -> str:
     return re.sub(r"['’]s?$", "", " ".join(surface.split()))
 
 
-def _fact(text: str, before: Statement | None, full: dict[frozenset[str], str]) -> str:
+def _fact(text: str, before: Statement | None) -> str:
     """The sentence, or what of it can stand alone; nothing where it cannot be understood alone."""
     if _SPOKEN_OR_ASIDE.search(text) or _ASKS.search(text) or FIRST_PERSON.search(text) or SECOND_PERSON.search(text):
         return ""
@@ -122,12 +102,12 @@ def _fact(text: str, before: Statement | None, full: dict[frozenset[str], str]) 
     if count_words(fact) < _FEWEST_WORDS or count_words(fact) > _MOST_WORDS:
         return ""
     if pronoun := _SUBJECT.match(fact):
-        name = _meant(before, full)
+        name = _meant(before)
         if not name:
             return ""
         owner = f"{name}’s" if pronoun.group() in _POSSESSIVE else name
         fact = owner + fact[pronoun.end() :]
-    if PRONOUN.match(fact) or CONNECTIVE.match(fact):
+    if points_back(fact):
         return ""
     own = read_statement(fact)
     pointing = PERSONAL.search(fact)
@@ -136,7 +116,7 @@ def _fact(text: str, before: Statement | None, full: dict[frozenset[str], str]) 
     return fact
 
 
-def _meant(before: Statement | None, full: dict[frozenset[str], str]) -> str:
+def _meant(before: Statement | None) -> str:
     """Whom a pronoun at the beginning of a sentence stands for, where the one before speaks of one person only."""
     if before is None:
         return ""
@@ -144,7 +124,7 @@ def _meant(before: Statement | None, full: dict[frozenset[str], str]) -> str:
     leading = leading_name(before)
     if leading is None or len(firm) != 1 or leading.before:
         return ""
-    return full.get(leading.keys, _surface(before, leading))
+    return _surface(before, leading)
 
 
 def _clearness(fact: str, own: Statement) -> float:

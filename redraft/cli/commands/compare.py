@@ -33,7 +33,7 @@ in both orders, or the budget is used up.
     epilog=_EPILOG,
     first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
 )
-@click.argument("source")
+@options.sources
 @click.argument("first", metavar="A")
 @click.argument("second", metavar="B")
 @judging.panel_options
@@ -47,7 +47,7 @@ in both orders, or the budget is used up.
 @options.as_json
 @options.quiet
 def compare(
-    source: str,
+    sources: tuple[str, ...],
     first: str,
     second: str,
     dry_run: bool,
@@ -57,12 +57,12 @@ def compare(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Ask which of A and B is the better summary of SOURCE. One of the three may be - for stdin.
+    """Ask which of A and B is the better summary of SOURCE, or of several. One of them may be - for stdin.
 
     Every judge says it four times over: overall, and by the level of detail, the structure and the logic. It is asked
     twice, with A first and with B first, because judges prefer a place as well.
     """
-    reading(source, first, second, quiet=quiet)
+    reading(*sources, first, second, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
@@ -73,19 +73,20 @@ def compare(
     from redraft.settings import Compare
     from redraft.store.store import Store
 
-    if [source, first, second].count(_STDIN) > 1:
+    if [*sources, first, second].count(_STDIN) > 1:
         raise UsageError("only one of SOURCE, A and B can be stdin", hint="give the others as files")
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
     a, b, table = asked.text(first, quiet=quiet), asked.text(second, quiet=quiet), price_table(prices)
     check_summaries(a, b)
+    document = asked.document_at(sources, given)
     if dry_run:
         return show_plan(
-            source, settings, Order(Compare(judging=judging), given=a, other=b), table, limits, as_json=as_json
+            document, settings, Order(Compare(judging=judging), given=a, other=b), table, limits, as_json=as_json
         )
     with Store(db) as store:
         result = work(
             store,
-            lambda shop: shop.compare(source, a, b, settings=settings, judging=judging),
+            lambda shop: shop.compare(document, a, b, settings=settings, judging=judging),
             limits=limits,
             prices=table,
             quiet=quiet,

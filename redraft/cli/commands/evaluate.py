@@ -15,6 +15,7 @@ _EPILOG = """\b
 Examples:
   redraft evaluate book.txt summary.md
   redraft evaluate book.txt summary.md --metric coverage --json
+  redraft evaluate a.docx b.html summary.md
   redraft evaluate book.txt - -m openai:gpt-5-mini --repeat 3 < summary.md
   redraft evaluate book.txt summary.md --judge openai:a --judge openai:b
   redraft evaluate book.txt summary.md --metric keyfact_recall
@@ -31,7 +32,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
     epilog=_EPILOG,
     first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
 )
-@click.argument("source")
+@options.sources
 @click.argument("summary")
 @judging.metric_option
 @options.query
@@ -39,6 +40,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @judging.reference
 @preset_option
 @options.model_options
+@options.part_options
 @options.limit_options
 @options.max_source
 @options.prices
@@ -48,7 +50,7 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 @options.as_json
 @options.quiet
 def evaluate(
-    source: str,
+    sources: tuple[str, ...],
     summary: str,
     dry_run: bool,
     show_all: bool,
@@ -59,8 +61,8 @@ def evaluate(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Judge SUMMARY, a summary of SOURCE. Either may be - for stdin."""
-    reading(source, summary, quiet=quiet)
+    """Judge SUMMARY, a summary of SOURCE, or of all of several. One of them may be - for stdin."""
+    reading(*sources, summary, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
@@ -72,16 +74,17 @@ def evaluate(
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging(given)
     asked.check_query(given, judging)
-    text, table = asked.draft(source, summary, quiet=quiet), price_table(prices)
+    text, table = asked.draft(sources, summary, quiet=quiet), price_table(prices)
     if reference:
         judging = judging.model_copy(update={"reference": asked.text(reference, quiet=quiet)})
+    document = asked.document_at(sources, given)
     if dry_run:
-        return show_plan(source, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
+        return show_plan(document, settings, Order(with_draft(judging), given=text), table, limits, as_json=as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
             store,
-            lambda shop: shop.evaluate(source, text, settings=settings, judging=judging),
+            lambda shop: shop.evaluate(document, text, settings=settings, judging=judging),
             limits=limits,
             prices=table,
             quiet=quiet,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,10 +10,14 @@ from redraft.cli import judging, options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 
+if TYPE_CHECKING:
+    from redraft.outputs.formats import Format
+
 _EPILOG = """\b
 Examples:
   redraft fork 3fa2c1d0 --round 1 -g consistency=0.9
   redraft fork 3fa2c1d0 --round 0 --policy all --rounds 8
+  redraft fork 3fa2c1d0 --round 2 --findings lost.json
 
 `redraft trace RUN` shows the rounds.
 """
@@ -34,17 +38,20 @@ Examples:
     metavar="N",
     help="The round whose draft to begin with.",
 )
+@judging.findings
 @judging.refining_options
 @options.limit_options
 @options.prices
-@options.output
+@options.summary_output
 @options.db
 @options.as_json
 @options.quiet
 def fork(
     run_id: str,
     number: int,
+    findings: str | None,
     output: str | None,
+    form: Format | None,
     db: str | None,
     prices: str | None,
     as_json: bool,
@@ -58,25 +65,25 @@ def fork(
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.files import check_output
     from redraft.cli.running import work
+    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
-    check_output(output)
+    to = target(output, form, as_json=as_json)
     table = price_table(prices)
     with asked.store_to_read(db) as store:
         before = store.runs.get(run_id)
         # What a settings file says is meant for new runs; this one has its settings from the other.
         refinement = asked.refinement(asked.typed(given), before.refinement)
-        limits = asked.limits(given, before.limits)
+        limits, wanted = asked.limits(given, before.limits), asked.findings(findings, review=refinement.review)
         result = work(
             store,
-            lambda shop: shop.fork(run_id, number, refinement=refinement),
+            lambda shop: shop.fork(run_id, number, refinement=refinement, findings=wanted),
             limits=limits,
             prices=table,
             quiet=quiet,
             # The run that it is forked from knows nothing of who is named only now.
             decider=asked.models_named(asked.typed(given)).get(refinement.decider or ""),
         )
-        return finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
-
 from redraft.cli import judging, options
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
@@ -29,7 +27,7 @@ Examples:
     epilog=_EPILOG,
     first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
 )
-@click.argument("source")
+@options.sources
 @judging.keyfact_options
 @options.typed_option("--pruned", section="output", is_flag=True, help="Show the facts that were pruned too, and why.")
 @judging.judge_options
@@ -43,7 +41,7 @@ Examples:
 @options.as_json
 @options.quiet
 def keyfacts(
-    source: str,
+    sources: tuple[str, ...],
     pruned: bool,
     dry_run: bool,
     db: str | None,
@@ -52,12 +50,12 @@ def keyfacts(
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Find the key facts of SOURCE, unless they are known already, and show them as trees.
+    """Find the key facts of SOURCE, or of several, unless they are known already, and show them as trees.
 
     In each chunk there are main facts (roots), those that support them (branches) and details (leaves). A validator
     prunes what the text does not bear out, what is opinion, and what does not matter. They are built once, and frozen.
     """
-    reading(source, quiet=quiet)
+    reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
@@ -68,13 +66,13 @@ def keyfacts(
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
-    table = price_table(prices)
+    table, document = price_table(prices), asked.document_at(sources, given)
     if dry_run:
-        return show_plan(source, settings, Order(BuildKeyfacts(judging=judging)), table, limits, as_json=as_json)
+        return show_plan(document, settings, Order(BuildKeyfacts(judging=judging)), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
             store,
-            lambda shop: shop.build(source, "keyfacts", settings=settings, judging=judging),
+            lambda shop: shop.build(document, "keyfacts", settings=settings, judging=judging),
             limits=limits,
             prices=table,
             quiet=quiet,

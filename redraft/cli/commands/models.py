@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -115,6 +114,8 @@ def models(check: str | None, db: str | None, prices: str | None, as_json: bool,
 
 def _checked(seats: Sequence[Seat], store: Store, timeout: float | None, *, as_json: bool, alone: bool) -> int:
     """Ask everybody, one after the other, and say what works. One that was named alone is one object as JSON."""
+    import asyncio
+
     from redraft.cli.views.render import echo_json
     from redraft.cli.views.roster import check_lines
     from redraft.runs.checking import check

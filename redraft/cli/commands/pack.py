@@ -18,6 +18,7 @@ from redraft.text.cleaning import one_line
 if TYPE_CHECKING:
     from redraft.domain import KeyFacts, Pack
     from redraft.packs.exchange import Packed
+    from redraft.questions import TypedQuestions
     from redraft.store.store import Store
 
 _GROUP_EPILOG = """\b
@@ -32,7 +33,8 @@ Examples:
 def pack() -> None:
     """Questions about a document, and its key facts, by which all summaries of it are judged.
 
-    They are built once, when they are first needed. Share them, so that others measure by the same yardstick.
+    They are built once, when they are first needed. Share them, so that others measure by the same yardstick. A pack
+    also has the typed questions of `experiment qa`.
     """
 
 
@@ -49,7 +51,7 @@ Examples:
     epilog=_BUILD_EPILOG,
     first=("model", "base-url", "context-tokens", "judge", "questions", "max-cost", "dry-run", "db", "json", "quiet"),
 )
-@click.argument("source")
+@options.sources
 @judging.judge_options
 @judging.questions
 @preset_option
@@ -62,13 +64,20 @@ Examples:
 @options.as_json
 @options.quiet
 def build_pack(
-    source: str, dry_run: bool, db: str | None, prices: str | None, as_json: bool, quiet: bool, **given: Any
+    sources: tuple[str, ...],
+    dry_run: bool,
+    db: str | None,
+    prices: str | None,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
 ) -> int:
-    """Build the questions about SOURCE, unless they are there already, and show them. What is missing is tried again.
+    """Build the questions about SOURCE, or about several, unless they are there already, and show them.
 
+    What is missing is tried again.
     They are those that evaluate and refine use under the same options. `redraft keyfacts` builds the key facts.
     """
-    reading(source, quiet=quiet)
+    reading(*sources, quiet=quiet)
     from redraft.cli import given as asked
     from redraft.cli.running import work
     from redraft.cli.views.outcome import finish
@@ -79,13 +88,13 @@ def build_pack(
     from redraft.store.store import Store
 
     settings, limits, judging = asked.settings(given), asked.limits(given), asked.judging_no_draft(given)
-    table = price_table(prices)
+    table, document = price_table(prices), asked.document_at(sources, given)
     if dry_run:
-        return show_plan(source, settings, Order(BuildQuestions(judging=judging)), table, limits, as_json=as_json)
+        return show_plan(document, settings, Order(BuildQuestions(judging=judging)), table, limits, as_json=as_json)
     with Store(db) as store:
         result = work(
             store,
-            lambda shop: shop.build(source, "questions", settings=settings, judging=judging),
+            lambda shop: shop.build(document, "questions", settings=settings, judging=judging),
             limits=limits,
             prices=table,
             quiet=quiet,
@@ -101,7 +110,7 @@ Examples:
 
 
 @pack.command("export", short_help="Print the questions and key facts of a document as JSON.", epilog=_EXPORT_EPILOG)
-@click.argument("source")
+@options.sources
 @options.typed_option(
     "--pack",
     "pack_id",
@@ -119,22 +128,29 @@ Examples:
 @options.db
 @options.quiet
 def export_pack(
-    source: str, pack_id: str | None, keyfacts_id: str | None, output: str | None, db: str | None, quiet: bool
+    sources: tuple[str, ...],
+    pack_id: str | None,
+    keyfacts_id: str | None,
+    output: str | None,
+    db: str | None,
+    quiet: bool,
 ) -> int:
-    """Print the questions and the key facts of SOURCE as JSON that holds all that it takes to use them elsewhere.
+    """Print the questions, the key facts and the typed questions of SOURCE as JSON.
 
+    It holds all that it takes to use them elsewhere.
     Those that were imported last, or else those that were built last.
     """
     from pathlib import Path
 
-    from redraft.cli.files import check_output, write
+    from redraft.cli.files import check_output
     from redraft.cli.given import document as load
     from redraft.cli.given import store_to_read
     from redraft.cli.terminal import json_text, say
+    from redraft.files import write
     from redraft.packs.exchange import choose
 
     check_output(output)
-    document = load(source, quiet=quiet)
+    document = load(sources, quiet=quiet)
     with store_to_read(db) as store:
         chosen = choose(store, document, pack_id, keyfacts_id)
     text = json_text(chosen.to_json())
@@ -158,7 +174,7 @@ Examples:
 
 
 @pack.command("import", short_help="Store an exported pack, and judge by it from now on.", epilog=_IMPORT_EPILOG)
-@click.argument("files", nargs=-1, metavar="[SOURCE] PACK")
+@click.argument("files", nargs=-1, metavar="[SOURCE...] PACK")
 @options.max_source
 @options.db
 @options.as_json
@@ -175,11 +191,11 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
     from redraft.packs.file import read_pack_file
     from redraft.store.store import Store
 
-    if not 1 <= len(files) <= 2:
+    if not files:
         raise UsageError("give SOURCE and PACK, or PACK alone", hint="see `redraft pack import --help`")
     if files.count("-") > 1:
         raise UsageError("SOURCE and PACK cannot both be stdin", hint="give one of them as a file")
-    document = load(files[0], quiet=quiet) if len(files) == 2 else None
+    document = load(files[:-1], quiet=quiet) if files[:-1] else None
     data = read_pack_file(files[-1])
     with Store(db) as store:
         imported = store_pack(store, data, document, files[-1])
@@ -194,15 +210,22 @@ def import_pack(files: tuple[str, ...], db: str | None, as_json: bool, quiet: bo
 
 def _contents(packed: Packed) -> Iterator[str]:
     """What is in a pack, and where it comes from."""
+    from collections import Counter
+
     from redraft.cli.views import render, trees
+    from redraft.questions import TYPES
 
     if pack := packed.questions:
         yield f"pack {pack.id}: {render.count(len(pack.questions), 'question')}, {render.origin(pack)}{_holes(pack)}"
     if keyfacts := packed.keyfacts:
         yield f"key facts {keyfacts.id}: {trees.measure(keyfacts)}, {trees.by_whom(keyfacts)}{_holes(keyfacts)}"
+    if typed := packed.typed:
+        kinds = Counter(one.type for one in typed.questions)
+        told = ", ".join(f"{kinds[one]} {one}" for one in TYPES if kinds[one])
+        yield f"typed questions {typed.id}: {told}, {render.origin(typed)}{_holes(typed)}"
 
 
-def _holes(part: Pack | KeyFacts) -> str:
+def _holes(part: Pack | KeyFacts | TypedQuestions) -> str:
     """How much of it could not be had."""
     from redraft.cli.views import render
 
@@ -213,7 +236,7 @@ def _holes(part: Pack | KeyFacts) -> str:
 @options.db
 @options.as_json
 def list_packs(db: str | None, as_json: bool) -> int:
-    """List all questions and key facts, newest first."""
+    """List all questions, key facts and typed questions, newest first."""
     from redraft.cli.given import store_to_read
     from redraft.cli.terminal import say
     from redraft.cli.views.listing import pack_lines
@@ -246,9 +269,12 @@ def _listed(store: Store) -> list[dict[str, Any]]:
                 store, one, created, kind="keyfacts", **by, keyfacts=facts, trees=len(one.trees), missing=one.missing
             )
         )
+    for asked, created in store.typed.all():
+        counts = {"model": asked.model, "questions": len(asked.questions)}
+        listed.append(_entry(store, asked, created, kind="typed", **counts, missing=asked.missing))
     return sorted(listed, key=lambda one: str(one["created"]), reverse=True)
 
 
-def _entry(store: Store, one: Pack | KeyFacts, created: str, **what: object) -> dict[str, Any]:
+def _entry(store: Store, one: Pack | KeyFacts | TypedQuestions, created: str, **what: object) -> dict[str, Any]:
     about = {"document": one.document, "title": store.documents.title(one.document), "imported": one.imported}
     return {"pack": one.id, "created": created, **about, **what}

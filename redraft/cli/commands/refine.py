@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from redraft.cli import judging, options
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+
+if TYPE_CHECKING:
+    from redraft.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:
@@ -33,7 +36,7 @@ a goal is missed; the best draft is printed all the same.
     epilog=_EPILOG,
     first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
 )
-@click.argument("source")
+@options.sources
 @click.argument("summary")
 @judging.findings
 @judging.refining_options
@@ -41,31 +44,33 @@ a goal is missed; the best draft is printed all the same.
 @judging.judging_options
 @preset_option
 @options.model_options
+@options.part_options
 @options.limit_options
 @options.max_source
 @options.prices
 @options.dry_run
-@options.output
+@options.summary_output
 @options.db
 @options.as_json
 @options.quiet
 def refine(
-    source: str,
+    sources: tuple[str, ...],
     summary: str,
     findings: str | None,
     dry_run: bool,
     output: str | None,
+    form: Format | None,
     db: str | None,
     prices: str | None,
     as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Refine SUMMARY, a summary of SOURCE, until it meets its goals. Either may be - for stdin."""
-    reading(source, summary, quiet=quiet)
+    """Refine SUMMARY, a summary of SOURCE or of several, until it meets its goals. One of them may be - for stdin."""
+    reading(*sources, summary, quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.files import check_output
     from redraft.cli.running import work
+    from redraft.cli.target import target
     from redraft.cli.terminal import say
     from redraft.cli.views.outcome import finish
     from redraft.cli.views.plans import show_plan
@@ -75,27 +80,27 @@ def refine(
     from redraft.settings import with_draft
     from redraft.store.store import Store
 
-    check_output(output)
+    to = target(output, form, as_json=as_json)
     settings, limits, refinement = asked.settings(given), asked.limits(given), asked.refinement(given)
     judging = asked.judging(given, refinement)
-    text = asked.draft(source, summary, findings, review=refinement.review and not dry_run, quiet=quiet)
+    text = asked.draft(sources, summary, findings, review=refinement.review and not dry_run, quiet=quiet)
     wanted = asked.findings(findings)
-    table = price_table(prices)
+    table, document = price_table(prices), asked.document_at(sources, given)
     if dry_run:
         order = Order(with_draft(judging, refinement), given=text, findings=wanted)
-        return show_plan(source, settings, order, table, limits, as_json=as_json)
+        return show_plan(document, settings, order, table, limits, as_json=to.as_json)
     with Store(db) as store:
         judging = asked.known_pack(judging, store)
         result = work(
             store,
             lambda shop: shop.refine(
-                source, text, settings=settings, judging=judging, refinement=refinement, findings=wanted
+                document, text, settings=settings, judging=judging, refinement=refinement, findings=wanted
             ),
             limits=limits,
             prices=table,
             quiet=quiet,
         )
-        code = finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        code = finish(store, result, target=to, as_json=to.as_json, quiet=quiet)
         if given["words"] is None and not quiet:
             say(f"limit: {count(result.settings.words or 0, 'word')} (--words N for another)")
         return code

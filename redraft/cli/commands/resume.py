@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from redraft.cli import options
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.outputs.formats import Format
 
 _EPILOG = """\b
 Examples:
   redraft resume 3fa2c1d0
   redraft resume 3fa2 --max-cost 2
+  redraft resume 3fa2 -o summary.docx
 """
 
 
@@ -21,13 +26,14 @@ Examples:
 @click.argument("run_id", metavar="RUN")
 @options.limit_options
 @options.prices
-@options.output
+@options.summary_output
 @options.db
 @options.as_json
 @options.quiet
 def resume(
     run_id: str,
     output: str | None,
+    form: Format | None,
     db: str | None,
     prices: str | None,
     as_json: bool,
@@ -41,16 +47,19 @@ def resume(
     """
     reading(f"run {run_id}", quiet=quiet)
     from redraft.cli import given as asked
-    from redraft.cli.files import check_output
     from redraft.cli.running import work
+    from redraft.cli.target import target
     from redraft.cli.views.outcome import finish
     from redraft.models.prices import price_table
 
     table = price_table(prices)
     with asked.store_to_read(db) as store:
         run = store.runs.get(run_id)
-        output = output or run.output
-        check_output(output)
+        if form not in (None, "json") and run.kind not in ("summarize", "refine"):
+            raise UsageError(
+                f"run {run.id} makes no summary, which --format is about", hint="leave it out, or use json"
+            )
+        to = target(output or run.output, form, as_json=as_json)
         limits = asked.limits(given, run.limits)
         result = work(store, lambda shop: shop.resume(run_id, limits=limits), limits=limits, prices=table, quiet=quiet)
-        return finish(store, result, output=output, as_json=as_json, quiet=quiet)
+        return finish(store, result, target=to, as_json=to.as_json, quiet=quiet)

@@ -33,7 +33,9 @@ Examples:
     "--document", section="output", metavar="ID|WORDS", help="Those of a document, by its id or words of its title."
 )
 @options.typed_option("--model", "-m", section="output", metavar="NAME", help="Those of a model, by part of its name.")
-@options.typed_option("--all", "show_all", section="output", is_flag=True, help="Those of experiments, too.")
+@options.typed_option(
+    "--all", "show_all", section="output", is_flag=True, help="Those of experiments and chapters, too."
+)
 @options.typed_option(
     "--limit",
     "-n",
@@ -46,7 +48,7 @@ Examples:
 @options.db
 @options.as_json
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
-    """List the latest runs; those of experiments with --all, or where --kind names them."""
+    """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
     from datetime import UTC, datetime
 
     from redraft.cli.given import store_to_read
@@ -93,8 +95,8 @@ def _found(
     from redraft.settings import Part
 
     def wanted(run: Run) -> bool:
-        of_experiment = run.experiment is not None or isinstance(run.purpose, Part)
-        right = run.kind == kind if kind else show_all or not of_experiment
+        of_another = run.experiment is not None or isinstance(run.purpose, Part) or store.chapters.whole_of(run.id)
+        right = run.kind == kind if kind else show_all or not of_another
         return right and (status is None or store.status(run) == status)
 
     return store.runs.latest(
@@ -118,6 +120,7 @@ def _listed(store: Store, run: Run) -> dict[str, Any]:
         "status": store.status(run),
         "kind": run.kind,
         "parent": run.parent,
+        "chapter_of": store.chapters.whole_of(run.id) or None,
         "strategy": run.settings.strategy,
         "model": run.settings.model,
         "words": run.settings.words,

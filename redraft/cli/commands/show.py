@@ -14,7 +14,9 @@ from redraft.errors import UsageError
 if TYPE_CHECKING:
     from redraft.history.citing import CitationForm
     from redraft.history.results import Result
+    from redraft.outputs.formats import Format
     from redraft.store.store import Store
+    from redraft.text.embeddings import Encoder
 
 
 @command(short_help="Show what came of a run.")
@@ -35,8 +37,10 @@ if TYPE_CHECKING:
     "--link",
     section="output",
     metavar="TEMPLATE",
-    help="With --cite, the address of a place: may have {start}, {end}, {percent}, {chapter}, {document}.",
+    help="With --cite, the address of a place: may have {start}, {end}, {percent}, {chapter}, {pages}, {file},"
+    " {document}.",
 )
+@options.summary_output
 @options.embeddings
 @options.db
 @options.as_json
@@ -46,6 +50,8 @@ def show(
     pieces: bool,
     cite: CitationForm | None,
     link: str | None,
+    output: str | None,
+    form: Format | None,
     embeddings: str | None,
     db: str | None,
     as_json: bool,
@@ -58,64 +64,84 @@ def show(
     """
     from redraft.cli import terminal
     from redraft.cli.given import store_to_read
-    from redraft.cli.views import render
+    from redraft.cli.target import target
+    from redraft.cli.views import chapters, render
     from redraft.cli.views.outcome import finish
+    from redraft.cli.views.summaries import hand_over
     from redraft.history.results import read_result
+    from redraft.text.embeddings import load_encoder
 
-    if link is not None and cite is None:
-        raise UsageError("--link says where cited places are", hint="add --cite")
+    _check(cite, link, output, form)
+    to = target(output, form, as_json=as_json)
+    encoder = load_encoder(embeddings) if embeddings else None
     with store_to_read(db) as store:
         result = read_result(store, run_id)
         if cite is not None and result.run.kind not in render.OTHERWISE:
-            _cite(store, result.run.id, "json" if as_json else cite, link or "", embeddings)
+            _cite(store, result.run.id, "json" if as_json else cite, link or "", encoder)
             return 0
         parts = store.runs.pieces(result.run.id) if pieces else []
-        if as_json:
-            listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
-            render.echo_json(result.to_json() | _comparison(store, result) | listed)
-            return 0
-        if result.run.kind in render.OTHERWISE and result.status == "done":
-            finish(store, result, as_json=False, quiet=quiet)
-            return 0
-    for piece in parts:
-        click.echo(render.piece_text(piece))
-    if result.summary is not None and result.run.kind not in render.OTHERWISE:
-        click.echo(terminal.prose(result.summary))
-    if not quiet:
-        _tell(result)
+        listed = {"pieces": [asdict(piece) for piece in parts]} if pieces else {}
+        more = _comparison(store, result) | listed
+        if result.run.kind in render.OTHERWISE:
+            if form not in (None, "json") or output:
+                raise UsageError(f"run {result.run.id} has no summary to write", hint="leave out --format and --output")
+            if to.as_json:
+                render.echo_json(result.to_json() | more)
+                return 0
+            if result.status == "done":
+                finish(store, result, as_json=False, quiet=quiet)
+                return 0
+        else:
+            for piece in () if to.as_json else parts:
+                click.echo(render.piece_text(piece))
+            hand_over(store, result, to, encoder=encoder, more=more)
+    if not quiet and not to.as_json:
+        _tell(result, output)
+        for line in chapters.lines(result):
+            terminal.say(line)
     return 0
 
 
-def _tell(result: Result) -> None:
+def _check(cite: str | None, link: str | None, output: str | None, form: str | None) -> None:
+    if link is not None and cite is None:
+        raise UsageError("--link says where cited places are", hint="add --cite")
+    if cite is not None and (output or form):
+        raise UsageError("--cite prints the summary in a format of its own", hint="leave it out, or --format and -o")
+
+
+def _tell(result: Result, output: str | None) -> None:
     """What there is to say of a run besides its summary."""
     from redraft.cli import terminal
     from redraft.cli.views import render
 
     if result.summary is None and result.run.kind not in render.OTHERWISE:
         terminal.say(f"run {result.run.id} ({result.status}) has no summary yet")
+    for note in result.outline.notes:
+        terminal.say(f"document: {note}")
     if result.run.error:
         terminal.say(f"it ended with: {result.run.error['message']}")
-    render.closing(result, None, scores=result.run.kind not in render.OTHERWISE)
+    render.closing(result, output, scores=result.run.kind not in render.OTHERWISE)
     for line in render.roles(result):
         terminal.say(line)
     if (what := render.OTHERWISE.get(result.run.kind)) and result.status != "done":
         terminal.say(f"no {what} yet: {hints.about('resume', result.run.id)}")
 
 
-def _cite(store: Store, run: str, form: CitationForm, link: str, embeddings: str | None) -> None:
+def _cite(store: Store, run: str, form: CitationForm, link: str, encoder: Encoder | None) -> None:
     """The summary with the places that its sentences come from."""
-    from redraft.cli.terminal import prose
-    from redraft.cli.views.render import echo_json
+    from redraft.cli import terminal
+    from redraft.cli.views import render
     from redraft.history.citing import cited
     from redraft.history.lineage import read_lineage
-    from redraft.text.embeddings import load_encoder
 
-    encoder = load_encoder(embeddings) if embeddings else None
     found = cited(read_lineage(store, run, encoder=encoder), link)
     if form == "json":
-        echo_json(found.to_json())
+        render.echo_json(found.to_json())
     else:
-        click.echo(prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
+        click.echo(terminal.prose(found.text(form)) if form in ("footnotes", "inline") else found.text(form))
+        if without := len(found.without):
+            whose = f"of {render.count(without, 'sentence')} no place is found in the document"
+            terminal.say(f"{whose}: {hints.about('lineage', run)}")
 
 
 def _comparison(store: Store, result: Result) -> dict[str, object]:

@@ -23,16 +23,20 @@ Examples:
 def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     """Show RUN round by round: scores, what was wrong, what was changed, what was taken, and why it stopped."""
     from redraft.cli.given import store_to_read
-    from redraft.cli.views import histories
+    from redraft.cli.views import chapters, histories
     from redraft.cli.views.render import echo_json
+    from redraft.history.results import read_result
     from redraft.history.tracing import read_trace
 
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
+        parts = [*chapters.lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     if as_json:
         echo_json(read.to_json())
     else:
         for line in histories.trace_lines(read, document, show_all=show_all):
+            click.echo(line)
+        for line in ("", *parts) if parts else ():
             click.echo(line)
     return 0

@@ -35,7 +35,7 @@ def _lines(judge: CheckUp) -> Iterator[str]:
     counts = [f"{count(judge.count('pass'), 'control')} passed", f"{judge.count('fail')} failed"]
     counts += [f"{judge.count('cannot tell')} cannot tell"]
     counts += [f"{missing} not made"] if (missing := judge.count("not made")) else []
-    yield f"{one_line(judge.judge)}: {', '.join(counts)} · {usage(judge.usage)}"
+    yield f"{one_line(judge.judge)}, on English texts: {', '.join(counts)} · {usage(judge.usage)}"
     yield ""
     metrics = tuple(dict.fromkeys(one.metric for one in judge.checks))
     found = {(one.control, one.metric): one for one in judge.checks}

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import click
 
 from redraft.cli.terminal import wrapped
 from redraft.cli.views.render import count, echo_json
-from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop
-from redraft.history.lost import Losses, step_said
+from redraft.history.family import GIVEN_SAID
+from redraft.history.lineage import DRIFTS, Lineage, Origin, Sentence, Stop, came_up
+from redraft.history.lost import Loss, Losses, step_said
 from redraft.text.cleaning import one_line
 from redraft.text.headings import is_heading
+from redraft.text.places import on_pages, place_said
 
 if TYPE_CHECKING:
     from redraft.runs.tracing_plan import TracingPlan
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 _QUOTE = 200
 _MARGIN = " " * 6
 _LATER = " " * 8
+OTHERWISE_SAID = "what the summary says in other words than the document may have no place found"
+OTHERWISE_STATED = "what the summary says in other words than the document may be called lost, or have no place found"
+"""What is said where nobody who can read has looked for the sentences without a place, and these are to be expected."""
 INFERRED = "what some texts were made from is not on record, and is inferred from their chunks"
 """What is said of a run that an older redraft, or a strategy that does not record it, has written."""
 
@@ -35,14 +40,29 @@ def _traced(lineage: Lineage) -> Iterator[str]:
     drifting = sum(1 for one in lineage.sentences if one.drift)
     yield (
         f"run {lineage.run} · {title} · {count(len(lineage.sentences), 'sentence')},"
-        f" {drifting or 'none'} with drift, {len(lineage.invented) or 'none'} that nothing bears out"
+        f" {drifting or 'none'} with drift, {_unborne(lineage, '{} that nothing bears out')}"
     )
-    if lineage.inferred:
-        yield from wrapped(INFERRED, "note: ", "  ")
+    yield from _notes(lineage, OTHERWISE_SAID)
     for sentence in lineage.sentences:
         yield ""
         yield from wrapped(one_line(sentence.text, 2 * _QUOTE), f"{sentence.number:>4}  ", _MARGIN)
         yield from _origins(sentence)
+
+
+def _unborne(lineage: Lineage, invented: str) -> str:
+    """How many sentences have no place, and how sure it is that nothing says so."""
+    doubtful = len(lineage.doubtful)
+    sure = len(lineage.invented) - doubtful
+    told = [invented.format(sure or "none")] if sure or not doubtful else []
+    return ", ".join([*told, *([f"{doubtful:,} without a place found"] if doubtful else [])])
+
+
+def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
+    if lineage.inferred:
+        yield from wrapped(INFERRED, "note: ", "  ")
+    if lineage.doubtful:
+        more = "--trace MODEL" if lineage.embedded else "--embeddings MODEL or --trace MODEL"
+        yield from wrapped(f"{otherwise}; {more} can tell more", "note: ", "  ")
 
 
 def _origins(sentence: Sentence) -> Iterator[str]:
@@ -51,7 +71,7 @@ def _origins(sentence: Sentence) -> Iterator[str]:
         if stops := [_stop(stop) for stop in origin.way if stop.said]:
             yield from wrapped(f"by way of {', '.join(stops)}", _LATER, _LATER)
     if sentence.invented and not is_heading(sentence.text):
-        yield from wrapped(f"it came up in {sentence.invented}: nothing that was made from says so", _MARGIN, _LATER)
+        yield from wrapped(came_up(sentence.invented), _MARGIN, _LATER)
     if sentence.drift:
         yield from wrapped(f"drift: {DRIFTS[sentence.drift]}", _MARGIN, _LATER)
         if sentence.drift != "nowhere":
@@ -60,14 +80,19 @@ def _origins(sentence: Sentence) -> Iterator[str]:
 
 
 def _place(origin: Origin, how: str = "") -> Iterator[str]:
-    chapter = f"{one_line(origin.chapter, 80)}, " if origin.chapter else ""
-    said = f"{how}{chapter}at {origin.percent} % of the document: “{one_line(origin.text, _QUOTE)}”"
+    said = f"{how}{_where(origin)}: “{one_line(origin.text, _QUOTE)}”"
     yield from wrapped(said, f"{_MARGIN}{origin.weight:.2f}  ", " " * 12)
+
+
+def _where(it: Origin | Loss) -> str:
+    return place_said(one_line(it.document, 80), one_line(it.chapter, 80), on_pages(it.pages), it.percent)
 
 
 def _stop(stop: Stop) -> str:
     told = "" if stop.kind in ("piece", "running", "base") else f" ({stop.kind})"
-    return f"the {stop.said.removeprefix('the ')}{told}"
+    # A draft has a number, and no article.
+    the = "" if stop.said.startswith(("the ", "draft ")) else "the "
+    return f"{the}{stop.said}{told}"
 
 
 def _lost(losses: Losses) -> Iterator[str]:
@@ -76,30 +101,33 @@ def _lost(losses: Losses) -> Iterator[str]:
     known = len(losses.kept) + len(lost)
     yield (
         f"run {lineage.run} · {one_line(lineage.document.title, 60)} · {losses.by}: {len(losses.kept):,} of {known:,}"
-        f" in the summary, {len(lost):,} lost, {count(len(lineage.invented), 'sentence')} invented"
+        f" in the summary, {len(lost):,} lost, {_unborne(lineage, '{} invented')}"
     )
-    if lineage.inferred:
-        yield from wrapped(INFERRED, "note: ", "  ")
+    yield from _notes(lineage, OTHERWISE_STATED)
     if lost:
         yield ""
-        yield from _table(losses)
+        yield from _table("first third", losses.by_step)
+    if lineage.invented:
+        yield ""
+        yield from _table("first third of the summary", losses.invented_by_step)
     for number, loss in enumerate(lost, 1):
         yield ""
         yield from wrapped(one_line(loss.fact.text, _QUOTE), f"{number:>4}  ", _MARGIN)
-        yield from wrapped(f"{step_said(loss)}: {loss.said}", _MARGIN, _LATER)
-        chapter = f"{one_line(loss.chapter, 80)}, " if loss.chapter else ""
+        step = step_said(loss)
+        yield from wrapped(step if loss.said == GIVEN_SAID else f"{step}: {loss.said}", _MARGIN, _LATER)
         evidence = f": “{one_line(loss.fact.evidence.text, _QUOTE)}”" if loss.fact.evidence.text else ""
-        yield from wrapped(f"{chapter}at {loss.percent} % of the document{evidence}", _MARGIN, _LATER)
+        yield from wrapped(f"{_where(loss)}{evidence}", _MARGIN, _LATER)
     for sentence in lineage.invented:
         yield ""
         yield from wrapped(one_line(sentence.text, _QUOTE), "   +  ", _MARGIN)
-        yield from wrapped(f"invented: it came up in {sentence.invented}", _MARGIN, _LATER)
+        invented = "" if sentence in lineage.doubtful else "invented: "
+        yield from wrapped(f"{invented}{came_up(sentence.invented)}", _MARGIN, _LATER)
 
 
-def _table(losses: Losses) -> Iterator[str]:
-    """How many facts got lost at which step, by thirds of the document."""
-    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in losses.by_step.items()]
-    head = ("", "first third", "second", "last", "all")
+def _table(first: str, by_step: Mapping[str, Sequence[int]]) -> Iterator[str]:
+    """How much got lost or came up at which step, by thirds."""
+    rows = [(said, *map(str, thirds), str(sum(thirds))) for said, thirds in by_step.items()]
+    head = ("", first, "second", "last", "all")
     widths = [max(len(row[at]) for row in (head, *rows)) for at in range(len(head))]
     for row in (head, *rows):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]

@@ -9,6 +9,8 @@ from typing import Any
 from redraft.cli import terminal
 from redraft.cli.views import preferences, render
 from redraft.text.cleaning import one_line
+from redraft.text.columns import columns as wide
+from redraft.text.columns import fitted
 
 _LONGEST = {"MODEL": 30, "TITLE": 40}
 _SHORTEST = {"TITLE": 12, "MODEL": 10, "SCORES": 12}
@@ -46,14 +48,12 @@ def _run(run: Mapping[str, Any], now: datetime) -> dict[str, str]:
 
 
 def _pack(pack: Mapping[str, Any], now: datetime) -> dict[str, str]:
-    of_questions = pack["kind"] == "questions"
+    what = {"questions": "question", "keyfacts": "key fact", "typed": "typed question"}[pack["kind"]]
     return {
         # As much of it as is ever needed to name it.
         "ID": pack["pack"][:_SHORT_ID],
         "WHEN (UTC)": _when(pack["created"], now),
-        "WHAT": render.count(pack["questions"], "question")
-        if of_questions
-        else render.count(pack["keyfacts"], "key fact"),
+        "WHAT": render.count(pack["keyfacts" if pack["kind"] == "keyfacts" else "questions"], what),
         "MODEL": pack["model"],
         "ORIGIN": "imported" if pack["imported"] else "built",
         "TITLE": pack["title"],
@@ -84,7 +84,7 @@ def _cut(columns: Columns) -> Columns:
     for head, least in _SHORTEST.items():
         if head in columns and (over := _wide(map(_width, columns, columns.values())) - terminal.width()) > 0:
             width = max(least, _width(head, columns[head]) - over)
-            columns[head] = [one_line(cell, width) for cell in columns[head]]
+            columns[head] = [fitted(cell, width) for cell in columns[head]]
     return columns
 
 
@@ -100,4 +100,4 @@ def _wide(widths: Iterable[int]) -> int:
 
 
 def _width(head: str, cells: Sequence[str]) -> int:
-    return max(len(head), *map(len, cells))
+    return max(len(head), *map(wide, cells))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from redraft.cli import hints
-from redraft.cli.files import write
-from redraft.cli.terminal import prose, say
-from redraft.cli.views import findings, preferences, render, trees
+from redraft.cli.target import Target
+from redraft.cli.terminal import say
+from redraft.cli.views import chapters, findings, preferences, render, trees
+from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared
@@ -22,14 +21,13 @@ from redraft.text.places import place_of
 
 _DONE, _SHORT = 0, 3
 _LONGEST = 400
-_STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
 
 def finish(
     store: Store,
     result: Result,
     *,
-    output: str | None = None,
+    target: Target | None = None,
     as_json: bool,
     quiet: bool,
     show_all: bool = False,
@@ -45,19 +43,16 @@ def finish(
     elif result.run.kind == "keyfacts":
         return _keyfacts(store, result, as_json=as_json, quiet=quiet, pruned=pruned)
     else:
-        _summary(result, output, as_json=as_json, quiet=quiet)
+        _summary(store, result, target or Target(None, "text", as_json), quiet=quiet)
     return _DONE if result.complete else _SHORT
 
 
-def _summary(result: Result, output: str | None, *, as_json: bool, quiet: bool) -> None:
-    if output and result.summary is not None:
-        write(Path(output).expanduser(), result.summary + "\n", _STORED)
-    if as_json:
-        render.echo_json(result.to_json())
-    elif not output:
-        click.echo(prose(result.summary or ""))
+def _summary(store: Store, result: Result, target: Target, *, quiet: bool) -> None:
+    hand_over(store, result, target)
     if not quiet:
-        render.closing(result, output)
+        render.closing(result, target.output)
+        for line in chapters.lines(result):
+            say(line)
         if result.settings.model == EXTRACTIVE:
             say("no language model has written this; for those that there are: redraft models")
 

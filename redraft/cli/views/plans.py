@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import click
 
 from redraft.cli.terminal import say
 from redraft.cli.views.render import count, echo_json, in_words
+from redraft.domain import Document
 from redraft.models.prices import PriceTable
 from redraft.runs.preparing import Order, Prepared
 from redraft.runs.roles import under_name
 from redraft.runs.spending import Spending, spending_of
 from redraft.settings import Judging, Limits, Settings, reads_prompts
+from redraft.text.cleaning import one_line
 
 _DONE = 0
 _TIDIED = ("hierarchical", "incremental")
 
 
 def show_plan(
-    source: str, settings: Settings, order: Order, prices: PriceTable, limits: Limits, *, as_json: bool
+    source: str | Sequence[str] | Document,
+    settings: Settings,
+    order: Order,
+    prices: PriceTable,
+    limits: Limits,
+    *,
+    as_json: bool,
 ) -> int:
     """Print to stdout what a command would do."""
     spending = spending_of(source, settings, order, prices)
@@ -37,11 +47,18 @@ def show_plan(
 def _what(spending: Spending) -> list[tuple[str, str]]:
     prepared, order = spending.prepared, spending.order
     it, settings = prepared.plan, prepared.settings
+    first = "the first " if settings.until is not None else ""
     rows = [
-        ("document", f"{prepared.document.title}: {it.document_words:,} words, {it.document_tokens:,} tokens"),
+        ("document", f"{prepared.document.title}: {first}{it.document_words:,} words, {it.document_tokens:,} tokens"),
         ("model", f"{settings.model}, window {settings.context_tokens:,} tokens, tokens by {prepared.tokenizer.name}"),
     ]
-    if it.calls:
+    if spending.chapters:
+        rows += [
+            ("strategy", f"{settings.strategy} for each chapter, merged into at most {it.words} words"),
+            *_chapters(spending),
+            *_levels(prepared),
+        ]
+    elif it.calls:
         rows += [
             ("strategy", f"{it.strategy}, at most {it.words} words"),
             ("chunks", f"{it.chunks} of at most {settings.chunk_budget:,} tokens"),
@@ -63,6 +80,15 @@ def _what(spending: Spending) -> list[tuple[str, str]]:
         )
         for one in spending.forecast.stages
     ]
+
+
+def _chapters(spending: Spending) -> Iterator[tuple[str, str]]:
+    """What each chapter comes to."""
+    named = zip(spending.prepared.chapters, spending.chapters, strict=True)
+    for number, (stretch, one) in enumerate(named, 1):
+        it = one.prepared.plan
+        what = f"at most {it.words} words of {it.document_words:,}, {count(one.calls, 'call')}"
+        yield f"part {number}", f"{what}: {one_line(stretch.title, 60)}"
 
 
 def _roomy(name: str, judging: Judging, settings: Settings) -> str:
@@ -101,7 +127,8 @@ def _cost_line(spending: Spending) -> str:
 def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     plan = prepared.plan
     # What a strategy asks when its pieces are there.
-    after = plan.calls - plan.compressions - sum(level.pieces for level in plan.levels)
+    asked = plan.levels[1:] if prepared.chapters else plan.levels
+    after = plan.calls - plan.compressions - sum(level.pieces for level in asked)
     tidying = [("tidying", count(after, "call"))] if after > 0 and plan.strategy in _TIDIED else []
     if plan.compressions:
         return [("compressing", f"at most {count(plan.compressions, 'call')}"), *tidying]
@@ -110,4 +137,5 @@ def _levels(prepared: Prepared) -> list[tuple[str, str]]:
     return [
         (f"level {number}", f"{count(level.pieces, 'merge' if number else 'summary')} of at most {level.words} words")
         for number, level in enumerate(plan.levels)
+        if level in asked
     ] + tidying

@@ -11,9 +11,11 @@ from redraft.cli import hints
 from redraft.cli.terminal import json_text, prose, say, wrapped
 from redraft.domain import Pack, Piece, Totals
 from redraft.history.stops import STOPS
+from redraft.questions import TypedQuestions
 from redraft.runs.roles import named_in, under_name
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Settings, reads_prompts
 from redraft.text.cleaning import one_line
+from redraft.text.columns import columns, padded
 
 if TYPE_CHECKING:
     from redraft.history.certificates import Certificate
@@ -82,6 +84,7 @@ def _by_whom(result: Result) -> Iterator[str]:
     words = result.draft.words if result.draft else 0
     what = "" if result.run.kind in BUILDS else f"{count(words, 'word')} of "
     what = "two summaries of " if result.run.kind == "compare" else what
+    what += f"the first {result.tokens:,} tokens of " if result.settings.until is not None else ""
     yield f"run {result.run.id}: {what}{one_line(result.title, _TITLE)} · {usage(result.usage)}"
 
 
@@ -106,7 +109,8 @@ def _missing(result: Result, scores: bool) -> Iterator[str]:
         yield f"{count(flawed, 'partial summary')} kept with a flaw: {where}"
     if result.gaps:
         chunks = ", ".join(str(gap.chunk + 1) for gap in result.gaps)
-        yield f"left out: chunk {chunks} of {result.chunks}; `{hints.about('resume', result.run.id)}` tries again"
+        again = f"`{hints.about('resume', result.run.id)}` tries again"
+        yield f"left out: {result.unit} {chunks} of {result.chunks}; {again}"
     if result.run.status == "done" and result.lost:
         rounds = ", ".join(map(str, result.lost))
         yield f"no revision came back in round {rounds}; `{hints.about('resume', result.run.id)}` tries again"
@@ -188,7 +192,7 @@ def why_stopped(result: Result) -> str:
     return f"it stopped because {reason}" if run.stop_reason != "cancelled" else "it was stopped by you"
 
 
-def origin(pack: Pack) -> str:
+def origin(pack: Pack | TypedQuestions) -> str:
     """Where a pack comes from."""
     return f"{'imported, ' if pack.imported else ''}by {one_line(pack.model, 40)}"
 
@@ -213,8 +217,8 @@ def _at_most(totals: Totals) -> str:
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Rows in aligned columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+    widths = [max(map(columns, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(map(padded, row, widths)).rstrip() for row in rows]
 
 
 def piece_text(piece: Piece) -> str:

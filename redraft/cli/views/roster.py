@@ -31,7 +31,8 @@ def _named(seat: Seat) -> str:
 def _about(seat: Seat, *, replies: bool = True) -> Iterator[str]:
     it = seat.settings
     if not reads_prompts(it.model):
-        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price"
+        english = ", judges English only" if it.model == EXTRACTIVE else ""
+        yield f"{'built in, ' if it.model == EXTRACTIVE else ''}no language model: no key, no window, no price{english}"
         return
     yield _window(seat)
     if seat.price is None:

@@ -11,7 +11,7 @@ from redraft.cli.views import render
 from redraft.domain import Document, KeyFact, KeyFacts, Span, Tree
 from redraft.packs.keyfacts import ALL, LEVELS, pruning
 from redraft.text.cleaning import one_line
-from redraft.text.places import chapter_of, percent_of
+from redraft.text.places import chapter_of, document_of, on_pages, pages_of, percent_of, place_said
 
 _TWIG, _LAST_TWIG, _TRUNK, _AIR = "├─ ", "└─ ", "│  ", "   "
 _LONGEST = 400
@@ -39,7 +39,9 @@ def _stretch(span: Span, document: Document) -> str:
     ends = [one_line(chapter_of(document, one), _TITLE) for one in (span, last)]
     chapters = f", {' to '.join(dict.fromkeys(end for end in ends if end))}" if any(ends) else ""
     first, final = (percent_of(document, one.start) for one in (span, last))
-    return f"from {first} % to {final} % of the document{chapters}"
+    named = document_of(document, span)
+    within = f"all documents, {one_line(named, _TITLE)}" if named else "the document"
+    return f"from {first} % to {final} % of {within}{chapters}"
 
 
 def _tree(tree: Tree, document: Document, *, pruned: bool) -> Iterator[str]:
@@ -72,8 +74,13 @@ def _facts(
 
 def _said(fact: KeyFact, document: Document) -> str:
     span = fact.evidence.span
-    place = f" (at {percent_of(document, span.start)} % of the document)" if span else ""
+    place = f" ({_where(document, span)})" if span else ""
     return f"{'' if fact.kept else '× '}{one_line(fact.text, _LONGEST)}{place}"
+
+
+def _where(document: Document, span: Span) -> str:
+    named = document_of(document, span), "", on_pages(pages_of(document, span))
+    return place_said(*named, percent_of(document, span.start))
 
 
 def _pruning(trees: Sequence[Tree]) -> Iterator[str]:

@@ -163,6 +163,7 @@ def _values(listed: object) -> list[float]:
 def left_out(side: Side) -> Iterator[str]:
     """What is not in a summary."""
     for gap in side.result.gaps:
-        yield f"Chunk {gap.chunk + 1} of {side.result.chunks} of the document is not in it: {scrubbed(gap.reason)}"
+        which = f"{side.result.unit.capitalize()} {gap.chunk + 1} of {side.result.chunks}"
+        yield f"{which} of the document is not in it: {scrubbed(gap.reason)}"
     if side.result.status != "done":
         yield f"The run is {side.result.status}."

@@ -172,7 +172,6 @@ def _asked(given: AskSummaryGiven) -> SummaryQuestions:
                 questions=[
                     SummaryQuestion(
                         question=f"{_BEFORE}{one_line(one.sentence)}{_AFTER}",
-                        kind="what",
                         answer=one_line(one.sentence),
                         importance=_USUAL_IMPORTANCE,
                     )

@@ -29,12 +29,12 @@ _LONGEST, _CUT = 120, 60
 class Index:
     """The sentences of one text that have words, by the keys of these. It takes time linear in the text to make."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, language: str) -> None:
         self._text = text
         # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
         self.sentences = sentences(text)
         """All sentences of the text, whatever stands in them."""
-        read = [one for span in self.sentences for one in _places(text, span)]
+        read = [one for span in self.sentences for one in _places(text, span, language)]
         keys = [[word.key for word in one.words] for one in read]
         flat = [key for some in keys for key in some]
         begins = np.repeat([one.begin for one in read], list(map(len, keys))).astype(np.int64)
@@ -112,9 +112,9 @@ class _Place(NamedTuple):
     begin: int
 
 
-def _places(text: str, span: Span) -> Iterator[_Place]:
+def _places(text: str, span: Span, language: str) -> Iterator[_Place]:
     """A sentence that has words; one that is endless, in pieces."""
-    found = words(text[span.start : span.end])
+    found = words(text[span.start : span.end], language)
     if len(found) <= _LONGEST:
         yield from [_Place(span, found, span.start)] if found else []
         return
@@ -129,12 +129,12 @@ def terms(keys: Sequence[str]) -> list[str]:
     return [*keys, *(pair for pair in together if has_unspaced(pair[0]) and has_unspaced(pair[1]))]
 
 
-def telling(keys: Sequence[str]) -> list[str]:
+def telling(keys: Sequence[str], language: str) -> list[str]:
     """Those of a sentence's terms, each once, that say something by themselves."""
-    return [one for one in dict.fromkeys(terms(keys)) if carries(one)]
+    return [one for one in dict.fromkeys(terms(keys)) if carries(one, language)]
 
 
 @lru_cache(maxsize=_KEPT)
-def indexed(text: str) -> Index:
-    """The index of a text. Those used last are kept."""
-    return Index(text)
+def indexed(text: str, language: str) -> Index:
+    """The index of a text, by the words of a language. Those used last are kept."""
+    return Index(text, language)

@@ -29,7 +29,7 @@ class Stretches:
     def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
         self._origins = Origins([text], encoder)
         self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        sentences = np.array(indexed(text).spans, dtype=np.int64).reshape(-1, 2)
+        sentences = np.array(indexed(text, self._origins.language).spans, dtype=np.int64).reshape(-1, 2)
         first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
         after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
         self._empty = first == after

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from redraft.domain import Span
 from redraft.text.embeddings import Embeddings, Encoder
+from redraft.text.languages import language_of
 from redraft.text.origins.index import Numbers, indexed, telling
 from redraft.text.origins.links import MOST, Link, Method, Traced
 from redraft.text.sentences import sentences
@@ -72,7 +73,9 @@ class Origins:
     """
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
-        self._indexes = [indexed(parent) for parent in parents]
+        self.language = language_of("\n".join(parents))
+        """That of the parents together, by which a child is read: a partial summary may be too short to show one."""
+        self._indexes = [indexed(parent, self.language) for parent in parents]
         self._encoder = encoder
         self._starts = np.cumsum([0, *(len(index) + _GAP for index in self._indexes)])
         """Where the sentences of each parent begin, if all are in one row. What is near to one is in the same text."""
@@ -91,13 +94,13 @@ class Origins:
     def trace(self, child: str) -> tuple[Traced, ...]:
         """Every sentence of a text that has words, in order, with the places that it comes from."""
         spans = sentences(child)
-        read = [(span, found) for span in spans if (found := keys(child[span.start : span.end]))]
+        read = [(span, found) for span in spans if (found := keys(child[span.start : span.end], self.language))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
     def sought(self, sentence: str) -> Sought | None:
         """A sentence, or a question, as it is looked for; None where nothing can be found of it."""
-        told = telling(keys(sentence))
+        told = telling(keys(sentence, self.language), self.language)
         if not self._count or not (told or (self._encoder and sentence.strip())):
             return None
         return self._sought(told, self._alike([sentence])[0])
@@ -146,7 +149,7 @@ class Origins:
         quoted = self._quoted(words)
         if quoted:
             return Traced(span, quoted[:1], float(len(quoted) == 1))
-        told = telling(words)
+        told = telling(words, self.language)
         if not told or not self._count:
             return Traced(span)
         sought = self._sought(told, alike)

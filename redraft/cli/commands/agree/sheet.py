@@ -65,8 +65,8 @@ def sheet(runs: tuple[str, ...], output: str | None, db: str | None, quiet: bool
     from redraft.agreement.sheets.questions import questions
     from redraft.agreement.sheets.sampling import drawn, margin_of
     from redraft.agreement.sheets.sheet import written
-    from redraft.cli.files import write
     from redraft.cli.given import store_to_read
+    from redraft.files import write
 
     with store_to_read(db) as store:
         everything = questions(store, runs, given["what"])

@@ -104,8 +104,8 @@ def booookscore(
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     from redraft.agreement.annotations import read_annotations, read_summaries
-    from redraft.experiments.booookscore import CoherenceDesign, judged, measured
-    from redraft.experiments.booookscore_tables import coherence_report
+    from redraft.experiments.booookscore.scoring import CoherenceDesign, judged, measured
+    from redraft.experiments.booookscore.tables import coherence_report
     from redraft.models.prices import price_table
     from redraft.runs.bench import Bench
     from redraft.store.store import Store

@@ -77,33 +77,14 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.replies
-@options.limit_options
-@options.max_source
-@options.prices
-@delivery.output
-@options.db
-@options.as_json
-@options.quiet
-def chunk_size(
-    sources: tuple[str, ...],
-    output: str | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@delivery.run_options
+def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
-    reading(*sources, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.experiments.chunk_size import SizeDesign, chunk_sizes
-    from redraft.experiments.chunk_tables import chunk_report
-    from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench, load_all
-    from redraft.store.store import Store
+    reading(*sources, quiet=given["quiet"])
+    from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes
+    from redraft.experiments.chunk_size.tables import chunk_report
+    from redraft.experiments.sources import documents_of
 
-    folder = delivery.folder(output)
-    limits, table = asked.limits(given), price_table(prices)
     design = SizeDesign(
         judges=tuple(given["judge"]),
         sizes=_sizes(given["sizes"]),
@@ -115,14 +96,15 @@ def chunk_size(
         prompts=given["prompts"],
         replies=given["replies"],
     )
-    documents = load_all(sources)
-    with Store(db) as store:
-        outcome = delivery.work(
-            lambda display: chunk_sizes(documents, design, Bench(store, limits, table, display.observe)), quiet=quiet
-        )
-    delivery.deliver(chunk_report(outcome), folder, as_json=as_json, quiet=quiet)
-    done = any(one.marks for one in outcome.marked)
-    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
+    documents = documents_of(sources)
+    return delivery.carry_out(
+        delivery.Work(
+            lambda bench: chunk_sizes(documents, design, bench),
+            chunk_report,
+            lambda outcome: any(one.marks for one in outcome.marked),
+        ),
+        given,
+    )
 
 
 def _sizes(words: str) -> tuple[int, ...]:

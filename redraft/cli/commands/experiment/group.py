@@ -6,14 +6,24 @@ import click
 
 from redraft.cli.commands.experiment.booookscore import booookscore
 from redraft.cli.commands.experiment.chunk_size import chunk_size
+from redraft.cli.commands.experiment.context import context
+from redraft.cli.commands.experiment.grid import grid
 from redraft.cli.commands.experiment.hamlet import hamlet
+from redraft.cli.commands.experiment.longsumeval import longsumeval
+from redraft.cli.commands.experiment.qa import qa
+from redraft.cli.commands.experiment.report import report
 from redraft.cli.sections import Group
 
 _EPILOG = """\b
 Examples:
+  redraft experiment grid books/ -m openai:a -m openai:b --judge openai:c -o out
+  redraft experiment longsumeval books/ -m openai:a -o out
   redraft experiment hamlet book.txt -m openai:a --judge openai:c -o out
+  redraft experiment context book.txt -m openai:a -m openai:b -o out
   redraft experiment chunk-size book.txt --judge openai:c -o out
   redraft experiment booookscore --summaries summaries.json --judge openai:c
+  redraft experiment qa book.txt -m openai:a -m openai:b --judge openai:c -o out
+  redraft experiment report out -o report.html
 """
 
 
@@ -26,5 +36,5 @@ def experiment() -> None:
     """
 
 
-for each in (hamlet, chunk_size, booookscore):
+for each in (grid, context, qa, longsumeval, hamlet, chunk_size, booookscore, report):
     experiment.add_command(each)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
 from redraft.cli.presets import preset_option
 from redraft.cli.sections import command
 from redraft.cli.terminal import reading
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
-    from redraft.experiments.hamlet import Design
-    from redraft.reports.tables import Table
+    from redraft.experiments.hamlet.experiment import Design
 
 
 _seed = "Choose other queries: a random one of each stretch, in place of that in its middle."
@@ -51,16 +51,7 @@ used up. Repeat the command, with a higher limit, to go on.
     ),
 )
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@options.option(
-    "--model",
-    "-m",
-    "models",
-    section="model",
-    multiple=True,
-    required=True,
-    metavar="NAME",
-    help="Model that summarizes: extractive, openai:NAME, or PROVIDER:NAME; may be repeated.",
-)
+@common.models_that("summarizes", required=True)
 @judging.required_judges
 @judging.judge_base_url
 @judging.keyfact_options
@@ -77,74 +68,44 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.chunk_tokens
 @preset_option
 @options.setup_options
-@options.limit_options
-@options.max_source
-@options.prices
 @options.dry_run
-@delivery.output
-@options.db
-@options.as_json
-@options.quiet
-def hamlet(
-    sources: tuple[str, ...],
-    dry_run: bool,
-    output: str | None,
-    db: str | None,
-    prices: str | None,
-    as_json: bool,
-    quiet: bool,
-    **given: Any,
-) -> int:
+@delivery.run_options
+def hamlet(sources: tuple[str, ...], **given: Any) -> int:
     """Let models answer the queries of SOURCEs' key-fact trees, and judge the answers by those trees.
 
     For each query and model there is a summary of the whole document. It is held against the tree and the chunk that
     the query is from: recall and faithfulness by level, by perspective and by position (HAMLET).
     """
-    reading(*sources, quiet=quiet)
-    from redraft.cli import given as asked
-    from redraft.experiments.hamlet import hamlet as run
-    from redraft.experiments.hamlet_report import hamlet_report
-    from redraft.experiments.planning import plan_table
-    from redraft.models.prices import price_table
-    from redraft.runs.bench import Bench, load_all
-    from redraft.store.store import Store
+    reading(*sources, quiet=given["quiet"])
+    from redraft.experiments.hamlet.experiment import hamlet as run
+    from redraft.experiments.hamlet.planning import plan_table
+    from redraft.experiments.hamlet.report import hamlet_report
+    from redraft.experiments.sources import documents_of
 
-    design, limits, table = _design(given), asked.limits(given), price_table(prices)
-    documents = load_all(sources)
-    if dry_run:
-        return _show_plan(plan_table(documents, design, table), as_json=as_json)
-    folder = delivery.folder(output)
-    with Store(db) as store:
-        outcome = delivery.work(
-            lambda display: run(documents, design, Bench(store, limits, table, display.observe)), quiet=quiet
-        )
-    delivery.deliver(hamlet_report(outcome), folder, as_json=as_json, quiet=quiet)
-    done = any(item.status == "done" for item in outcome.items)
-    return delivery.closed(outcome.complete, outcome.stopped, done=done, quiet=quiet)
-
-
-def _show_plan(plan: Table, *, as_json: bool) -> int:
-    from redraft.cli.views.render import echo_json
-
-    if as_json:
-        echo_json(plan.to_json())
-    else:
-        click.echo(plan.to_markdown(), nl=False)
-    return delivery.DONE
+    documents = documents_of(sources)
+    design = _design(given)
+    return delivery.carry_out(
+        delivery.Work(
+            lambda bench: run(documents, design, bench),
+            hamlet_report,
+            lambda outcome: any(item.status == "done" for item in outcome.items),
+            lambda prices: plan_table(documents, design, prices),
+        ),
+        given,
+    )
 
 
 def _design(given: Mapping[str, Any]) -> Design:
     from redraft.cli import given as asked
-    from redraft.experiments.hamlet import Design
+    from redraft.experiments.hamlet.experiment import Design
 
     if len(given["judge"]) != 1:
         raise UsageError("--judge: one model judges, so that all are judged alike")
     return Design(
-        models=tuple(dict.fromkeys(given["models"])),
-        judge=given["judge"][0],
-        settings=asked.settings(given),
-        judge_base_url=given["judge_base_url"],
+        models=common.writers(given),
+        judge=common.judge(given, given["judge"][0]),
         validator=given["validator"],
+        own=asked.models_named(given),
         perspective=given["perspective"] or "both",
         queries=given["queries"],
         seed=given["seed"],

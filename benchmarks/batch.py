@@ -1,0 +1,140 @@
+"""A batch of documents of 20 KB by local workers against a simulated server: rate, overhead, calls, memory, growth.
+
+    python -m benchmarks.batch [--documents 50 500] [--workers 2] [--concurrency 16] [--seconds 4]
+
+The calls' own time is what all of them take at as many at once as there may be; what a batch takes beyond that is
+overhead: starting the workers, slots that nothing fills, processor time. The least calls are the different requests
+in the ledger: what is beyond them was asked twice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from benchmarks.common import ROOT, Server, prose, server, table
+
+_CHARACTERS = 20_000
+_PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, nargs="+", default=[50, 500])
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes at least")
+    given = parser.parse_args()
+    rows: list[tuple[object, ...]] = [
+        ("documents", "s", "a minute", "calls", "least calls", "calls' own s", "overhead", "CPU s each", "MB a worker")
+    ]
+    for count in given.documents:
+        rows.append(measured(count, given.workers, given.concurrency, given.seconds))
+        table(rows[:1] + rows[-1:])
+    table(rows)
+
+
+def measured(count: int, workers: int, concurrency: int, seconds: float) -> tuple[object, ...]:
+    """One batch of so many documents, from an empty database."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_documents(folder / "in", count)
+        (folder / "prices.toml").write_text(_PRICES, "utf-8")
+        options = ["--latency-base", f"{seconds}", "--latency-jitter", "0"]
+        with server(folder, *options) as it:
+            command = (
+                "batch",
+                str(folder / "in"),
+                "-m",
+                "openai:m",
+                "-w",
+                "200",
+                "--max-cost",
+                "1000",
+                "--skip",
+                "none",
+            )
+            done, took, used, peak = run(
+                *(folder, it, *command, "--workers", str(workers), "--concurrency", str(concurrency)),
+                *("--name", "bench", "-o", str(folder / "out")),
+            )
+            served = it.served()
+        assert done["items"]["done"] == count, done
+        with closing(sqlite3.connect(folder / "redraft.db")) as ledger:
+            (least,) = ledger.execute("SELECT count(DISTINCT key) FROM calls").fetchone()
+        own = sum(one.seconds for one in served) / concurrency
+        overhead = f"{(took - own) / own:.1%}"
+        return count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak
+
+
+def write_documents(folder: Path, count: int) -> None:
+    """Documents of one length, no two of them alike."""
+    folder.mkdir()
+    draw, text = random.Random(1), prose(2_000_000)
+    for number in range(count):
+        at = draw.randrange(len(text) - _CHARACTERS)
+        (folder / f"{number:05}.txt").write_text(f"Report {number}.\n\n{text[at : at + _CHARACTERS]}", "utf-8")
+
+
+def run(folder: Path, at: Server, *arguments: str) -> tuple[Any, float, float, float]:
+    """The command's JSON, the seconds it took, those of the processors, and the most memory of one of its workers."""
+    environment = {
+        **os.environ,
+        "OPENAI_API_KEY": "sk-benchmark",
+        "OPENAI_BASE_URL": at.url,
+        "REDRAFT_DB": str(folder / "redraft.db"),
+        "REDRAFT_PRICES": str(folder / "prices.toml"),
+    }
+    began, before = time.monotonic(), os.times()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "redraft", *arguments, "--json"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=sys.stderr,
+        text=True,
+    )
+    peaks: dict[int, float] = {}
+    watching = threading.Thread(target=_watch, args=(process, peaks), daemon=True)
+    watching.start()
+    out, _ = process.communicate()
+    took, after = time.monotonic() - began, os.times()
+    watching.join()
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    peaks.pop(process.pid, None)
+    return json.loads(out), took, used, max(peaks.values(), default=0.0)
+
+
+def _watch(process: subprocess.Popen[str], peaks: dict[int, float]) -> None:
+    """Note the most memory of every process that the command has started."""
+    while process.poll() is None:
+        for pid in _children(process.pid):
+            try:
+                status = Path(f"/proc/{pid}/status").read_text("utf-8")
+            except OSError:
+                continue
+            lines = [line for line in status.splitlines() if line.startswith("VmHWM")]
+            peaks[pid] = max(peaks.get(pid, 0.0), *(int(line.split()[1]) / 1000 for line in lines), 0.0)
+        time.sleep(0.5)
+
+
+def _children(pid: int) -> list[int]:
+    try:
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()]
+    except OSError:
+        return []
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,173 @@
+"""What readers take: time and memory for large files, for spoiled ones, and how many sentences are on the right page.
+
+    python -m benchmarks.readers                 # large files, each read as `redraft read` does it
+    python -m benchmarks.readers --spoiled 300   # so many spoiled and cut-off files of each format
+    python -m benchmarks.readers --pages         # sentences whose page is known
+    python -m benchmarks.readers --found /usr    # every document that is found below a folder
+
+Large files are made by `tests/readers/makers.py` out of the sample book, over and over. Times are in seconds: `wall` by
+the clock, `processor` of the process that reads, and of ours. Memory, in MB, is at most what the
+process had: it is born as large as ours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import resource
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from redraft.errors import DocumentError
+from redraft.readers import child
+from redraft.readers.apart import read_apart
+from redraft.readers.documents import load_bytes
+from redraft.readers.formats import BY_SUFFIX, Format
+from tests.readers import makers
+from tests.readers.test_formats import book, sentences_by_page
+from tests.readers.test_hostile_files import FORMS, spoiled
+
+CHARACTERS = 5_000_000
+PAGES = 1_000
+TIMES = 3
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--spoiled", type=int, metavar="N", help="read so many spoiled files of each format")
+    parser.add_argument("--pages", action="store_true", help="count the sentences that are on the right page")
+    parser.add_argument("--found", type=Path, metavar="FOLDER", help="read every document below a folder")
+    options = parser.parse_args()
+    if options.spoiled:
+        read_spoiled(options.spoiled)
+    elif options.pages:
+        right, known = sentences_by_page(PAGES)
+        print(f"{right} of {known} sentences on {PAGES} pages have their printed page: {right / known:.2%}")
+    elif options.found:
+        read_found(options.found)
+    else:
+        read_large()
+
+
+def read_large() -> None:
+    print("| file | its MB | MB of text | wall | processor | ours | memory |\n|---|---|---|---|---|---|---|")
+    for name, form, make in large():
+        data = make()
+        with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+            took = min((pool.apply(timed, (form, data)) for _ in range(TIMES)), key=lambda one: one.processor)
+        size, text = len(data) / 1e6, took.characters / 1e6
+        figures = f"{took.wall:.1f} | {took.processor:.1f} | {took.ours:.1f} | {took.memory:.0f}"
+        print(f"| {name} | {size:.1f} | {text:.1f} | {figures} |", flush=True)
+
+
+def large() -> Iterator[tuple[str, Format, Callable[[], bytes]]]:
+    """The large files, by their names."""
+    title, _ = book()
+    yield f"PDF of {PAGES:,} pages", "pdf", a_thousand_pages
+    yield "EPUB with 5 MB of text", "epub", lambda: makers.epub(title, chapters(CHARACTERS))
+    yield "EPUB of 5 MB", "epub", lambda: makers.epub(title, chapters(2 * CHARACTERS))
+    yield "HTML with 5 MB of text", "html", lambda: makers.html(title, chapters(CHARACTERS))
+    yield "DOCX with 5 MB of text", "docx", lambda: makers.docx(title, chapters(CHARACTERS))
+    yield "ODT with 5 MB of text", "odt", lambda: makers.odt(title, chapters(CHARACTERS))
+
+
+def chapters(characters: int) -> makers.Chapters:
+    """The chapters of the sample book over and over, until there are so many characters."""
+    _, once = book()
+    made, size = [], 0
+    while size < characters:
+        for _, texts in once:
+            made.append((f"Chapter {len(made) + 1}", texts))
+            size += sum(map(len, texts))
+    return made
+
+
+def a_thousand_pages() -> bytes:
+    """A PDF file of so many pages, with running heads and page numbers."""
+    made = makers.new_pdf("The Salt Ledger")
+    made.add_page()
+    texts = [text for _, once in chapters(3 * CHARACTERS) for text in once]
+    for text in texts:
+        made.multi_cell(0, 5.5, text, align="J", new_x="LMARGIN", new_y="NEXT")
+        made.ln(4)
+        if made.page_no() >= PAGES:
+            break
+    return bytes(made.output())
+
+
+@dataclass(frozen=True)
+class Took:
+    """What reading a file took."""
+
+    wall: float
+    processor: float
+    ours: float
+    memory: float
+    characters: int
+
+
+def timed(form: Format, data: bytes) -> Took:
+    """A file read as commands do it, from the start of the process that reads it to the document."""
+    before, ours, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.process_time(), time.perf_counter()
+    made = load_bytes(data, f"a.{form}")
+    wall, ours = time.perf_counter() - wall, time.process_time() - ours
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    processor = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return Took(wall, processor, ours, after.ru_maxrss / 1e3, len(made.text))
+
+
+def read_spoiled(number: int) -> None:
+    print("| format | files | documents | sentences | by a parser's mistake | longest, s | memory, MB |")
+    print("|---|---|---|---|---|---|---|")
+    for form in FORMS:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(pool.apply(_spoiled, (form, number)), flush=True)
+
+
+def _spoiled(form: Format, number: int) -> str:
+    """The row of a format, read in one process under the limits of a reader."""
+    child._limit()
+    ended: Counter[str] = Counter()
+    longest = 0.0
+    for seed in range(number):
+        data, began = spoiled(form, seed), time.perf_counter()
+        ended[_ending(lambda data=data: child.READERS[form](data, f"a.{form}"))] += 1
+        longest = max(longest, time.perf_counter() - began)
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+    mistakes = number - ended["document"] - ended["sentence"]
+    return (
+        f"| {form} | {number} | {ended['document']} | {ended['sentence']} | {mistakes} | {longest:.2f} | {memory:.0f} |"
+    )
+
+
+def _ending(read: Callable[[], object]) -> str:
+    try:
+        read()
+    except DocumentError:
+        return "sentence"
+    except Exception as error:  # noqa: BLE001 - that is what is looked for
+        traceback.print_exc()
+        return type(error).__name__
+    return "document"
+
+
+def read_found(folder: Path) -> None:
+    """Every file that has a reader, with what is odd of it."""
+    for path in sorted(one for one in folder.rglob("*") if one.suffix.lower() in BY_SUFFIX and one.is_file()):
+        if path.is_symlink():
+            continue
+        began = time.perf_counter()
+        try:
+            made = read_apart(BY_SUFFIX[path.suffix.lower()], path.read_bytes(), path.name)
+            said = f"{len(made.text):,} characters, {len(made.headings)} headings; {'; '.join(made.notes)}"
+        except DocumentError as error:
+            said = f"refused: {error.message}"
+        print(f"{time.perf_counter() - began:.1f} s  {path}: {said}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""The questioner: asks typed questions about paragraphs, has them answered from a document, and the answers judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.judge import Judge, batch_size, in_batches, labelled
+from redraft.agents.room import Entry
+from redraft.domain import Document
+from redraft.models.thoughts import declines
+from redraft.prompts import typed
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.judging import UNDECIDED, Asked
+from redraft.prompts.silence import is_answer
+from redraft.questions import QuestionType
+from redraft.text.cleaning import one_line
+
+# What one question, one answer and one verdict may need of a reply.
+QUESTION = Entry(frame=40, words=90)
+ANSWER = Entry(frame=40, words=70)
+VERDICT = Entry(frame=36, words=30)
+_LONGEST = 600
+
+
+class Response(BaseModel):
+    """What a model has said to a question: an answer, with a reason where it gave one, or that there is none."""
+
+    answer: str
+    reason: str = ""
+    abstained: bool = False
+
+
+class Judged(BaseModel):
+    """Whether an answer is right, as it is remembered; None where the judge cannot tell."""
+
+    right: bool | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Questioner:
+    """Has a judge, or a model that is put to the test, ask, answer and judge."""
+
+    judge: Judge
+
+    async def ask(self, context: str, paragraph: str, of_type: QuestionType, label: str) -> typed.TypedReply:
+        """One question of a type about a paragraph."""
+        given = typed.AskTypedGiven(context=context, excerpt=paragraph, type=of_type)
+        return (await self.judge.ask(typed.ASK_TYPED, given, self.judge.needs(QUESTION), label)).value
+
+    async def answer(self, text: str, questions: Sequence[str], at_once: int, label: str) -> Account[Response]:
+        """What the model answers to each question when this is all that it can read."""
+        each = self.judge.needs(ANSWER)
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Response]:
+            asked = [Asked(id=n + 1, question=questions[n]) for n in numbers]
+            given = typed.AnswerQuestionsGiven(document=text, questions=asked)
+            room, where = len(numbers) * each, f"{labelled('questions', numbers)} {label}"
+            reply = await self.judge.ask(typed.ANSWER_QUESTIONS, given, room, where, attempt)
+            found = [(one.id - 1, _response(one)) for one in reply.value.answers]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        said = await account(in_batches(range(len(questions)), at_once), ask)
+        return said.decided(lambda one: one.answer != UNDECIDED)
+
+    async def verdicts(self, pairs: Sequence[typed.AnswerPair], document: Document) -> Account[Judged]:
+        """Whether each answer is right. The same answer to a question is judged once, whoever gave it."""
+        each = self.judge.needs(VERDICT)
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Judged]:
+            some = [pairs[n].model_copy(update={"id": n + 1}) for n in numbers]
+            given, room = typed.JudgeAnswersGiven(answers=some), len(numbers) * each
+            reply = await self.judge.ask(typed.JUDGE_ANSWERS, given, room, labelled("answers judged", numbers), attempt)
+            found = [(one.id - 1, _judged(one)) for one in reply.value.answers]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        said = await self.judge.remembered(
+            typed.JUDGE_ANSWERS,
+            Judged,
+            [[document.id, pair.question, pair.reference, pair.answer] for pair in pairs],
+            lambda numbers: account(in_batches(numbers, batch_size(self.judge.reply_tokens, each)), ask),
+        )
+        return said.decided(lambda one: one.right is not None)
+
+
+def _response(one: typed.GivenAnswer) -> Response | None:
+    """What was said; None where nothing was, or where somebody says that they will not answer."""
+    answer, reason = one_line(one.answer, _LONGEST), one_line(one.reason, _LONGEST)
+    if not answer:
+        return None
+    if answer == UNDECIDED:
+        return Response(answer=UNDECIDED)
+    if not is_answer(answer):
+        return Response(answer=answer, abstained=True)
+    return None if declines(answer) else Response(answer=answer, reason=reason)
+
+
+def _judged(one: typed.AnswerVerdict) -> Judged:
+    right = None if one.verdict == UNSURE else one.verdict == "right"
+    return Judged(right=right, reason=one_line(one.reason, _LONGEST))

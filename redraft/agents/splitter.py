@@ -1,0 +1,102 @@
+"""The splitter: takes summaries apart into atomic facts, and holds facts against the place that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel
+
+from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.factfinder import VERIFICATION, Verified, verified
+from redraft.agents.judge import Judge, batch_size, labelled
+from redraft.agents.room import Entry
+from redraft.domain import Span
+from redraft.prompts import factual
+from redraft.prompts.contract import UNSURE
+from redraft.prompts.facts import SPLIT_FACTS, FactsGiven
+from redraft.prompts.judging import Statement
+from redraft.text.cleaning import one_line
+
+FACTS = Entry(frame=60, words=20, sentences=2)
+"""What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""
+SENTENCES_AT_ONCE = 8
+FACTS_AT_ONCE = 12
+MOST_FACTS = 20
+"""Of one sentence; whoever has more has begun to repeat itself."""
+_LONGEST_FACT = 400
+
+
+class Split(BaseModel):
+    """The facts of one sentence, as they are remembered."""
+
+    facts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Splitter:
+    """Asks one judge."""
+
+    judge: Judge
+
+    def batches(self, count: int) -> list[Sequence[int]]:
+        """So many sentences in as few prompts as may be."""
+        size = min(SENTENCES_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(FACTS)))
+        return [range(at, min(at + size, count)) for at in range(0, count, size)]
+
+    async def split(self, statements: Sequence[Statement]) -> Account[Split]:
+        """The atomic facts of each sentence. What was said of a text is remembered, wherever it is read again."""
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Split]:
+            given = FactsGiven(sentences=[statements[n].model_copy(update={"id": n + 1}) for n in numbers])
+            room = len(numbers) * self.judge.needs(FACTS)
+            reply = await self.judge.ask(SPLIT_FACTS, given, room, labelled("facts of sentence", numbers), attempt)
+            found = [(one.id - 1, Split(facts=_plain(one.facts))) for one in reply.value.sentences]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        async def judged(numbers: Sequence[int]) -> Account[Split]:
+            return await account([[numbers[n] for n in batch] for batch in self.batches(len(numbers))], ask)
+
+        items = [[one.before, one.sentence] for one in statements]
+        return await self.judge.remembered(SPLIT_FACTS, Split, items, judged)
+
+    async def verify(self, facts: Sequence[str], places: Sequence[Span], desk: EvidenceDesk) -> Account[Verified]:
+        """What is wrong with each fact, going by the place of the document that it was traced to, and nothing else."""
+
+        async def ask(numbers: Sequence[int], attempt: Attempt) -> Entries[Verified]:
+            spans = desk.joined([[places[n]] for n in numbers])
+            asked = [Statement(id=n + 1, sentence=facts[n]) for n in numbers]
+            given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
+            room = len(numbers) * self.judge.needs(VERIFICATION)
+            label = labelled("verified fact", numbers)
+            reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, attempt)
+            found = [(one.id - 1, verified(one, desk, spans)) for one in reply.value.sentences]
+            return Entries(found, reply.repaired, reply.broken_off)
+
+        async def judged(numbers: Sequence[int]) -> Account[Verified]:
+            return await account(self._fitting(numbers, places, desk), ask)
+
+        items = [["mapped passage", desk.document.id, place, fact] for fact, place in zip(facts, places, strict=True)]
+        found = await self.judge.remembered(factual.VERIFY_SENTENCES, Verified, items, judged)
+        return found.decided(lambda one: one.category != UNSURE)
+
+    def _fitting(self, numbers: Sequence[int], places: Sequence[Span], desk: EvidenceDesk) -> list[list[int]]:
+        """The facts in batches whose passages fit into a prompt together."""
+        most = min(FACTS_AT_ONCE, batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION)))
+        batches: list[list[int]] = []
+        for number in numbers:
+            tried = [*batches[-1], number] if batches else [number]
+            spans = desk.joined([[places[n]] for n in tried])
+            tokens = sum(desk.tokenizer.count(desk.text(span)) for span in spans)
+            if batches and len(tried) <= most and tokens <= desk.room:
+                batches[-1].append(number)
+            else:
+                batches.append([number])
+        return batches
+
+
+def _plain(facts: Sequence[str]) -> list[str]:
+    """Each fact once, as one line."""
+    lines = (one_line(fact, _LONGEST_FACT) for fact in facts)
+    return list(dict.fromkeys(line for line in lines if line))[:MOST_FACTS]

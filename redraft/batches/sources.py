@@ -1,0 +1,178 @@
+"""What a batch is about: files, folders of them, what a pattern fits, and lines of JSON with texts or paths.
+
+A file is only named here. Whoever has its turn reads it, so a thousand of them are read side by side, and one that is
+broken is its own failure.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from glob import glob
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from redraft.domain import Document
+from redraft.errors import DocumentError, UsageError
+from redraft.readers.documents import finished, is_readable, load
+from redraft.readers.installed import how_to_read
+from redraft.sources import STDIN
+from redraft.store.batches import NewItem
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+LINES = ".jsonl"
+_PATTERN = frozenset("*?[")
+_UNSAFE = re.compile(r"[^\w.-]+")
+_LONGEST_NAME = 80
+_LONGEST_LINE = 200_000_000
+_RESERVED = {"report"}
+"""What the folder of the results has other files for."""
+_AT_ONCE = 200
+_HINT = 'write a line for each document, such as {"id": "a1", "text": "..."} or {"path": "a1.pdf"}'
+_FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
+
+
+def put_in(store: Store, batch: str, sources: Iterable[str]) -> int:
+    """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
+    found, added = _items(sources, store), 0
+    while some := list(islice(found, _AT_ONCE)):
+        added += store.batches.add(batch, some)
+    return added
+
+
+def check(sources: Iterable[str]) -> int:
+    """How many documents some sources have. What is amiss with their names or their lines is said, and nothing kept."""
+    return sum(1 for _ in _items(sources, None))
+
+
+def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]:
+    """Each document by what it is called and where it is, or as it was handed over; for a look at what they cost."""
+    for source in sources:
+        for path in _files(source):
+            if path is None:
+                yield STDIN, load(STDIN)
+            elif path.suffix.lower() == LINES:
+                for name, entry in _lines(path):
+                    yield name, _document(entry) if "text" in entry else str(_beside(path, entry))
+            else:
+                yield str(path), str(path)
+
+
+def _items(sources: Iterable[str], store: Store | None) -> Iterator[NewItem]:
+    for source in sources:
+        for path in _files(source):
+            if path is None:
+                yield NewItem(STDIN, "stdin", document=_kept(store, load(STDIN)) if store else None)
+            elif path.suffix.lower() == LINES:
+                yield from _of_lines(path, store)
+            else:
+                yield NewItem(str(path), file_name(path.stem))
+
+
+def _files(source: str) -> Iterator[Path | None]:
+    """The files of a source with their whole paths; None for standard input."""
+    path = Path(source).expanduser()
+    if source == STDIN:
+        yield None
+    elif path.is_dir():
+        yield from _folder(path)
+    elif path.exists() or not _PATTERN & {*source}:
+        yield _there(path)
+    else:
+        fitting = sorted(Path(one) for one in glob(str(path), recursive=True))
+        if not fitting:
+            raise DocumentError("no file fits the pattern", place=source, hint="check the path")
+        for one in fitting:
+            yield from _folder(one) if one.is_dir() else [_there(one)]
+
+
+def _there(path: Path) -> Path:
+    if not path.exists():
+        raise DocumentError("no such file", place=str(path), hint="check the path")
+    return path.absolute()
+
+
+def _folder(folder: Path) -> Iterator[Path]:
+    """The files in a folder that can be read, but for hidden ones; not those of folders within it."""
+    files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
+    readable = [one.absolute() for one in files if one.suffix.lower() == LINES or is_readable(one)]
+    if not readable:
+        raise DocumentError("no file in it can be read", place=str(folder), hint=how_to_read())
+    yield from readable
+
+
+def _of_lines(path: Path, store: Store | None) -> Iterator[NewItem]:
+    for name, entry in _lines(path):
+        priority = entry.get("priority", 0)
+        if "text" in entry:
+            yield _of_text(f"{path}#{name}", name, entry, priority, store)
+        else:
+            yield NewItem(str(_beside(path, entry)), file_name(name), priority)
+
+
+def _of_text(source: str, name: str, entry: Mapping[str, Any], priority: int, store: Store | None) -> NewItem:
+    """An item whose text is kept here and now; or else what is amiss with it."""
+    try:
+        document = _kept(store, _document(entry)) if store else None
+    except DocumentError as error:
+        told = {"code": error.code, "message": error.message, "hint": "mend the line, and repeat the command"}
+        return NewItem(source, file_name(name), priority, error=told)
+    return NewItem(source, file_name(name), priority, document)
+
+
+def _lines(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The entries of a file of lines, each with its id, or its number where it has none."""
+    seen: set[str] = set()
+    try:
+        with path.open("rb") as file:
+            for number, line in enumerate(iter(lambda: file.readline(_LONGEST_LINE), b""), 1):
+                if not line.strip():
+                    continue
+                entry = _entry(line, f"{path}:{number}")
+                name = entry.get("id") or (Path(entry["path"]).stem if "path" in entry else str(number))
+                if name in seen:
+                    raise UsageError(f"two lines have the id {name!r}", place=f"{path}:{number}", hint=_HINT)
+                seen.add(name)
+                yield name, entry
+    except OSError as error:
+        raise DocumentError(error.strerror or str(error), place=str(path), hint="check the path") from error
+
+
+def _entry(line: bytes, place: str) -> Mapping[str, Any]:
+    """The object in a line, of which all is as it should be."""
+    try:
+        entry = json.loads(line.decode("utf-8-sig", "replace"))
+    except ValueError:
+        raise UsageError("this is no line of JSON", place=place, hint=_HINT) from None
+    if not isinstance(entry, Mapping) or ("text" in entry) == ("path" in entry):
+        raise UsageError("a document has either a text or a path", place=place, hint=_HINT)
+    for name, kind in _FIELDS.items():
+        if name in entry and (not isinstance(entry[name], kind) or isinstance(entry[name], bool)):
+            raise UsageError(f"{name} is no {'number' if kind is int else 'text'}", place=place, hint=_HINT)
+    if not -(2**31) <= entry.get("priority", 0) < 2**31:
+        raise UsageError("priority is no number of usual size", place=place, hint=_HINT)
+    return entry
+
+
+def _document(entry: Mapping[str, Any]) -> Document:
+    title = entry.get("title") or entry.get("id") or ""
+    return finished(Document.from_text(entry["text"], title=one_line(title)), one_line(entry.get("id") or title))
+
+
+def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
+    """The path in an entry, which is meant from where the file with the entry is."""
+    return (lines.parent / Path(entry["path"]).expanduser()).absolute()
+
+
+def _kept(store: Store, document: Document) -> str:
+    store.documents.add(document)
+    return document.id
+
+
+def file_name(name: str) -> str:
+    """What a result may be called on any disk, by what its document is called."""
+    safe = _UNSAFE.sub("-", name).strip("-. ")[:_LONGEST_NAME] or "document"
+    return f"{safe}-summary" if safe.casefold() in _RESERVED else safe

@@ -1,0 +1,202 @@
+"""A worker: it leases items of a batch, makes their runs side by side, and says what became of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from redraft.batches.asked import Asked, pot_of
+from redraft.domain import Document
+from redraft.errors import BudgetError, DocumentError, ProviderError, RedraftError, RunError, StoreError, Unreached
+from redraft.events import Event, Observer, RunStarted, unobserved
+from redraft.files import write
+from redraft.history.results import Result
+from redraft.models.budget import Budget
+from redraft.models.prices import PriceTable
+from redraft.readers.documents import load
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import failure
+from redraft.settings import Limits
+from redraft.store.batches import LEASE_SECONDS, Batch, Item
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+
+# What stands in the way of every item alike.
+_HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
+_LOOK_AGAIN = 0.5
+_MOST_SECONDS_A_BEAT = 2.0
+_RENEWALS_A_LEASE = 4
+_LOST_TEXT = "the text of this line is not in the database any more"
+
+Key = tuple[int, int]
+
+
+@dataclass(slots=True)
+class _Following(Watch):
+    """Follows the run of an item, and says when it begins or goes on."""
+
+    begun: Callable[[str], object] = str
+
+    def __call__(self, event: Event) -> None:
+        """Take note of an event."""
+        if isinstance(event, RunStarted):
+            self.begun(event.run)
+        Watch.__call__(self, event)
+
+
+@dataclass(slots=True)
+class Worker:
+    """One worker of a batch, within a process or an actor of any kind: all that it needs to know is in the store."""
+
+    store: Store
+    batch: str
+    name: str
+    limits: Limits
+    """Those of the batch, with this worker's share of its requests at once."""
+    prices: PriceTable | None = None
+    observer: Observer = unobserved
+    lease_seconds: float = LEASE_SECONDS
+    _bench: Bench = field(init=False)
+    _asked: Asked = field(init=False)
+    _folder: Path | None = field(init=False)
+    _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def stop(self) -> None:
+        """Hand back what is at work, and come to an end."""
+        self._stopped.set()
+
+    async def work(self) -> None:
+        """Work until there is nothing left to do, or the batch is not open any more."""
+        batch = await off_loop(self.store.batches.get, self.batch)
+        self._asked = Asked.from_json(batch.asked)
+        self._folder = Path(batch.folder) if batch.folder else None
+        self._bench = Bench(self.store, self.limits, self.prices, self.observer)
+        calls, cost = self.limits.max_calls, self.limits.max_cost
+        self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
+        beating = asyncio.create_task(self._beat())
+        try:
+            await self._take_turns()
+        finally:
+            beating.cancel()
+            for task in self._at_work.values():
+                task.cancel()
+            await asyncio.gather(beating, *self._at_work.values(), return_exceptions=True)
+
+    async def _take_turns(self) -> None:
+        stopping = asyncio.create_task(self._stopped.wait())
+        try:
+            while not self._stopped.is_set():
+                self._put_away()
+                room = self.limits.concurrency - len(self._at_work)
+                taken = await self._leased(room) if room else []
+                for item in taken:
+                    self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
+                if not self._at_work and await self._is_over():
+                    return
+                waiting = [stopping, *self._at_work.values()]
+                await asyncio.wait(waiting, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopping.cancel()
+
+    def _put_away(self) -> None:
+        """Forget what has come to its end. Where even that could not be stored there is no going on."""
+        for key, task in list(self._at_work.items()):
+            if task.done():
+                del self._at_work[key]
+                if not task.cancelled():
+                    task.result()
+
+    async def _leased(self, room: int) -> list[Item]:
+        return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
+
+    async def _is_over(self) -> bool:
+        """Whether nothing is left for anybody. What others have leased may come back."""
+        counts = await off_loop(self.store.batches.counts, self.batch)
+        batch = await off_loop(self.store.batches.get, self.batch)
+        return batch.status != "open" or not (counts.waiting or counts.leased)
+
+    async def _beat(self) -> None:
+        """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
+        while True:
+            await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
+            # A database that cannot be written to now is told of by whoever works.
+            with suppress(StoreError):
+                ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                for key, task in list(self._at_work.items()):
+                    if key not in ours:
+                        task.cancel()
+                if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
+                    self.stop()
+
+    async def _one(self, item: Item) -> None:
+        """Bring an item to its end, or hand it back."""
+        batches = self.store.batches
+        noting: list[asyncio.Task[None]] = []
+        watch = _Following(
+            item.source,
+            self.observer,
+            begun=lambda run: noting.append(asyncio.create_task(off_loop(self._note, item, run))),
+        )
+        try:
+            result = await self._made(item, watch)
+        except asyncio.CancelledError:
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            raise
+        except _HOPELESS as error:
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
+            await off_loop(batches.set_status, self.batch, "stopped", described(error))
+        except Exception as error:  # noqa: BLE001 - whatever it is, the others go on
+            if isinstance(error, RunError) and watch.run and await off_loop(self.store.is_claimed, watch.run):
+                # The same document under another name: when it is done for one it is done for both.
+                await asyncio.sleep(_LOOK_AGAIN)
+                await off_loop(batches.settle, item, "waiting")
+                return
+            await off_loop(batches.settle, item, "failed", run=watch.run, error=described(error))
+        else:
+            await off_loop(batches.settle, item, "done", run=result.run.id, short=not result.complete)
+        finally:
+            await asyncio.gather(*noting, return_exceptions=True)
+
+    async def _made(self, item: Item, watch: Watch) -> Result:
+        document = await off_loop(self._document, item)
+        result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
+        if self._folder is not None and result.summary is not None:
+            await off_loop(deliver, self._folder, item, result.summary)
+        return result
+
+    def _note(self, item: Item, run: str) -> None:
+        """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
+        self.store.batches.note_run(item, run)
+        self.store.bookings.share(pot_of(self.batch), run)
+
+    def _document(self, item: Item) -> Document:
+        if item.document is not None:
+            return self.store.documents.get(item.document)
+        if "#" in item.source and not Path(item.source).exists():
+            raise DocumentError(_LOST_TEXT, hint="repeat the command with the file that it is in")
+        return load(item.source, wanted=self._asked.reading)
+
+
+def deliver(folder: Path, item: Item, summary: str) -> Path:
+    """Write the summary of an item into the folder of its batch, whole or not at all."""
+    path = folder / f"{item.file}.md"
+    write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")
+    return path
+
+
+def described(error: Exception) -> dict[str, str]:
+    """An error as it is stored with an item or a batch."""
+    found = failure("", error)
+    hint = error.hint if isinstance(error, RedraftError) else "please report it"
+    return {"code": found.code, "message": found.message, "hint": hint}
+
+
+def share_of(batch: Batch, worker: int, workers: int) -> Limits:
+    """The limits of one of several workers: all of the batch's, and of its requests at once as many as fall to it."""
+    limits = Limits.model_validate(batch.limits)
+    each, over = divmod(limits.concurrency, workers)
+    return limits.model_copy(update={"concurrency": max(1, each + (worker < over))})

@@ -1,0 +1,207 @@
+"""`redraft batch run` and `batch resume`: working on a batch to its end, or to a stop that tells how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import judging, options
+from redraft.cli.presets import preset_option
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading, say
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.batches.asked import Asked
+    from redraft.settings import Limits
+    from redraft.store.store import Store
+
+_EPILOG = """\b
+Examples:
+  redraft batch reports/*.pdf -w 200 -m openai:gpt-5-mini --max-cost 50 -o out
+  redraft batch books/ --refine -g coverage=0.7 --name books
+  redraft batch corpus.jsonl -w 200 --dry-run
+
+A SOURCE is a file, a folder, a pattern in quotes, - for stdin, or a .jsonl
+file: on each line an object with a text or a path, and perhaps an id, a
+title and a priority.
+"""
+_DONE, _SHORT, _FAILED = 0, 3, 1
+_ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
+
+workers_option = options.option(
+    "--workers",
+    section="limits",
+    type=click.IntRange(1, 256),
+    metavar="N",
+    help="How many processes work on it; all limits hold for them together.  [default: 2, or one for each processor]",
+)
+
+
+@command(
+    short_help="Summarize any number of documents.",
+    epilog=_EPILOG,
+    first=("words", "model", "refine", "goal", "max-cost", "dry-run", "workers", "output", "name", "json"),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@options.drafting_options
+@options.option(
+    "--refine",
+    section="summary",
+    is_flag=True,
+    help="Judge the summaries, and refine them until they meet their goals.",
+)
+@judging.goal_options
+@judging.metric_option
+@judging.judging_options
+@preset_option
+@options.model_options
+@options.part_options
+@options.limit_options
+@options.max_source
+@options.prices
+@workers_option
+@options.dry_run
+@options.typed_option(
+    "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
+)
+@options.typed_option(
+    "--name", section="output", metavar="NAME", help="What the batch is called; without it, by what is asked of it."
+)
+@options.db
+@options.as_json
+@options.quiet
+def run(sources: tuple[str, ...], **given: Any) -> int:
+    """Summarize the documents of all SOURCEs, by several workers, under one budget.
+
+    What is done is not done again when the command is repeated; what failed is tried again.
+    """
+    reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
+    from redraft.batches.sources import check
+    from redraft.cli import given as asked_for
+    from redraft.models.prices import price_table
+
+    asked, limits = _asked(given), asked_for.limits(given)
+    if given["dry_run"]:
+        return _plan(sources, asked, price_table(given["prices"]), as_json=given["as_json"])
+    check(sources)
+    folder = _folder(given["output"])
+    name = given["name"] or asked.name(sources, folder)
+    from redraft.batches.sources import put_in
+    from redraft.store.batches import Batch
+    from redraft.store.store import Store
+
+    with Store(given["db"]) as store:
+        store.batches.open(Batch(name, asked.to_json(), limits.model_dump(mode="json"), folder))
+        put_in(store, name, sources)
+        return _worked(store, name, limits, given)
+
+
+@command(short_help="Go on with a batch; what failed is tried again.")
+@click.argument("name")
+@options.limit_options
+@options.max_source
+@options.prices
+@workers_option
+@options.db
+@options.as_json
+@options.quiet
+def resume(name: str, **given: Any) -> int:
+    """Go on with the batch NAME where it stopped: nothing is paid for twice, and what failed is tried again.
+
+    It keeps the settings that it began with, and its folder. Limits given here replace its own.
+    """
+    from redraft.cli import given as asked_for
+    from redraft.settings import Limits
+    from redraft.store.batches import Batch
+
+    with asked_for.store_to_read(given["db"]) as store:
+        known = store.batches.get(name)
+        limits = asked_for.limits(given, Limits.model_validate(known.limits))
+        store.batches.open(Batch(name, known.asked, limits.model_dump(mode="json"), known.folder))
+        return _worked(store, name, limits, given)
+
+
+def _asked(given: Mapping[str, Any]) -> Asked:
+    """What is asked of every document. What is about a single one is refused."""
+    from redraft.batches.asked import Asked
+    from redraft.cli import given as asked_for
+
+    if stray := [option for name, option in _ABOUT_ONE.items() if given[name]]:
+        raise UsageError(f"{stray[0]} is about one document", hint="leave it out: each document has its own")
+    if not given["refine"] and (unused := asked_for.typed(given)):
+        name = next(iter(unused)).replace("_", "-")
+        raise UsageError(f"--{name} is about judging the summaries and refining them", hint="add --refine")
+    refinement = asked_for.refinement(given) if given["refine"] else None
+    judged = asked_for.judging(given, refinement) if refinement else None
+    return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
+
+
+def _folder(output: str | None) -> str:
+    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it."""
+    if output is None:
+        return ""
+    folder = Path(output).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the directory cannot be made: {error.strerror}", place=output) from error
+    return str(folder)
+
+
+def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool) -> int:
+    from redraft.batches.planning import plan_table
+    from redraft.cli.views.render import echo_json
+
+    table = plan_table(sources, asked, prices)
+    if as_json:
+        echo_json(table.to_json())
+    else:
+        click.echo(table.to_markdown(), nl=False)
+    return _DONE
+
+
+def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
+    """Work on an open batch to its end, and show what came of it; returns the exit code."""
+    from redraft.batches.child import Terms
+    from redraft.batches.standing import drive
+    from redraft.cli.interrupts import told_of_termination
+    from redraft.cli.running import StoppedError
+    from redraft.cli.views.batches import finish, going_on, open_watch
+    from redraft.sources import allowed
+
+    store.batches.try_again(name)
+    count = _workers(given["workers"], limits, store.batches.counts(name).waiting)
+    terms = Terms(
+        db=str(store.path.absolute()),
+        batch=name,
+        worker="",
+        number=0,
+        of=count,
+        prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
+        max_source=allowed(),
+        traced=given["trace_to_langsmith"],
+    )
+    if not given["quiet"]:
+        say(f"batch {name}: {store.batches.counts(name).all:,} documents, {count} workers")
+    try:
+        with told_of_termination(_interrupt), open_watch(quiet=given["quiet"]) as watch:
+            standing = drive(store, terms, watch.tell, watch.see)
+    except KeyboardInterrupt:
+        raise StoppedError(f"go on with: {going_on(name)}") from None
+    return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
+
+
+def _interrupt() -> None:
+    raise KeyboardInterrupt
+
+
+def _workers(wanted: int | None, limits: Limits, waiting: int) -> int:
+    """As many as there is something for to do: a worker without a request of its own has nothing to ask."""
+    import os
+
+    usual = max(2, os.cpu_count() or 1)
+    return max(1, min(wanted or usual, limits.concurrency, waiting))

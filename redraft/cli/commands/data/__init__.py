@@ -1,0 +1,1 @@
+"""`redraft data`: public sets, and files of documents."""

@@ -1,0 +1,155 @@
+"""`redraft data`: which public sets there are, where a person gets them, and what a file of one holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import delivery, options
+from redraft.cli.sections import Group, command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.experiments.data.examples import Contents
+
+_EPILOG = """\b
+Examples:
+  redraft data list
+  redraft data fetch-help squality
+  redraft data check dev.jsonl
+  redraft data describe dev.jsonl --sample 5
+  redraft data convert xsum.jsonl --join-tokens 128000 -o long.jsonl
+
+redraft fetches nothing: fetch-help says what a person downloads from where.
+Whatever `check` can read is a SOURCE of every experiment.
+"""
+
+
+@click.group(cls=Group, short_help="Public sets: list, check and describe them.", epilog=_EPILOG)
+def data() -> None:
+    """Public sets of long documents: where to get them, and what a file of one holds."""
+
+
+@command("list", short_help="List the public sets whose files can be read.")
+@options.as_json
+def list_(as_json: bool) -> int:
+    """List the public sets whose files can be read, with the forms in which they are published."""
+    from redraft.cli.views.render import echo_json
+    from redraft.experiments.data.sets import SETS
+
+    if as_json:
+        echo_json([{"name": one.name, "title": one.title, "forms": list(one.forms)} for one in SETS.values()])
+        return 0
+    for one in SETS.values():
+        click.echo(f"{one.name:14} {one.title}\n{'':14} {one.about}\n{'':14} forms: {'; '.join(one.forms)}")
+    return 0
+
+
+@command("fetch-help", short_help="Say where a person gets a set.")
+@click.argument("name", metavar="NAME")
+def fetch_help(name: str) -> int:
+    """Say what to download from where to have the set NAME, and its licence as far as it is known."""
+    from redraft.experiments.data.sets import SETS
+
+    if name not in SETS:
+        raise UsageError(f"there is no set {name!r}", hint=f"there are: {', '.join(SETS)}")
+    one = SETS[name]
+    click.echo(f"{one.title}\n{one.about}\n")
+    for number, step in enumerate(one.where, 1):
+        click.echo(f"{number}. {step}")
+    click.echo(f"\nlicence: {one.licence} Read it where the set is published.")
+    for file, count in one.published.items():
+        click.echo(f"published: {file}, {count:,}")
+    click.echo("then: redraft data check FILE")
+    return 0
+
+
+@command("check", short_help="Check files: form, counts, checksum, oddities.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.max_source
+@delivery.output
+@options.as_json
+@options.quiet
+def check(files: tuple[str, ...], output: str | None, as_json: bool, quiet: bool) -> int:
+    """Check FILEs entry by entry: their form, how many documents and summaries, the SHA-256, and what is odd.
+
+    The exit code is 3 when an entry cannot be read.
+    """
+    from redraft.experiments.data.describing import check as checked
+
+    folder, found = delivery.folder(output), _read(files, quiet=quiet)
+    delivery.deliver(checked(found), folder, as_json=as_json, quiet=quiet)
+    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+
+
+@command("describe", short_help="Statistics of sets: lengths, compression, copying.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.option(
+    "--sample",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Documents of each FILE, evenly spread.  [default: all]",
+)
+@options.max_source
+@delivery.output
+@options.as_json
+@options.quiet
+def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_json: bool, quiet: bool) -> int:
+    """Measure the summaries of FILEs beside their documents, as the thesis does in its table 4.1."""
+    from redraft.experiments.data.describing import description
+
+    folder, found = delivery.folder(output), _read(files, quiet=quiet)
+    delivery.deliver(description(found, sample), folder, as_json=as_json, quiet=quiet)
+    return delivery.SHORT if any(one.troubles or not one.examples for one in found) else delivery.DONE
+
+
+@command("convert", short_help="Write the documents of a set as lines of JSON.")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@options.typed_option(
+    "--join-tokens",
+    section="summary",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Join short articles, and their summaries, until a document has N tokens.",
+)
+@options.max_source
+@options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="Write them there.")
+@options.quiet
+def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet: bool) -> int:
+    """Write the documents of FILEs with their summaries into one file, a JSON object on each line."""
+    from pathlib import Path
+
+    from redraft.cli.files import check_output
+    from redraft.cli.terminal import say
+    from redraft.experiments.data.describing import VOCABULARY
+    from redraft.experiments.data.joining import as_line, joined
+    from redraft.experiments.data.reading import examples_of
+    from redraft.files import write
+    from redraft.text.tokens import tokenizer_named
+
+    check_output(output)
+    reading(*files, quiet=quiet)
+    examples: Any = [example for file in files for example in examples_of(file)]
+    read = len(examples)
+    if join_tokens is not None:
+        examples = list(joined(examples, join_tokens, tokenizer_named(VOCABULARY)))
+    if not examples:
+        raise UsageError(f"all {read:,} documents together have fewer than {join_tokens:,} tokens")
+    write(Path(output).expanduser(), "".join(map(as_line, examples)), "name another file with -o")
+    if not quiet:
+        say(f"{len(examples):,} documents written to {output}, made of {read:,}")
+    return 0
+
+
+def _read(files: tuple[str, ...], *, quiet: bool) -> list[Contents]:
+    from redraft.experiments.data.reading import read_contents
+
+    reading(*files, quiet=quiet)
+    return [read_contents(file) for file in files]
+
+
+for each in (list_, fetch_help, check, describe, convert):
+    data.add_command(each)

@@ -1,0 +1,108 @@
+"""Options that experiments with contestants share, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli.options import F, option, typed_option
+
+if TYPE_CHECKING:
+    from redraft.experiments.seats import Seat
+    from redraft.settings import Judging
+
+_DIFFERENT = ("strategy", "chunk_tokens", "words")
+"""What a grid's contestants differ in besides their models."""
+
+
+def models_that(does: str, *, required: bool = False) -> Callable[[F], F]:
+    """The option that names the models of an experiment."""
+    return option(
+        "--model",
+        "-m",
+        "models",
+        section="model",
+        multiple=True,
+        required=required,
+        metavar="NAME",
+        help=f"Model that {does}: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in"
+        " redraft.toml; may be repeated.",
+    )
+
+
+judges = option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Model that judges, each by itself; the first also asks the questions and finds the key facts.  [default: the"
+    " first --model]",
+)
+strategies = option(
+    "--strategy",
+    section="summary",
+    multiple=True,
+    metavar="NAME",
+    default=("hierarchical",),
+    help="How summaries are drafted: hierarchical, incremental, direct; may be repeated.",
+)
+chunks = option(
+    "--chunk-tokens",
+    section="summary",
+    multiple=True,
+    type=click.IntRange(min=16),
+    metavar="N",
+    default=(2048,),
+    help="Most tokens of a chunk; may be repeated.",
+)
+words = option(
+    "--words",
+    "-w",
+    section="summary",
+    multiple=True,
+    type=click.IntRange(min=10),
+    metavar="N",
+    help="Limit of a summary; may be repeated.  [default: one that fits]",
+)
+summaries = typed_option(
+    "--summaries",
+    section="summary",
+    multiple=True,
+    metavar="DIR|FILE",
+    help="Summaries that are there: DIR/SYSTEM/DOCUMENT.txt, or JSONL with document, system and summary.",
+)
+
+
+def alike(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was given, without that in which contestants differ."""
+    return {name: value for name, value in given.items() if name not in _DIFFERENT}
+
+
+def writers(given: Mapping[str, Any]) -> tuple[Seat, ...]:
+    """The models, each by its name, which may be that of a table of the settings file."""
+    return tuple(_named(given, model) for model in dict.fromkeys(given["models"]))
+
+
+def judge(given: Mapping[str, Any], name: str) -> Seat:
+    """A judge: at its own place, and with replies that are drawn as the prompts have it."""
+    address = given["judge_base_url"] or given["base_url"]
+    key = given["key_env"] if address == given["base_url"] else None
+    changes = {"base_url": address, "key_env": key, "temperature": None, "top_p": None}
+    changes |= {"strategy": "given", "words": None, "language": None, "until": None}
+    return _named({**given, **changes}, name)
+
+
+def _named(given: Mapping[str, Any], model: str) -> Seat:
+    from redraft.cli import given as asked
+    from redraft.experiments.seats import Seat
+
+    return Seat(model, asked.settings({**given, "model": model}))
+
+
+def judging_of(given: Mapping[str, Any], judges: tuple[str, ...]) -> Judging:
+    """How summaries are judged, by all the judges that are named."""
+    from redraft.cli import given as asked
+
+    return asked.judging({**given, "judge": judges})

@@ -1,0 +1,146 @@
+"""`redraft experiment grid`: models, strategies and ready-made summaries beside each other, by any metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.domain import Document
+    from redraft.experiments.grid.design import Design
+
+_EPILOG = """\b
+Examples:
+  redraft experiment grid books/*.txt -m openai:a -m openai:b \\
+      --judge openai:c --metric coverage --metric booookscore -o results
+  redraft experiment grid books/*.txt -m openai:a --strategy hierarchical \\
+      --strategy incremental --preset booookscore --judge openai:c --prefer
+  redraft experiment grid book.txt -m extractive --words 100 --words 200
+  redraft experiment grid books/*.txt -m openai:a --summaries people/
+
+Contestants are all combinations of models, strategies, sizes of chunks and
+limits, and whoever has summaries in --summaries. Each judge judges by itself.
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+@command(
+    short_help="Which model, strategy or setting summarizes best?",
+    epilog=_EPILOG,
+    first=(
+        "model",
+        "strategy",
+        "words",
+        "summaries",
+        "metric",
+        "judge",
+        "max-cost",
+        "dry-run",
+        "output",
+        "quiet",
+    ),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.models_that("summarizes")
+@common.strategies
+@common.words
+@common.chunks
+@options.writing_options
+@options.until
+@common.summaries
+@options.typed_option(
+    "--refine", section="refining", is_flag=True, help="Let each model take part once more, with its drafts refined."
+)
+@judging.goal_options
+@judging.metric_option
+@options.typed_option(
+    "--prefer",
+    section="judging",
+    is_flag=True,
+    help="Ask the judges which of two summaries is better, too, with either in the first place.",
+)
+@options.typed_option(
+    "--against",
+    section="judging",
+    metavar="CONTESTANT",
+    help="Hold all others against this one alone.  [default: each against each]",
+)
+@common.judges
+@judging.judge_base_url
+@judging.questions
+@judging.keyfact_options
+@judging.verdict_options
+@preset_option
+@options.setup_options
+@options.dry_run
+@delivery.run_options
+def grid(sources: tuple[str, ...], **given: Any) -> int:
+    """Let models, strategies, settings and ready-made summaries compete on SOURCEs, judged by any metrics.
+
+    Scores with intervals, paired differences, preferences, lengths and cost; several judges with their agreement.
+    """
+    reading(*sources, quiet=given["quiet"])
+    from redraft.experiments.grid.experiment import grid as run
+    from redraft.experiments.grid.planning import plan_table
+    from redraft.experiments.grid.report import grid_report
+    from redraft.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    design = _design(given, documents)
+    return delivery.carry_out(
+        delivery.Work(
+            lambda bench: run(documents, design, bench),
+            grid_report,
+            lambda outcome: any(found.score is not None for one in outcome.judged for found in one.scores.values()),
+            lambda prices: plan_table(documents, design, prices),
+        ),
+        given,
+    )
+
+
+def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
+    from redraft.cli import given as asked
+    from redraft.experiments.grid.design import Design, contestants
+    from redraft.experiments.ready import read_ready
+
+    shared = common.alike(given)
+    models = common.writers(shared)
+    if given["goal"] and not given["refine"]:
+        raise UsageError("--goal: nothing is refined", hint="add --refine, or leave it out")
+    if given["refine"] and not models:
+        raise UsageError("--refine: there is no model that could refine", hint="add --model NAME")
+    if given["refine"] and given["until"]:
+        raise UsageError("--until: drafts are refined by all of the document", hint="leave out --until, or --refine")
+    if not models and not (given["summaries"] and given["judge"]):
+        raise UsageError("nobody takes part", hint="name models with --model, or give --summaries and a --judge")
+    ready = read_ready(given["summaries"], documents)
+    judges = tuple(given["judge"]) or tuple(one.name for one in models[:1])
+    refinement = asked.refinement(given) if given["refine"] else None
+    how = common.judging_of(given, judges)
+    return Design(
+        contestants(
+            models,
+            tuple(dict.fromkeys(given["strategy"])),
+            tuple(dict.fromkeys(given["chunk_tokens"])),
+            tuple(dict.fromkeys(given["words"])) or (None,),
+            refined=bool(refinement),
+            ready=tuple(ready.systems),
+        ),
+        tuple(common.judge(shared, name) for name in dict.fromkeys(judges)),
+        how.model_copy(update={"judges": (), "base_url": None}),
+        refinement,
+        how.model_copy(update={"judges": judges[:1]}),
+        ready,
+        prefers=given["prefer"],
+        against=given["against"],
+    )

@@ -1,0 +1,155 @@
+"""`redraft experiment longsumeval`: what refining by questions and answers gains."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+import click
+
+from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import usual_preset
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.domain import Document
+    from redraft.experiments.longsumeval.design import Design
+
+_EPILOG = """\b
+Examples:
+  redraft experiment longsumeval books/*.txt -m openai:a -o results
+  redraft experiment longsumeval books/*.txt -m openai:a \\
+      --summaries systems/ --judge openai:b --max-cost 10 -o results
+  redraft experiment longsumeval book.txt -m extractive \\
+      --thresholds coverage=0.6,consistency=0.73 \\
+      --thresholds coverage=0.8,consistency=0.85
+
+Without more it is done as in the paper (--preset longsumeval): coverage first,
+as in its algorithm, and consistency first, as in its conclusion (--order).
+The exit code is 3 when something is missing: items failed, or the budget is
+used up. Repeat the command, with a higher limit, to go on.
+"""
+
+
+@command(
+    short_help="What does refining by questions and answers gain?",
+    epilog=_EPILOG,
+    first=(
+        "model",
+        "summaries",
+        "judge",
+        "thresholds",
+        "order",
+        "rounds",
+        "max-cost",
+        "dry-run",
+        "output",
+        "quiet",
+    ),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.models_that("summarizes")
+@common.judges
+@judging.judge_base_url
+@common.summaries
+@options.typed_option(
+    "--thresholds",
+    section="refining",
+    multiple=True,
+    metavar="METRIC=X,...",
+    default=("coverage=0.6,consistency=0.73",),
+    help="Refine until these scores are met; may be repeated, to compare thresholds.",
+)
+@options.typed_option(
+    "--order",
+    "orders",
+    section="refining",
+    multiple=True,
+    type=click.Choice(["paper", "consistency-first", "weakest-first", "all"]),
+    default=("paper", "consistency-first"),
+    help="What is mended first, as --policy of `redraft refine` has it; may be repeated, to compare orders.",
+)
+@judging.rounds
+@options.typed_option(
+    "--low",
+    section="refining",
+    metavar="METRIC=X,...",
+    help="Below which score a first draft is a low one, with a row of its own.  [default: the first --thresholds]",
+)
+@options.strategy
+@options.words
+@options.chunk_tokens
+@judging.questions
+@judging.keyfact_options
+@judging.verdict_options
+@usual_preset("longsumeval")
+@options.setup_options
+@options.dry_run
+@delivery.run_options
+def longsumeval(sources: tuple[str, ...], **given: Any) -> int:
+    """Refine summaries of SOURCEs by questions and answers, and tell what that gains (LongSumEval).
+
+    By subset, by initial score, by round, by threshold, and by the order of the goals. The first drafts are the
+    models' own, or those of --summaries.
+    """
+    reading(*sources, quiet=given["quiet"])
+    from redraft.experiments.longsumeval.experiment import longsumeval as run
+    from redraft.experiments.longsumeval.planning import plan_table
+    from redraft.experiments.longsumeval.report import longsumeval_report
+    from redraft.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    design = _design(given, documents)
+    return delivery.carry_out(
+        delivery.Work(
+            lambda bench: run(documents, design, bench),
+            longsumeval_report,
+            lambda outcome: any(one.status == "done" for one in outcome.refined),
+            lambda prices: plan_table(documents, design, prices),
+        ),
+        given,
+    )
+
+
+def _design(given: Mapping[str, Any], documents: Sequence[Document]) -> Design:
+    from redraft.experiments.longsumeval.design import Design
+    from redraft.experiments.ready import read_ready
+    from redraft.settings import PolicyName
+
+    writers = common.writers(given)
+    if not writers:
+        raise UsageError("nobody refines", hint="name a model with --model")
+    if len(given["judge"]) > 1:
+        raise UsageError("--judge: one model judges, so that all are judged alike")
+    judge = given["judge"][0] if given["judge"] else writers[0].name
+    known = get_args(PolicyName)
+    orders = tuple(order for order in dict.fromkeys(given["orders"]) if order in known)
+    return Design(
+        writers,
+        common.judge(common.alike(given), judge),
+        common.judging_of(given, (judge,)),
+        tuple(_thresholds("--thresholds", words) for words in dict.fromkeys(given["thresholds"])),
+        orders,
+        given["rounds"],
+        _thresholds("--low", given["low"]) if given["low"] else (),
+        read_ready(given["summaries"], documents),
+    )
+
+
+def _thresholds(option: str, words: str) -> tuple[tuple[str, float], ...]:
+    """Scores by metric, as they are typed in a line."""
+    found: list[tuple[str, float]] = []
+    for word in words.split(","):
+        metric, _, value = word.partition("=")
+        try:
+            found.append((metric.strip(), float(value)))
+        except ValueError:
+            raise UsageError(
+                f"{option}: {word!r} is no threshold", hint="write coverage=0.6,consistency=0.73"
+            ) from None
+    if len({metric for metric, _ in found}) < len(found) or not all(0 <= value <= 1 for _, value in found):
+        raise UsageError(f"{option}: {words!r} names a metric twice, or a score that is not from 0 to 1")
+    return tuple(found)

@@ -1,0 +1,141 @@
+"""`redraft experiment qa`: how well models answer questions by type, place and length."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redraft.cli import delivery, judging, options
+from redraft.cli.commands.experiment import contestants as common
+from redraft.cli.presets import preset_option
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.experiments.qa.design import Design
+
+_EPILOG = """\b
+Examples:
+  redraft experiment qa book.txt -m openai:a -m openai:b --judge openai:c
+  redraft experiment qa book.txt -m openai:a --until 1000:8000:1000 -o out
+
+Questions are asked once, and kept in the document's pack; see `redraft pack`.
+Written to DIR: report.md, tables.json, the items, each table as CSV
+and the pictures. The exit code is 3 when something is missing: repeat the
+command, with a higher limit, to go on.
+"""
+
+
+@command(
+    short_help="How well do models answer questions by type, place and length?",
+    epilog=_EPILOG,
+    first=(
+        "model",
+        "judge",
+        "until",
+        "per-third",
+        "at-once",
+        "context-tokens",
+        "max-cost",
+        "dry-run",
+        "output",
+        "quiet",
+    ),
+)
+@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
+@common.models_that("answers", required=True)
+@options.option(
+    "--judge",
+    section="judging",
+    multiple=True,
+    metavar="NAME",
+    help="Model that asks the questions and judges the answers.  [default: the first --model]",
+)
+@judging.judge_base_url
+@options.typed_option(
+    "--until",
+    "steps",
+    section="summary",
+    metavar="STEPS",
+    help="How many tokens are read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or parts of"
+    " a document that is too short for it]",
+)
+@options.typed_option(
+    "--per-third",
+    section="judging",
+    type=click.IntRange(1, 100),
+    default=1,
+    metavar="N",
+    help="Questions of each type about each third of the document.",
+)
+@options.typed_option(
+    "--at-once",
+    section="summary",
+    type=click.IntRange(1, 100),
+    default=1,
+    metavar="N",
+    help="Questions that a model is asked at once: more cost less, and one may give away another's answer.",
+)
+@options.option(
+    "--similarity",
+    section="judging",
+    type=click.Choice(["exact", "rouge1", "cosine"]),
+    help="How answers are compared with their references; cosine needs --embeddings.  [default: rouge1]",
+)
+@options.option(
+    "--threshold",
+    section="judging",
+    type=click.FloatRange(0, 1, max_open=True),
+    metavar="X",
+    help="Answers no more alike than this differ.  [default: 0.6]",
+)
+@options.embeddings
+@preset_option
+@options.setup_options
+@options.dry_run
+@delivery.run_options
+def qa(sources: tuple[str, ...], **given: Any) -> int:
+    """Let models answer questions of four types about SOURCEs, of which they read more and more.
+
+    Questions are made from paragraphs of each third, with reference answers: abstractive, extractive, of yes or no with
+    a reason, and some without an answer. A model that has not read a paragraph yet does right to say so.
+    """
+    reading(*sources, quiet=given["quiet"])
+    from redraft.experiments.qa.experiment import qa as run
+    from redraft.experiments.qa.planning import plan_table
+    from redraft.experiments.qa.report import qa_report
+    from redraft.experiments.sources import documents_of
+
+    documents = documents_of(sources)
+    design = _design(given)
+    return delivery.carry_out(
+        delivery.Work(
+            lambda bench: run(documents, design, bench),
+            qa_report,
+            lambda outcome: any(cell.status == "done" for cell in outcome.cells),
+            lambda prices: plan_table(documents, design, prices),
+        ),
+        given,
+    )
+
+
+def _design(given: Mapping[str, Any]) -> Design:
+    from redraft.experiments.context.steps import read_steps
+    from redraft.experiments.qa.design import Design
+
+    if len(given["judge"]) > 1:
+        raise UsageError("--judge: one model judges, so that all are judged alike")
+    writers = common.writers(given)
+    return Design(
+        models=writers,
+        judge=common.judge(given, given["judge"][0] if given["judge"] else writers[0].name),
+        steps=read_steps(given["steps"]) if given["steps"] else None,
+        per_third=given["per_third"],
+        at_once=given["at_once"],
+        similarity=given["similarity"] or "rouge1",
+        threshold=0.6 if given["threshold"] is None else given["threshold"],
+        embeddings=given["embeddings"],
+    )

@@ -1,0 +1,47 @@
+"""`redraft experiment report`: stored results as one page, every table with its pictures."""
+
+from __future__ import annotations
+
+import click
+
+from redraft.cli import options
+from redraft.cli.forms import hand_over
+from redraft.cli.sections import command
+
+_EPILOG = """\b
+Examples:
+  redraft experiment report results/ -o report.html
+  redraft experiment report ours/ theirs/tables.json -o beside.html
+
+RESULTS is a folder that an experiment or redraft agree has written with -o, a
+folder of such folders, or a tables.json that somebody has published. Results of
+the same experiment stand side by side. Nobody is asked anything.
+"""
+
+
+@command(short_help="Show stored results as one page with pictures.", epilog=_EPILOG)
+@click.argument("results", nargs=-1, required=True, metavar="RESULTS...")
+@options.typed_option(
+    "--output",
+    "-o",
+    section="output",
+    required=True,
+    metavar="FILE",
+    help="Write the page there; - is stdout.",
+)
+@options.quiet
+def report(results: tuple[str, ...], output: str, quiet: bool) -> int:
+    """Show RESULTS of experiments as one page of HTML: every table with its pictures, and its data to take along.
+
+    The page opens from a disk, without network.
+    """
+    from redraft.cli.files import check_output
+    from redraft.experiments.published import read_results
+    from redraft.pages.report import report_page
+
+    target = None if output == "-" else output
+    check_output(target)
+    found = read_results(results)
+    says = f"{len(found)} set{'s' * (len(found) != 1)} of results"
+    hand_over(report_page(found), says, target, quiet=quiet)
+    return 0

@@ -1,0 +1,48 @@
+"""`redraft read`: what redraft reads of a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import command
+from redraft.cli.terminal import reading
+
+_EPILOG = """\b
+Examples:
+  redraft read report.pdf
+  redraft read book.epub --chapters 3-12 --text
+  redraft read page.html --skip none --json
+"""
+
+
+@command(short_help="Show what redraft reads of a file.", epilog=_EPILOG)
+@options.sources
+@options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text that is read.")
+@options.part_options
+@options.max_source
+@options.as_json
+@options.quiet
+def read(sources: tuple[str, ...], as_text: bool, as_json: bool, quiet: bool, **given: Any) -> int:
+    """Show what is read of SOURCE: its sections, pages and words, what is left out, and what is odd.
+
+    Several are read as one, as other commands read them.
+    """
+    reading(*sources, quiet=quiet)
+    from redraft.cli import given as asked
+    from redraft.cli.terminal import prose
+    from redraft.cli.views import render
+    from redraft.cli.views.documents import document_json, lines
+    from redraft.readers.corpus import load_all
+
+    document = load_all(sources, wanted=asked.part(given))
+    if as_json:
+        render.echo_json(document_json(document) | ({"text": document.text} if as_text else {}))
+    elif as_text:
+        click.echo(prose(document.text))
+    else:
+        for line in lines(document):
+            click.echo(line)
+    return 0

@@ -1,0 +1,49 @@
+"""Where a summary goes, and in which format: settled, and refused, before anything is spent on it."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from redraft.cli.files import check_output
+from redraft.errors import UsageError
+
+if TYPE_CHECKING:
+    from redraft.outputs.formats import Format
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A file with its format, or stdout; with `as_json` stdout has the object for programs, whatever a file has."""
+
+    output: str | None
+    form: Format
+    as_json: bool = False
+
+    @property
+    def printed(self) -> Format | None:
+        """What stdout gets; None where a file gets all there is."""
+        if self.as_json:
+            return "json"
+        return None if self.output else self.form
+
+
+def target(output: str | None, form: Format | None, *, as_json: bool) -> Target:
+    """The target that the options name: what a file is called says its format, unless `--format` does."""
+    from redraft.outputs.formats import format_of
+
+    check_output(output)
+    if output is None:
+        _check_stdout(form, as_json=as_json)
+        return Target(None, form or "text", as_json or form == "json")
+    return Target(output, form or format_of(output), as_json)
+
+
+def _check_stdout(form: Format | None, *, as_json: bool) -> None:
+    if as_json and form not in (None, "json"):
+        raise UsageError(f"--json prints JSON, and --format {form} is another format", hint="write one to a file: -o")
+    if form == "docx":
+        raise UsageError("a .docx file is nothing to print", hint="name it with -o, as in -o summary.docx")
+    if form == "html" and sys.stdout.isatty():
+        raise UsageError("a page is nothing for a terminal", hint="name a file with -o, as in -o summary.html")

@@ -1,0 +1,235 @@
+"""The experiment on the size of chunks: judges mark chunks of several sizes (HAMLET, appendix B)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+from math import ceil
+from random import Random
+
+from redraft.agents.factfinder import Factfinder
+from redraft.agents.judge import Judge
+from redraft.agents.together import together
+from redraft.domain import Chunk, Document, Evaluation, Totals
+from redraft.errors import BudgetError, StoreError, UsageError
+from redraft.events import PartDone, StageStarted
+from redraft.history.certificates import Certificate, certificate
+from redraft.models.base import Model
+from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure, failure
+from redraft.runs.locating import located
+from redraft.runs.preparing import Order, Prepared, prepare
+from redraft.runs.recording import on_record
+from redraft.runs.staff import at_work, hire
+from redraft.settings import Judging, Part, ReplyForm, Settings
+from redraft.text.words import count_words
+
+SIZES = (1024, 2048, 4096, 8192)
+"""The paper's."""
+MARKING = "marking"
+_MARKS, _VERSION = "chunk_marks", 1
+CHUNK_SIZE = "chunk-size"
+"""What its runs are for, and the command that repeats them."""
+# What the prompt says beside the chunk, the schema of the reply, and the reply.
+_BESIDE = 1536
+
+
+@dataclass(frozen=True, slots=True)
+class SizeDesign:
+    """Which sizes are compared, on how many chunks, and by whom."""
+
+    judges: tuple[str, ...]
+    sizes: tuple[int, ...] = SIZES
+    sample: int = 100
+    """The most chunks of each size, over all documents."""
+    seed: int = 0
+    base_url: str | None = None
+    context_tokens: int | None = None
+    temperature: float | None = None
+    prompts: str = "standard"
+    replies: ReplyForm | None = None
+
+    def settings(self, size: int) -> Settings:
+        """How chunks of one size are made and marked."""
+        return Settings(
+            strategy="given",
+            model=self.judges[0],
+            base_url=self.base_url,
+            chunk_tokens=size,
+            context_tokens=self.context_tokens or self.window,
+            temperature=self.temperature,
+            prompts=self.prompts,
+            replies=self.replies,
+        )
+
+    @property
+    def window(self) -> int:
+        """The window that the largest chunk needs."""
+        return 1024 * ceil((max(self.sizes) + _BESIDE) / 1024)
+
+    def order(self) -> Order:
+        """The order to mark chunks."""
+        judging = located(Judging(judges=self.judges), self.settings(self.sizes[0]))
+        return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """One chunk before one judge. Neither marks nor a failure: the budget was used up before."""
+
+    document: str
+    title: str
+    size: int
+    chunk: int
+    tokens: int
+    judge: str
+    run: str
+    marks: ChunkMarks | None = None
+    failure: Failure | None = None
+
+    def to_json(self) -> dict[str, object]:
+        """The record in `items.json`."""
+        failed = asdict(self.failure) if self.failure else None
+        marks = self.marks.model_dump() if self.marks else None
+        return {**asdict(self), "marks": marks, "failure": failed}
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOutcome:
+    """All that came of the experiment."""
+
+    design: SizeDesign
+    documents: tuple[Document, ...]
+    marked: tuple[Marked, ...]
+    usage: tuple[tuple[int, Totals], ...]
+    """What each run used, with the size of its chunks."""
+    stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind the marks of each judge who was asked."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every chunk was marked by every judge."""
+        return self.stopped is None and all(one.marks is not None for one in self.marked)
+
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """The chosen chunks of one size of one document."""
+
+    size: int
+    prepared: Prepared
+    chunks: tuple[Chunk, ...]
+
+
+async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: Bench) -> SizeOutcome:
+    """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    if design.context_tokens is not None and design.context_tokens < design.window:
+        raise UsageError(
+            f"chunks of {max(design.sizes):,} tokens need a larger window than {design.context_tokens:,} tokens",
+            hint=f"use --context-tokens {design.window}, or leave it out; or use smaller --sizes",
+        )
+    bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
+    order = design.order()
+    batches = await asyncio.to_thread(_batches, documents, design)
+    for batch in batches:
+        bench.note(batch.prepared)
+        assert order.judging is not None
+        hire(batch.prepared.settings, order.judging, bench.limits, bench.prices)
+        await bench.begun(batch.prepared.document, batch.prepared.settings, order)
+    bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
+    numbers = count(1)
+
+    async def marked(batch: _Batch) -> tuple[list[Marked], Totals]:
+        done, run = await _marked(batch, order, bench)
+        name = f"{batch.prepared.document.title}, chunks of {batch.size} tokens"
+        bench.observer(PartDone(name, next(numbers), len(batches)))
+        return done, bench.store.calls.totals(run)
+
+    done = await together(marked(batch) for batch in batches)
+    usage = tuple((batch.size, used) for batch, (_, used) in zip(batches, done, strict=True))
+    found = tuple(one for some, _ in done for one in some)
+    behind = await asyncio.to_thread(_certificates, found, design, bench)
+    return SizeOutcome(design, tuple(documents), found, usage, bench.stopped, behind)
+
+
+def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) -> tuple[Certificate, ...]:
+    """What stands behind the marks of each judge; of all runs the judges are the same, under the same prompts."""
+    found: list[Certificate] = []
+    for judge in design.judges:
+        own = [one for one in marked if one.judge == judge and (one.marks or one.failure)]
+        if own:
+            run = bench.store.runs.get(own[0].run)
+            assert run.judging is not None
+            alone = run.judging.model_copy(update={"judges": (judge,)})
+            done = sum(one.marks is not None for one in own)
+            counts = Evaluation(_MARKS, _VERSION, "scored", None, done, len(own) - done)
+            purpose = run.purpose.model_copy(update={"judging": alone})
+            found.append(certificate(bench.store, replace(run, purpose=purpose), counts))
+    return tuple(found)
+
+
+def _batches(documents: Sequence[Document], design: SizeDesign) -> list[_Batch]:
+    """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
+    batches: list[_Batch] = []
+    for size in design.sizes:
+        prepared = [prepare(document, design.settings(size)) for document in documents]
+        pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
+        chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
+        for number, one in enumerate(prepared):
+            if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
+                batches.append(_Batch(size, one, own))
+    return batches
+
+
+def _whole(prepared: Prepared, size: int) -> list[Chunk]:
+    """The chunks with words, without the rest at the end where it is less than half a chunk."""
+    text = prepared.document.text
+    worded = [chunk for chunk in prepared.chunks if count_words(text[chunk.span.start : chunk.span.end])]
+    return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
+
+
+async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
+    """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
+    prepared, store = batch.prepared, bench.store
+    run = await bench.opened(prepared, order)
+    hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
+    done: list[Marked] = []
+    try:
+        with store.claim(run.id):
+            async with (
+                on_record(store, run.id),
+                at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
+            ):
+                judges = list(
+                    zip(order.judging.judges if order.judging else (), (one.model for one in staff.judges), strict=True)
+                )
+                done = await together(
+                    _mark(batch, chunk, judge, run.id, bench) for chunk in batch.chunks for judge in judges
+                )
+                if bench.stopped is not None and any(one.marks is None for one in done):
+                    raise bench.stopped
+    except BudgetError:
+        pass  # what there is, is there
+    return done, run.id
+
+
+async def _mark(batch: _Batch, chunk: Chunk, named: tuple[str, Model], run: str, bench: Bench) -> Marked:
+    prepared, (judge, model) = batch.prepared, named
+    document, settings = prepared.document, prepared.settings
+    name = f"chunk {chunk.index + 1}/{len(prepared.chunks)} of {batch.size} tokens"
+    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, judge, run)
+    factfinder = Factfinder(Judge(model, prepared.book, bench.store.judgments, temperature=settings.temperature))
+    try:
+        marks = await factfinder.mark(document.text[chunk.span.start : chunk.span.end], name)
+    except BudgetError as error:
+        bench.stopped = error
+        return marked
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other chunks go on
+        return replace(marked, failure=failure(MARKING, error))
+    return replace(marked, marks=marks)

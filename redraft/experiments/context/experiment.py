@@ -1,0 +1,186 @@
+"""The experiment on a growing span: one document, read further at each step, and what its summaries take from where."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+
+from redraft.agents.together import together
+from redraft.domain import Document, Evaluation
+from redraft.errors import BudgetError, RedraftError, StoreError
+from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.events import PartDone, StageStarted
+from redraft.experiments.context.design import CONTEXT, Design
+from redraft.experiments.context.facts import ALIGNMENT, judge_facts, named
+from redraft.experiments.context.records import Contestant, Course, Item, Reference, Told
+from redraft.experiments.context.steps import Step
+from redraft.experiments.stages import DRAFTING
+from redraft.history.certificates import Certificate, certificate
+from redraft.history.lineage import read_lineage
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import failure
+from redraft.runs.preparing import Order, prepare
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.cleaning import one_line
+from redraft.text.embeddings import Encoder
+from redraft.text.headings import is_heading
+from redraft.text.origins.tracing import Origins
+from redraft.text.references import points_back
+from redraft.text.words import count_words
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All that came of the experiment."""
+
+    design: Design
+    courses: tuple[Course, ...]
+    items: tuple[Item, ...]
+    measure: str = ""
+    """By what facts were compared without a judge, and above which threshold they are the same."""
+    stopped: BudgetError | None = None
+    certificates: tuple[Certificate, ...] = ()
+    """What stands behind what is said of facts."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing failed and nothing is missing."""
+        done = all(item.status == "done" for item in self.items)
+        return self.stopped is None and done and not any(course.failures for course in self.courses)
+
+
+async def context(documents: Sequence[Document], design: Design, bench: Bench) -> Outcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    bench.draw_on(CONTEXT, repr(design), *(document.id for document in documents))
+    courses = [await asyncio.to_thread(_course, document, design) for document in documents]
+    todo = [
+        (document, course, contestant, step)
+        for document, course in zip(documents, courses, strict=True)
+        for contestant in design.contestants
+        for step in course.steps
+    ]
+    blank = await asyncio.to_thread(_planned, todo, design)
+    for document, course, contestant, step in todo:
+        await bench.known(document, design.drafting(contestant, course, step), Order())
+    bench.observer(StageStarted("summaries of a growing span", len(todo)))
+    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
+    encoder = await asyncio.to_thread(design.encoder)
+
+    async def made(place: int) -> Item:
+        document, course, _, _ = todo[place]
+        async with crowd:
+            done = await _drafted(document, course, blank[place], design, encoder, bench)
+        bench.observer(PartDone(f"{done.title}, {named(done)}: {done.status}", next(numbers), len(todo)))
+        return done
+
+    items = list(await together(made(place) for place in range(len(todo))))
+    measure = ""
+    if design.facts:
+        bench.observer(StageStarted("facts of the summaries", 0))
+        found: list[Item] = []
+        for at, document in enumerate(documents):
+            own = [item for item in items if item.document == document.id]
+            courses[at], own = await judge_facts(document, courses[at], own, design, bench)
+            found += own
+        items = found
+        likeness = design.likeness(documents[0])
+        measure = f"{likeness.name} above {design.least(likeness):g}"
+    behind = await asyncio.to_thread(_certificates, courses, items, bench)
+    return Outcome(design, tuple(courses), tuple(items), measure, bench.stopped, behind)
+
+
+def _certificates(courses: Sequence[Course], items: Sequence[Item], bench: Bench) -> tuple[Certificate, ...]:
+    """All facts are judged by one judge, under the same prompts: those of two metrics."""
+    run = next((bench.store.runs.get(course.run) for course in courses if course.run), None)
+    facts = [fact for item in items for fact in item.facts or ()]
+    if run is None or not facts:
+        return ()
+    aligned = [one for item in items for by in item.compared if by.measure == ALIGNMENT for one in by.kept + by.known]
+    said = {KeyfactRecall: aligned, Faithfulness: [fact.supported for fact in facts if fact.place is not None]}
+    return tuple(
+        certificate(
+            bench.store,
+            run,
+            Evaluation(metric.name, metric.version, "scored", None, len(some) - some.count(None), some.count(None)),
+        )
+        for metric, some in said.items()
+    )
+
+
+def _course(document: Document, design: Design) -> Course:
+    course = design.course(document)
+    if not design.reference:
+        return course
+    told = reference_told(document, design.reference, design.encoder())
+    return replace(course, reference=Reference(count_words(design.reference), told, len(document.text)))
+
+
+def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[Told, ...]:
+    """The sentences of somebody else's summary, with their places in the document."""
+    found: list[Told] = []
+    for one in Origins([document.text], encoder).trace(text):
+        said = one_line(text[one.span.start : one.span.end])
+        if not is_heading(said):
+            before = found[-1].text if found and points_back(said) else ""
+            places = tuple((link.span, link.weight) for link in one.links)
+            found.append(Told(len(found) + 1, said, before, places))
+    return tuple(found)
+
+
+def _planned(todo: Sequence[tuple[Document, Course, Contestant, Step]], design: Design) -> list[Item]:
+    """The items before anything is done. Where none of them can be, that is said before anything is paid for."""
+    items: list[Item] = []
+    refused: list[RedraftError] = []
+    for document, course, contestant, step in todo:
+        item = Item(document.id, document.title, len(document.text), contestant, step, len(document.text))
+        try:
+            prepared = prepare(document, design.drafting(contestant, course, step))
+            items.append(replace(item, end=prepared.chunks[-1].span.end))
+        except RedraftError as error:
+            refused.append(error)
+            items.append(replace(item, failure=failure(DRAFTING, error)))
+    if len(refused) == len(items):
+        raise refused[0]
+    return items
+
+
+async def _drafted(
+    document: Document, course: Course, item: Item, design: Design, encoder: Encoder | None, bench: Bench
+) -> Item:
+    """The item with its summary, sentence by sentence."""
+    if item.failure is not None:
+        return item
+    watch = Watch(named(item), bench.observer)
+    settings = design.drafting(item.contestant, course, item.step)
+    try:
+        result = await bench.made(document, settings, Order(experiment=CONTEXT), watch)
+        told = await off_loop(read_told, bench.store, result.run.id, encoder)
+        words = result.draft.words if result.draft else None
+        return replace(_noted(item, watch, bench), told=told, words=words, gaps=len(result.gaps))
+    except BudgetError:
+        return _noted(item, watch, bench)
+    except StoreError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
+        return replace(_noted(item, watch, bench), failure=failure(DRAFTING, error))
+
+
+def read_told(store: Store, run: str, encoder: Encoder | None) -> tuple[Told, ...]:
+    """The sentences of a run's summary with their places, by the map that lineage has; headings are none."""
+    found: list[Told] = []
+    for one in read_lineage(store, run, encoder=encoder).sentences:
+        if not is_heading(one.text):
+            before = found[-1].text if found and points_back(one.text) else ""
+            places = tuple((origin.span, origin.weight) for origin in one.places)
+            found.append(Told(len(found) + 1, one.text, before, places))
+    return tuple(found)
+
+
+def _noted(item: Item, watch: Watch, bench: Bench) -> Item:
+    used = bench.store.calls.totals(watch.run) if watch.run else None
+    return replace(item, run=watch.run, usage=used)

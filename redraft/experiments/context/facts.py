@@ -1,0 +1,236 @@
+"""The facts of all summaries of one document: taken apart, compared step by step, held against reference and book."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TypeVar
+
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.factfinder import SUPPORTED, Factfinder
+from redraft.agents.judge import Judge, reply_tokens
+from redraft.agents.splitter import Splitter
+from redraft.agents.together import together
+from redraft.domain import Document, Span
+from redraft.errors import BudgetError, StoreError
+from redraft.experiments.context.design import Design
+from redraft.experiments.context.records import Compared, Course, Fact, Item, Reference, Told, series
+from redraft.models.base import Model
+from redraft.prompts.judging import Statement
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure, failure
+from redraft.runs.jobs import desk_of, wording
+from redraft.runs.preparing import Prepared, prepare
+from redraft.runs.recording import on_record
+from redraft.runs.staff import at_work, hire
+from redraft.text.likeness import Likeness
+
+T = TypeVar("T")
+FACTS = "facts"
+ALIGNMENT = "alignment"
+"""The measure of whoever is asked whether one summary states the facts of another."""
+# What is read around the place that a fact was traced to.
+_BESIDE = 1
+
+
+@dataclass(slots=True)
+class Bureau:
+    """Whoever takes the summaries of one document apart, and what went wrong with that."""
+
+    document: Document
+    splitter: Splitter
+    desk: EvidenceDesk
+    likeness: Likeness
+    least: float
+    bench: Bench
+    failures: dict[str, Failure] = field(default_factory=dict)
+
+    async def tried(self, what: str, asked: Awaitable[T], otherwise: T) -> T:
+        """What comes of asking; what fails is noted, and stops nothing else."""
+        try:
+            return await asked
+        except BudgetError as error:
+            self.bench.stopped = error
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever it is, the other summaries go on
+            self.failures[what] = failure(FACTS, error)
+        return otherwise
+
+    async def split(self, texts: Sequence[Sequence[Told]], name: str) -> list[tuple[tuple[Fact, ...], int]]:
+        """The facts of each of some summaries, and how many of its sentences nobody has taken apart. A sentence that
+        several of them have is asked about once."""
+        found = await self.splitter.split(_statements([one for told in texts for one in told]))
+        if found.trouble:
+            self.failures[name] = Failure(FACTS, "unjudged", found.trouble)
+        made: list[tuple[tuple[Fact, ...], int]] = []
+        first = 0
+        for told in texts:
+            known = {at: found.verdicts[first + at] for at in range(len(told)) if first + at in found.verdicts}
+            facts = (
+                Fact(text, told[at].number, told[at].places[0][0] if told[at].places else None)
+                for at, one in sorted(known.items())
+                for text in one.facts
+            )
+            made.append((tuple(facts), len(told) - len(known)))
+            first += len(told)
+        return made
+
+    async def stated(self, facts: Sequence[Fact], told: Sequence[Told]) -> tuple[bool | None, ...]:
+        """Whether a summary states each of some facts, by the alignment prompt."""
+        if not facts or not told:
+            return (False,) * len(facts)
+        found = await Factfinder(self.splitter.judge).align(_statements(told), [one.text for one in facts], self.desk)
+        return tuple(found.verdicts[n].stated if n in found.verdicts else None for n in range(len(facts)))
+
+    def alike(self, ones: Sequence[Fact], others: Sequence[Fact], *, whole: bool) -> tuple[bool | None, ...]:
+        """Whether each of some facts is among others, by the measure of likeness. Where these are not the `whole` of
+        their summary, nobody can tell that one is not."""
+        return tuple(True if best > self.least else False if whole else None for best in self.best(ones, others))
+
+    def best(self, ones: Sequence[Fact], others: Sequence[Fact]) -> list[float]:
+        """How like each of some facts is to that of others which is most like it."""
+        if not ones or not others:
+            return [0.0] * len(ones)
+        found = self.likeness.between([one.text for one in ones], [one.text for one in others])
+        return [float(row.max()) for row in found]
+
+    async def verified(self, facts: Sequence[Fact]) -> list[Fact]:
+        """The facts with what their places say of them."""
+        placed = [n for n, one in enumerate(facts) if one.place is not None]
+        places = [self._around(one.place) for one in facts if one.place is not None]
+        found = await self.splitter.verify([facts[n].text for n in placed], places, self.desk)
+        done = list(facts)
+        for at, one in found.verdicts.items():
+            supported = one.category == SUPPORTED
+            category = "" if supported else str(one.category)
+            done[placed[at]] = replace(done[placed[at]], supported=supported, category=category)
+        return done
+
+    def _around(self, place: Span) -> Span:
+        near = self.desk.passages.around(place, _BESIDE)
+        return Span(near[0].span.start, near[-1].span.end) if near else place
+
+
+def _statements(told: Sequence[Told]) -> list[Statement]:
+    return [Statement(id=n, before=one.before, sentence=one.text) for n, one in enumerate(told, 1)]
+
+
+async def judge_facts(
+    document: Document, course: Course, items: Sequence[Item], design: Design, bench: Bench
+) -> tuple[Course, list[Item]]:
+    """The items of a document with their facts, judged in one run of its own. What was said before is remembered."""
+    order = design.order()
+    prepared = await asyncio.to_thread(prepare, document, design.judging())
+    bench.note(prepared)
+    run = await bench.opened(prepared, order)
+    hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
+    judged, failures = list(items), dict[str, Failure]()
+    try:
+        with bench.store.claim(run.id):
+            async with (
+                on_record(bench.store, run.id),
+                at_work(hired, run, prepared.book, bench.store, bench.observer, bench.budget) as staff,
+            ):
+                worker = staff.judges[0]
+                judge = _judge(prepared, worker.model, bench)
+                desk = desk_of(prepared, [worker.settings], design.encoder())
+                likeness = design.likeness(document)
+                bureau = Bureau(document, Splitter(judge), desk, likeness, design.least(likeness), bench, failures)
+                course = await _with_reference(course, bureau)
+                judged = await _all(judged, course, bureau)
+                if bench.stopped is not None:
+                    raise bench.stopped
+    except BudgetError:
+        pass  # what there is, is there
+    used = bench.store.calls.totals(run.id)
+    return replace(course, run=run.id, usage=used, failures=failures), judged
+
+
+def _judge(prepared: Prepared, model: Model, bench: Bench) -> Judge:
+    settings = prepared.settings
+    return Judge(
+        model,
+        prepared.book,
+        bench.store.judgments,
+        sample=settings.sample,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        reply_tokens=min(reply_tokens(settings.context_tokens), settings.max_tokens or 10**6),
+        wording=wording(prepared),
+        document=prepared.document.id,
+    )
+
+
+async def _with_reference(course: Course, bureau: Bureau) -> Course:
+    if course.reference is None:
+        return course
+    reference: Reference = course.reference
+    nothing: list[tuple[tuple[Fact, ...], int]] = []
+    found = await bureau.tried("the reference", bureau.split([reference.told], "the reference"), nothing)
+    return replace(course, reference=replace(reference, facts=found[0][0] if found else None))
+
+
+async def _all(items: Sequence[Item], course: Course, bureau: Bureau) -> list[Item]:
+    """One contestant after the other, as far as the budget goes."""
+    done: list[Item] = []
+    for group in series(items):
+        name = f"{group[0].contestant.name}: "
+        there = [item for item in group if item.told is not None]
+        for work, what in ((_split, "taking apart"), (_verified, "verification")):
+            if bureau.bench.stopped is None:
+                there = await bureau.tried(name + what, work(there, bureau, name + what), there)
+        whole = sorted([*there, *(item for item in group if item.told is None)], key=lambda item: item.step.number)
+        before = {now.step.number: then for then, now in pairwise(whole)}
+        done += await together(_held(item, before.get(item.step.number), course, bureau) for item in whole)
+    return done
+
+
+async def _split(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:
+    found = await bureau.split([item.told or () for item in items], name)
+    return [replace(item, facts=facts, unsplit=left) for item, (facts, left) in zip(items, found, strict=True)]
+
+
+async def _verified(items: Sequence[Item], bureau: Bureau, name: str) -> list[Item]:  # noqa: ARG001  (as its neighbour)
+    found = iter(await bureau.verified([one for item in items for one in item.facts or ()]))
+    return [
+        item if item.facts is None else replace(item, facts=tuple(next(found) for _ in item.facts)) for item in items
+    ]
+
+
+async def _held(item: Item, before: Item | None, course: Course, bureau: Bureau) -> Item:
+    """The item with its facts held against those of the reference, and of the step before."""
+    if item.facts is None or bureau.bench.stopped is not None:
+        return item
+    if course.reference and course.reference.facts:
+        held = _beside(item.facts, course.reference.facts, course.reference.told, bureau)
+        item = replace(item, facts=await bureau.tried(f"{named(item)}: reference", held, item.facts))
+    if before is not None and before.facts is not None:
+        compared = _compared(item, before, bureau)
+        item = replace(item, compared=await bureau.tried(f"{named(item)}: comparison", compared, ()))
+    return item
+
+
+async def _beside(
+    facts: tuple[Fact, ...], others: Sequence[Fact], told: Sequence[Told], bureau: Bureau
+) -> tuple[Fact, ...]:
+    likes, stated = bureau.best(facts, others), await bureau.stated(facts, told)
+    both = zip(facts, likes, stated, strict=True)
+    return tuple(replace(one, likeness=like, in_reference=said) for one, like, said in both)
+
+
+async def _compared(item: Item, before: Item, bureau: Bureau) -> tuple[Compared, ...]:
+    """Both directions, by likeness and by asking."""
+    now, then = item.facts or (), before.facts or ()
+    kept = bureau.alike(then, now, whole=not item.unsplit)
+    known = bureau.alike(now, then, whole=not before.unsplit)
+    by_likeness = Compared(bureau.likeness.name, bureau.least, kept, known)
+    kept, known = await together([bureau.stated(then, item.told or ()), bureau.stated(now, before.told or ())])
+    return by_likeness, Compared(ALIGNMENT, None, kept, known)
+
+
+def named(item: Item) -> str:
+    """What an item is called in messages."""
+    return f"{item.contestant.name}, step {item.step.number}"

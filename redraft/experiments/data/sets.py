@@ -1,0 +1,116 @@
+"""The public sets of the papers: what they are, where a person gets them, and in which forms they are published."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class PublicSet:
+    """One public set. What is said of its licence is what its publishers say, as far as is known; read it there."""
+
+    name: str
+    title: str
+    about: str
+    where: tuple[str, ...]
+    """What to download from where, step by step. Nothing is fetched by redraft."""
+    licence: str
+    forms: tuple[str, ...]
+    published: Mapping[str, int] = field(default_factory=dict)
+    """How many entries its files have as they are published, by their names."""
+    checksums: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 of files that have been seen, by their names."""
+
+
+SETS: Mapping[str, PublicSet] = {
+    one.name: one
+    for one in (
+        PublicSet(
+            "booksum",
+            "BookSum (Kryściński et al., 2021)",
+            "Books, plays and stories of Project Gutenberg, with summaries by people of books and of chapters.",
+            (
+                "The publishers' repository, github.com/salesforce/booksum, has no texts: it says how to fetch the"
+                " books and collect the summaries, and lists which belongs to which (files with summary_path).",
+                "With the texts: huggingface.co/datasets/kmfoda/booksum (chapters: train.csv, dev.csv, test.csv) and"
+                " huggingface.co/datasets/ubaada/booksum-complete-cleaned (books/*.jsonl and chapters/*.jsonl).",
+            ),
+            "The code is BSD-3. Books are out of copyright in the USA; summaries belong to the sites that they are"
+            " from, and are for research only.",
+            ("booksum", "documents"),
+            {"books, summaries in all": 405},
+        ),
+        PublicSet(
+            "infinitebench",
+            "InfiniteBench, En.Sum (Zhang et al., 2024)",
+            "Novels of more than 100,000 tokens whose main names were replaced, with a summary each.",
+            ("Download longbook_sum_eng.jsonl from huggingface.co/datasets/xinrongzhang2022/InfiniteBench.",),
+            "The code at github.com/OpenBMB/InfiniteBench has a licence file; for the data read its page.",
+            ("infinitebench",),
+            {"longbook_sum_eng.jsonl": 103},
+        ),
+        PublicSet(
+            "xsum",
+            "XSum (Narayan et al., 2018)",
+            "Articles of the BBC with the sentence that introduces each. They are short: `redraft data convert` joins"
+            " them to a length.",
+            (
+                "The publishers' repository, github.com/EdinburghNLP/XSum (XSum-Dataset), has the addresses, the split,"
+                " and scripts that fetch the articles and write a .data file for each.",
+                "As a table: huggingface.co/datasets/EdinburghNLP/xsum; save it as JSON lines or CSV with document,"
+                " summary and id.",
+            ),
+            "The code is MIT. The articles are the BBC's; for research.",
+            ("xsum, extracts", "document and summary"),
+            {"train": 204_045, "validation": 11_332, "test": 11_334},
+        ),
+        PublicSet(
+            "squality",
+            "SQuALITY (Wang et al., 2022)",
+            "Stories of Project Gutenberg of 4,000 to 6,000 words, each with five questions and four answers to each.",
+            ("Download data/v1-3/txt/{train,dev,test}.jsonl from github.com/nyu-mll/SQuALITY.",),
+            "CC BY 4.0; the stories are out of copyright in the USA.",
+            ("squality",),
+            {"dev.jsonl (v1.3)": 25},
+            {"dev.jsonl (v1.3)": "e9cbb1daff74b70a6cd15641ba2f602a925761759200a17c9225aca90018a42b"},
+        ),
+        PublicSet(
+            "govreport",
+            "GovReport (Huang et al., 2021)",
+            "Reports of the US Congressional Research Service and of the Government Accountability Office, with their"
+            " summaries.",
+            (
+                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report.",
+                "As files: data/{crs,gao}_{train,valid,test}.jsonl of huggingface.co/datasets/launch/gov_report; large"
+                " ones are read with --max-source 1GB.",
+                "As pairs of report and summary: huggingface.co/datasets/ccdv/govreport-summarization, saved as JSON"
+                " lines or CSV.",
+            ),
+            "The set is CC BY 4.0; reports of the US government are not under copyright.",
+            ("govreport, crs", "govreport, gao", "report and summary", "document and summary"),
+            {
+                "crs_train": 6514,
+                "crs_valid": 362,
+                "crs_test": 362,
+                "gao_train": 11_005,
+                "gao_valid": 612,
+                "gao_test": 611,
+            },
+        ),
+        PublicSet(
+            "qmsum",
+            "QMSum (Zhong et al., 2021)",
+            "Transcripts of meetings, each with questions about it and answers by people.",
+            ("Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum.",),
+            "Its publishers ask to limit it to research; the code has a licence file.",
+            ("qmsum",),
+            {"meetings in all": 232},
+        ),
+    )
+}
+
+
+def sets_of_form(form: str) -> list[PublicSet]:
+    """The sets that are published in a form."""
+    return [one for one in SETS.values() if form in one.forms]

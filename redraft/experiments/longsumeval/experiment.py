@@ -1,0 +1,153 @@
+"""LongSumEval's refinement: every first draft is refined in every way, by the same questions and the same judge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from redraft.agents.together import together
+from redraft.domain import Document, Evaluation, Totals
+from redraft.events import StageStarted
+from redraft.experiments.longsumeval.design import LONGSUMEVAL, Design, Way
+from redraft.experiments.longsumeval.records import Refined, RefinedOutcome, Stand
+from redraft.experiments.making import Making
+from redraft.experiments.seats import Seat
+from redraft.experiments.stages import DRAFTING
+from redraft.history.results import Result
+from redraft.runs.bench import Bench
+from redraft.runs.failures import Failure
+from redraft.runs.preparing import Order
+from redraft.settings import YARDSTICKS
+from redraft.store.store import Store
+from redraft.text.words import count_words
+
+_REFINING = "refining"
+
+
+async def longsumeval(documents: Sequence[Document], design: Design, bench: Bench) -> RefinedOutcome:
+    """Do what is not done yet, as far as the limits allow. What fails is recorded, and stops nothing else."""
+    design.check(bench)
+    bench.draw_on(LONGSUMEVAL, repr(design), *(document.id for document in documents))
+    drafts = 0 if design.ready.systems else len(design.writers)
+    given = sum(len(texts) for of_one in design.ready.systems.values() for texts in of_one.values())
+    summaries = given * len(design.writers) or len(documents) * drafts
+    making = Making(bench, len(documents) * (len(design.needs) + drafts) + summaries * len(design.ways))
+    bench.observer(StageStarted("drafts and revisions", 0))
+    done = await together(_on_document(document, design, making) for document in documents)
+    refined = [one for found, _, _ in done for one in found]
+    runs = [run for _, _, some in done for run in some] + [one.run for one in refined if one.run]
+    return RefinedOutcome(
+        design,
+        tuple((document.id, document.title) for document in documents),
+        tuple(refined),
+        tuple(
+            (document.title, trouble)
+            for document, (_, troubles, _) in zip(documents, done, strict=True)
+            for trouble in troubles
+        ),
+        await asyncio.to_thread(bench.store.calls.taken_by, runs) if runs else Totals(),
+        bench.stopped,
+    )
+
+
+async def _on_document(
+    document: Document, design: Design, making: Making
+) -> tuple[list[Refined], list[Failure], list[str]]:
+    """All that comes of one document: one refinement after the other, since they begin with the same drafts."""
+    by, troubles, runs = await _measured(document, design, making)
+    refined: list[Refined] = []
+    for writer in design.writers:
+        for start in await _starts(document, writer, design, making, runs):
+            for way in design.ways:
+                refined.append(await _refined(document, writer, start, way, by, design, making))  # noqa: PERF401
+    return refined, troubles, runs
+
+
+async def _measured(
+    document: Document, design: Design, making: Making
+) -> tuple[dict[str, str | None], list[Failure], list[str]]:
+    """What the summaries of a document are judged by: imported, built before, or built now."""
+    store, troubles, runs = making.bench.store, list[Failure](), list[str]()
+    imported = {"questions": store.packs.imported(document.id), "keyfacts": store.keyfacts.imported(document.id)}
+    by: dict[str, str | None] = {name: getattr(design.judging, name) for name in YARDSTICKS.values()}
+    for part in design.needs:
+        name = YARDSTICKS[part]
+        if by[name] is None and (there := imported[part]) is not None:
+            by[name] = there.id
+        if by[name] is not None:
+            continue
+        made = await making.made(part, f"{document.title}: {part}", document, design.seated(), design.building(part))
+        runs += [made.run] if made.run else []
+        by[name] = getattr(made.result.run.judging, name) if made.result else None
+        troubles += [made.failure] if made.failure else []
+    return by, troubles, runs
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """A first draft with its limit, or why there is none."""
+
+    system: str
+    number: int
+    text: str | None = None
+    limit: int | None = None
+    failure: Failure | None = None
+
+
+async def _starts(document: Document, writer: Seat, design: Design, making: Making, runs: list[str]) -> list[_Start]:
+    """The first drafts that a writer refines: those that are there, or its own."""
+    if design.ready.systems:
+        return [
+            _Start(system, number, text, writer.settings.words)
+            for system, texts in design.ready.systems.items()
+            for number, text in enumerate(texts.get(document.id, ()), 1)
+        ]
+    name = f"{document.title} by {writer.name}"
+    made = await making.made(DRAFTING, name, document, design.drafting(writer), Order(experiment=LONGSUMEVAL))
+    runs += [made.run] if made.run else []
+    if made.result is None:
+        return [_Start(writer.name, 1, failure=made.failure)]
+    return [_Start(writer.name, 1, made.result.summary or "", made.result.settings.words)]
+
+
+async def _refined(
+    document: Document,
+    writer: Seat,
+    start: _Start,
+    way: Way,
+    by: dict[str, str | None],
+    design: Design,
+    making: Making,
+) -> Refined:
+    one = Refined(document.id, document.title, start.system, start.number, writer.name, way, failure=start.failure)
+    if start.text is None:
+        return replace(one, made=False)
+    settings = design.drafting(writer).model_copy(update={"strategy": "given", "words": start.limit})
+    name = f"{document.title}: {start.system}'s refined by {writer.name} to {way.thresholds}, {way.policy}"
+    made = await making.made(_REFINING, name, document, settings, design.refining(writer, way, start.text, by))
+    one = replace(one, run=made.run, failure=made.failure)
+    if made.result is None:
+        return replace(one, made=made.failure is not None)
+    store, result = making.bench.store, made.result
+    stands = await asyncio.to_thread(_stands, store, result)
+    taken = await asyncio.to_thread(store.calls.taken_by, [result.run.id])
+    lengths = (count_words(start.text), count_words(result.summary or ""))
+    return replace(one, stands=tuple(stands), stop=result.run.stop_reason, words=lengths, taken=taken)
+
+
+def _stands(store: Store, result: Result) -> list[Stand]:
+    """Where the best draft stood after each round; a revision that is refused leaves it where it was."""
+    stands: list[Stand] = []
+    for made in result.rounds:
+        if made.number == 0 or made.accepted:
+            scores = _scores(store.judgments.of(made.draft), result)
+        else:
+            scores = dict(stands[-1].scores) if stands else {}
+        stands.append(Stand(made.number, scores, made.number > 0, bool(made.accepted) and made.number > 0))
+    return stands
+
+
+def _scores(judged: dict[str, Evaluation], result: Result) -> dict[str, float | None]:
+    assert result.run.judging is not None
+    return {name: judged[name].score if name in judged else None for name in result.run.judging.metrics}

@@ -1,0 +1,38 @@
+"""Who takes part in an experiment, and who gets OPENAI_API_KEY: no run knows the address of another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from redraft.models.addresses import base_url, home_of_the_key, server_at
+from redraft.models.names import OPENAI, provider_of
+from redraft.settings import NO_KEY, Settings
+
+_OF_ITS_PLACE = {"base_url", "key_env", "price"}
+
+
+@dataclass(frozen=True, slots=True)
+class Seat:
+    """A model by the name that it was given, and the settings under which it works."""
+
+    name: str
+    settings: Settings
+
+    def to_json(self) -> dict[str, object]:
+        """The settings as programs read them, but for where the model is and what it costs there."""
+        return self.settings.model_dump(mode="json", exclude=_OF_ITS_PLACE)
+
+
+def seated(name: str, seats: Iterable[Seat]) -> Seat:
+    """The one of this name."""
+    return next(one for one in seats if one.name == name)
+
+
+def keyed(one: Settings, everyone: Iterable[Settings]) -> Settings:
+    """The settings without OPENAI_API_KEY, unless they are for the one server of the experiment that gets it."""
+    if one.key_env is not None or provider_of(one.model) != OPENAI:
+        return one
+    wanting = [it for it in everyone if it.key_env is None and provider_of(it.model) == OPENAI]
+    home = home_of_the_key([base_url(it.base_url) for it in wanting])
+    return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})

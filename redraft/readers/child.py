@@ -1,0 +1,53 @@
+"""The process that reads a file of a stranger: little memory, little time, no secrets, and nobody to take along."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+
+from redraft.errors import DocumentError
+from redraft.readers import docx, epub, html, odt, rtf
+from redraft.readers.formats import MOST_MEMORY, MOST_SECONDS, TOO_LARGE, Format
+from redraft.readers.pdf import file as pdf
+from redraft.readers.reading import Reading
+
+with suppress(ImportError):  # there is none on Windows
+    import resource
+
+READERS: dict[Format, Callable[[bytes, str], Reading]] = {
+    "html": html.read,
+    "epub": epub.read,
+    "docx": docx.read,
+    "odt": odt.read,
+    "rtf": rtf.read,
+    "pdf": pdf.read,
+}
+"""What reads a format, in the process that it is called in."""
+
+
+def main(form: Format, name: str) -> None:
+    """Read the file on standard input, and write what it says, or why it cannot be read, as JSON to standard output."""
+    _limit()
+    try:
+        answer: dict[str, object] = READERS[form](sys.stdin.buffer.read(), name).to_json()
+    except DocumentError as error:
+        answer = {"error": error.message, "hint": error.hint}
+    except MemoryError:
+        answer = TOO_LARGE
+    except Exception as error:  # noqa: BLE001 - a file that breaks its parser is broken, however that looks
+        answer = {"error": f"the file is broken ({type(error).__name__})", "hint": _HINT}
+    sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+_HINT = "open it with the program that made it and save it again, or convert it to .txt"
+
+
+def _limit() -> None:
+    with suppress(NameError, ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+    with suppress(NameError, ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
+    with suppress(NameError, ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

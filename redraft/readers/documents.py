@@ -1,0 +1,157 @@
+"""Reading a source, whatever its format: a document with its title, its sections and its pages."""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+from redraft.domain import Document
+from redraft.errors import DocumentError, UsageError
+from redraft.readers.apart import read_apart
+from redraft.readers.choosing import Choice, chosen
+from redraft.readers.decoding import decode, without_nul
+from redraft.readers.formats import BY_SUFFIX, format_of
+from redraft.readers.installed import SUFFIXES, how_to_read, installed_for, read_installed
+from redraft.readers.matter import recognised
+from redraft.readers.plain import headings, title_of
+from redraft.readers.reading import TITLE_WIDTH, Reading
+from redraft.sources import STDIN, is_no_path, read_file, read_stdin
+from redraft.text.cleaning import cleaned, one_line
+from redraft.text.languages import settled
+
+_CHECK = "check the path"
+_ADVICE = {
+    errno.EFBIG: "if it is meant, allow more with --max-source, or redraft.load(path, max_bytes=...)",
+    errno.EINVAL: "give a file; or - for stdin, and pipe into that what is no file",
+}
+
+
+class Text(NamedTuple):
+    """A text that is no document, and what was taken out of it or could not be read, in sentences."""
+
+    text: str
+    notes: tuple[str, ...]
+
+
+def load(source: str | Path, *, max_bytes: int | None = None, wanted: Choice | None = None) -> Document:
+    """Read the document at `source`, the path of a file, or `-` for standard input.
+
+    One of more than `max_bytes` is refused, by default one of more than 200 MB. `wanted` says which part of it is to be
+    read; without it, all but what usually is no part of a text. Its language is what `wanted` says it is, else what the
+    file says, unless the text is plainly in another, else what the text shows.
+    """
+    source = str(source)
+    path = _path(source, "redraft.Document.from_text(text, title=...)")
+    if source == STDIN:
+        data = _bytes(None, source, max_bytes)
+        form = format_of(data)
+        found = read_apart(form, data, "stdin").document("stdin", "stdin") if form else parse(data, name="stdin")
+        return _chosen(found, wanted)
+    _check_suffix(path, source)
+    return load_bytes(_bytes(path, source, max_bytes), path.name, wanted=wanted)
+
+
+def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Document:
+    """The document that a file of this name and with these bytes holds, wherever they come from."""
+    path = Path(name)
+    _check_suffix(path, name)
+    return _chosen(_whole(data, path, name), wanted)
+
+
+def _chosen(found: Document, wanted: Choice | None) -> Document:
+    """What is wanted of a document, and the language of that."""
+    part = chosen(recognised(found), wanted := wanted or Choice())
+    return replace(part, language=wanted.language or settled(part.language, part.text))
+
+
+def _whole(data: bytes, path: Path, name: str) -> Document:
+    if suffix := installed_for(path):
+        return finished(read_installed(suffix, data, name), name)
+    if form := BY_SUFFIX.get(path.suffix.lower()):
+        found = read_apart(form, data, name)
+        if not found.text.strip():
+            raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
+        return found.document(name, one_line(path.stem, TITLE_WIDTH) or name)
+    return parse(data, name=name, markdown=_may_be_markdown(path))
+
+
+def read_text(source: str | Path) -> Text:
+    """The text at `source`, read as a document is, without the space around it; here it may be empty."""
+    source = str(source)
+    path = _path(source, "the id that `await shop.add(text)` returns")
+    if source != STDIN and (installed_for(path) or path.suffix.lower() in BY_SUFFIX):
+        document = load(source)
+        return Text(document.text.strip(), document.notes)
+    if source != STDIN:
+        _check_suffix(path, source)
+    raw = decode(_bytes(None if source == STDIN else path, source, None), "stdin" if source == STDIN else path.name)
+    found = cleaned(raw.text)
+    return Text(found.text.strip(), (*raw.notes, *found.notes))
+
+
+def finished(document: Document, name: str = "") -> Document:
+    """The document of a title and a text that were handed over: the text cleaned, and with its sections.
+
+    They are those of Markdown's headings. `name` is that of the file that it was read from, if it was.
+    """
+    title = one_line(document.title, TITLE_WIDTH)
+    called = name or title or "text"
+    read = parse(without_nul(document.text, called).encode("utf-8", "replace"), name=called)
+    if (document.sections or document.marks) and read.text == document.text:
+        # Its reader knows better where they are, as long as nothing had to be taken out of its text.
+        read = replace(read, sections=document.sections, marks=document.marks)
+    return replace(
+        read,
+        title=title or read.title,
+        source=name,
+        language=settled(document.language, read.text),
+        notes=(*document.notes, *read.notes),
+    )
+
+
+def is_readable(path: Path) -> bool:
+    """Whether there is a reader for files with such a name."""
+    return path.suffix.lower() in {*SUFFIXES, *BY_SUFFIX} or bool(installed_for(path))
+
+
+def _path(source: str, instead: str) -> Path:
+    """A path, and not a text in its place, which is not quoted: it may be long, and it may be private."""
+    if is_no_path(source):
+        raise UsageError(
+            f"a text of {len(source):,} characters was given where a path was expected",
+            hint=f"give the path of a file; or, from Python, {instead}",
+        )
+    return Path(source).expanduser()
+
+
+def _check_suffix(path: Path, source: str) -> None:
+    """Refuse a file of a kind that nobody here can read."""
+    if not is_readable(path):
+        raise DocumentError(f"{path.suffix} files cannot be read", place=source, hint=how_to_read())
+
+
+def _may_be_markdown(path: Path) -> bool:
+    return path.suffix.lower() not in {".txt", ".text"}
+
+
+def _bytes(path: Path | None, source: str, max_bytes: int | None) -> bytes:
+    try:
+        return read_stdin(max_bytes) if path is None else read_file(path, max_bytes)
+    except FileNotFoundError:
+        raise DocumentError("no such file", place=source, hint="check the path, or use - for stdin") from None
+    except OSError as error:
+        raise DocumentError(
+            error.strerror or str(error), place=source, hint=_ADVICE.get(error.errno or 0, _CHECK)
+        ) from error
+
+
+def parse(data: bytes, *, name: str, markdown: bool = True) -> Document:
+    """Make a document of the bytes of a text file. `name` stands in for a title when the text has none."""
+    raw = decode(data, name)
+    text, notes = cleaned(raw.text)
+    if not text.strip():
+        raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
+    found = Reading(text, headings=tuple(headings(text, markdown)), notes=(*raw.notes, *notes))
+    return found.document(name, title_of(text, found.headings, name, markdown), raw.encoding)

@@ -1,0 +1,352 @@
+"""DOCX: paragraphs, headings, lists, tables and notes, as they are when every change that was tracked is accepted."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from redraft.domain import Span
+from redraft.errors import DocumentError
+from redraft.readers.archive import Archive, beside
+from redraft.readers.markup import Element, local, tag, xml
+from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.text.cleaning import one_line
+
+_CONTENT_TYPES = "[Content_Types].xml"
+_HEADING_STYLE = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
+_OFF = frozenset({"0", "false", "off", "none"})
+# What is in a document and no part of its text, by the element that has it.
+_LEFT_OUT = {
+    "del": "deletions that were tracked",
+    "movefrom": "",
+    "commentreference": "comments",
+    "drawing": "pictures",
+    "pict": "",
+    "object": "embedded objects",
+    "instrtext": "",
+    "deltext": "",
+    "rt": "readings of characters",
+    "fallback": "",
+    "sdtpr": "",
+    "ppr": "",
+    "tblpr": "",
+    "prooferr": "",
+}
+_SIGNS = {"tab": "\t", "nobreakhyphen": "-", "softhyphen": "", "cr": BREAK}
+_HINT = "save it again as .docx with the program that made it"
+
+
+@dataclass(frozen=True, slots=True)
+class _Style:
+    """What a style says of a paragraph: its rank as a heading (0 for none), and whether it is the title."""
+
+    rank: int = 0
+    is_title: bool = False
+    is_caption: bool = False
+    is_contents: bool = False
+    is_hidden: bool = False
+
+
+@dataclass(slots=True)
+class _Notes:
+    """The footnotes and endnotes that are to come behind the paragraph which names them."""
+
+    texts: dict[tuple[str, str], list[list[Run]]] = field(default_factory=dict)
+    waiting: list[tuple[str, str]] = field(default_factory=list)
+    count: int = 0
+
+
+def read(data: bytes, name: str) -> Reading:
+    """What a document of a word processor says."""
+    archive = Archive(data, name)
+    if not archive.has(_CONTENT_TYPES):
+        raise DocumentError("this is no DOCX document", place=name, hint=_HINT)
+    types = xml(archive.part(_CONTENT_TYPES), name)
+    main = next((_part(one) for one in types.iter() if _is_main(one)), "word/document.xml")
+    return _Reader(archive, main, name).read()
+
+
+def _part(override: Element) -> str:
+    return (override.get("PartName") or "").lstrip("/")
+
+
+def _is_main(one: Element) -> bool:
+    kind = one.get("ContentType") or ""
+    return tag(one) == "override" and ("document.main+xml" in kind or "template.main+xml" in kind)
+
+
+class _Reader:
+    def __init__(self, archive: Archive, main: str, name: str) -> None:
+        self._archive = archive
+        self._main = main
+        self._name = name
+        self._builder = Builder()
+        self._styles = self._read_styles()
+        self._ordered = self._read_numbering()
+        self._numbers: dict[tuple[str, int], int] = {}
+        self._notes = _Notes()
+        self._title = ""
+        self._page = 1
+        self._contents: int | None = None
+        self._last_was_item = False
+        self._carried: list[Run] = []
+
+    def read(self) -> Reading:
+        root = xml(self._archive.part(self._main), self._name)
+        for kind in ("footnote", "endnote"):
+            self._read_notes(kind)
+        body = next((one for one in root.iter() if tag(one) == "body"), root)
+        has_pages = any(tag(one) == "lastrenderedpagebreak" for one in body.iter())
+        if has_pages:
+            self._builder.begin_page(Anchor("1", ""))
+            self._builder.oddities.append("its pages are as its word processor laid them out last")
+        for block in _blocks(body):
+            self._block(block)
+        self._builder.add(self._carried)
+        self._end_contents()
+        self._say_what_was_not_read()
+        said, language = self._properties()
+        title = self._title or next((one.title for one in self._builder.headings if one.level == 1), "") or said
+        return self._builder.reading(title, language)
+
+    def _block(self, block: Element) -> None:
+        if tag(block) == "tbl":
+            self._table(block)
+            self._put_notes()
+        else:
+            self._paragraph(block)
+
+    def _paragraph(self, paragraph: Element) -> None:
+        style = self._style(paragraph)
+        runs = [*self._carried, *self._runs(paragraph)]
+        self._carried = runs if _is_joined_to_next(paragraph) else []
+        if self._carried:
+            return
+        if style.is_contents and self._contents is None:
+            self._contents = self._builder.length
+        elif not style.is_contents:
+            self._end_contents()
+        item, is_item = self._item(paragraph), False
+        if style.rank:
+            self._builder.heading(style.rank, runs)
+        elif style.is_title and not self._title:
+            self._builder.heading(1, runs)
+            self._title = self._builder.headings[-1].title if self._builder.headings else ""
+        elif item:
+            between = "\n" if self._last_was_item else "\n\n"
+            added = self._builder.add(runs, between=between, before=item)
+            is_item = added.end > added.start
+        else:
+            added = self._builder.add(runs)
+            if style.is_caption and added.end > added.start:
+                self._builder.mark("caption", added, self._builder.parts[-1])
+        self._last_was_item = is_item or (
+            self._last_was_item and not any(isinstance(r, str) and r.strip() for r in runs)
+        )
+        self._put_notes()
+
+    def _end_contents(self) -> None:
+        if self._contents is not None:
+            start = self._contents
+            self._builder.mark("contents", self._builder.since(start))
+            self._contents = None
+
+    def _put_notes(self) -> None:
+        """The notes that the paragraph has named, behind it."""
+        waiting, self._notes.waiting = self._notes.waiting, []
+        for kind, key in waiting:
+            texts = self._notes.texts.pop((kind, key), [])
+            self._notes.count += bool(texts)
+            for at, runs in enumerate(texts):
+                number = "" if at else f"[{self._notes.count}] "
+                added = self._builder.add(runs, before=number)
+                self._builder.mark("note", added, str(self._notes.count))
+
+    def _table(self, table: Element) -> None:
+        first: Span | None = None
+        last = Span(0, 0)
+        for row in (one for one in table.iterchildren() if tag(one) == "tr"):
+            cells = [_one_line(self._cell(cell)) for cell in row.iterchildren() if tag(cell) == "tc"]
+            if any(cells):
+                last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
+                first = first or last
+        if first:
+            self._builder.mark("table", Span(first.start, last.end))
+
+    def _cell(self, cell: Element) -> Iterator[Run]:
+        for paragraph in (one for one in cell.iter() if tag(one) == "p"):
+            yield from (run for run in self._runs(paragraph) if isinstance(run, str))
+            yield " "
+
+    def _runs(self, paragraph: Element) -> Iterator[Run]:
+        """The text of a paragraph, in the order in which it stands there."""
+        stack = list(reversed(paragraph))
+        while stack:
+            one = stack.pop()
+            name = tag(one)
+            if name == "t":
+                yield one.text or ""
+            elif name in _SIGNS:
+                yield _SIGNS[name]
+            elif name == "br":
+                yield BREAK if local(one, "type") not in ("page", "column") else " "
+            elif name == "lastrenderedpagebreak":
+                self._page += 1
+                yield Anchor(str(self._page), "")
+            elif name in ("footnotereference", "endnotereference"):
+                self._notes.waiting.append((name.removesuffix("reference"), local(one, "id")))
+            elif self._is_text(one, name):
+                # A paragraph in a paragraph is that of a text box.
+                stack.extend(reversed(one))
+                yield BREAK if name == "p" else ""
+            elif name == "drawing":
+                stack.extend(text for text in one.iter() if tag(text) == "txbxcontent")
+
+    def _is_text(self, one: Element, name: str) -> bool:
+        """Whether there may be text in an element; what there is in others is on record."""
+        if name == "r" and self._is_hidden(one):
+            self._builder.leave_out("hidden parts")
+            return False
+        if what := _LEFT_OUT.get(name, ""):
+            self._builder.leave_out(what)
+        return bool(name) and name not in _LEFT_OUT
+
+    def _is_hidden(self, run: Element) -> bool:
+        of_run = next((one for one in run.iterchildren() if tag(one) == "rpr"), None)
+        if of_run is None:
+            return False
+        said = [one for one in of_run.iterchildren() if tag(one) in ("vanish", "webhidden")]
+        style = next((local(one, "val") for one in of_run.iterchildren() if tag(one) == "rstyle"), "")
+        hides = [local(one, "val") not in _OFF for one in said if tag(one) == "vanish"]
+        return hides[-1] if hides else self._styles.get(style, _Style()).is_hidden
+
+    def _style(self, paragraph: Element) -> _Style:
+        properties = next((one for one in paragraph.iterchildren() if tag(one) == "ppr"), None)
+        if properties is None:
+            return _Style()
+        key = next((local(one, "val") for one in properties.iterchildren() if tag(one) == "pstyle"), "")
+        style = self._styles.get(key, _Style())
+        own = next((local(one, "val") for one in properties.iterchildren() if tag(one) == "outlinelvl"), "")
+        if own.isascii() and own.isdigit():
+            return _Style(rank=int(own) + 1 if int(own) < 9 else 0)
+        return style
+
+    def _item(self, paragraph: Element) -> str:
+        """The mark of a list before a paragraph; empty where it is in none."""
+        found = next((one for one in paragraph.iterchildren() if tag(one) == "ppr"), None)
+        numbered = (
+            next((one for one in found.iterchildren() if tag(one) == "numpr"), None) if found is not None else None
+        )
+        if numbered is None:
+            return ""
+        said = {tag(one): local(one, "val") for one in numbered.iterchildren()}
+        key, level = said.get("numid", "0"), _number(said.get("ilvl", "0"))
+        if key == "0":
+            return ""
+        self._numbers = {at: n for at, n in self._numbers.items() if at[0] != key or at[1] <= level}
+        self._numbers[key, level] = self._numbers.get((key, level), 0) + 1
+        ordered = (key, level) in self._ordered
+        return "  " * min(level, 8) + (f"{self._numbers[key, level]}. " if ordered else "- ")
+
+    def _read_styles(self) -> dict[str, _Style]:
+        part, _ = beside(self._main, "styles.xml")
+        if not self._archive.has(part):
+            return {f"Heading{rank}": _Style(rank=rank) for rank in range(1, 7)}
+        raw = {
+            local(one, "styleId"): one
+            for one in xml(self._archive.part(part), self._name).iter()
+            if tag(one) == "style"
+        }
+        return {key: _style_of(key, raw) for key in raw}
+
+    def _read_numbering(self) -> set[tuple[str, int]]:
+        """The lists that are numbered, by their keys and their levels."""
+        part, _ = beside(self._main, "numbering.xml")
+        if not self._archive.has(part):
+            return set()
+        root = xml(self._archive.part(part), self._name)
+        ordered: dict[str, set[int]] = {}
+        for one in (found for found in root.iter() if tag(found) == "abstractnum"):
+            levels = {
+                _number(local(level, "ilvl"))
+                for level in one.iterchildren()
+                if tag(level) == "lvl"
+                and any(tag(form) == "numfmt" and local(form, "val") not in ("bullet", "none") for form in level)
+            }
+            ordered[local(one, "abstractNumId")] = levels
+        lists = [one for one in root.iter() if tag(one) == "num"]
+        means = {local(one, "numId"): next((local(sub, "val") for sub in one), "") for one in lists}
+        return {(key, level) for key, abstract in means.items() for level in ordered.get(abstract, ())}
+
+    def _read_notes(self, kind: str) -> None:
+        part, _ = beside(self._main, f"{kind}s.xml")
+        if not self._archive.has(part):
+            return
+        for one in xml(self._archive.part(part), self._name).iter():
+            if tag(one) == kind and local(one, "type") in ("", "normal"):
+                texts = [list(self._runs(paragraph)) for paragraph in one.iter() if tag(paragraph) == "p"]
+                self._notes.texts[kind, local(one, "id")] = texts
+
+    def _say_what_was_not_read(self) -> None:
+        for name, what in (("header", "running heads"), ("footer", "running feet")):
+            if count := sum(1 for one in self._archive.names() if re.fullmatch(rf"word/{name}\d*\.xml", one)):
+                self._builder.leave_out(what, count)
+        part, _ = beside(self._main, "comments.xml")
+        if self._archive.has(part) and "comments" not in self._builder.left_out:
+            self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(part), self._name)))
+
+    def _properties(self) -> tuple[str, str]:
+        """The title that the document has in its properties, and its language."""
+        if not self._archive.has("docProps/core.xml"):
+            return "", ""
+        said = {tag(one): one.text or "" for one in xml(self._archive.part("docProps/core.xml"), self._name).iter()}
+        return one_line(said.get("title", "")), one_line(said.get("language", ""))
+
+
+def _is_joined_to_next(paragraph: Element) -> bool:
+    """Whether the end of a paragraph was deleted while changes were tracked."""
+    properties = (one for one in paragraph.iterchildren() if tag(one) == "ppr")
+    of_end = (one for found in properties for one in found.iterchildren() if tag(one) == "rpr")
+    return any(tag(one) in ("del", "movefrom") for found in of_end for one in found.iterchildren())
+
+
+def _blocks(body: Element) -> Iterator[Element]:
+    """The paragraphs and tables of a document, out of whatever holds them."""
+    stack = list(reversed(body))
+    while stack:
+        one = stack.pop()
+        name = tag(one)
+        if name in ("p", "tbl"):
+            yield one
+        elif name not in ("del", "movefrom", "sectpr", "sdtpr"):
+            stack.extend(reversed(one))
+
+
+def _style_of(key: str, raw: dict[str, Element]) -> _Style:
+    """What a style says, or one that it is based on."""
+    seen: set[str] = set()
+    rank = 0
+    name = ""
+    hidden = False
+    while key in raw and key not in seen:
+        seen.add(key)
+        said = {tag(one): local(one, "val") for one in raw[key].iter()}
+        name = name or said.get("name", "")
+        if found := _HEADING_STYLE.fullmatch(said.get("name", "").strip()):
+            rank = rank or int(found[1])
+        if (outline := said.get("outlinelvl", "")).isdigit() and int(outline) < 9:
+            rank = rank or int(outline) + 1
+        hidden = hidden or ("vanish" in said and said["vanish"] not in _OFF)
+        key = said.get("basedon", "")
+    lower = name.casefold()
+    is_contents = lower.startswith(("toc ", "toc heading", "table of figures")) and lower != "toc heading "
+    return _Style(0 if is_contents else rank, lower == "title", lower == "caption", is_contents, hidden)
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 4 else 0
+
+
+def _one_line(runs: Iterator[Run]) -> str:
+    return one_line("".join(run for run in runs if isinstance(run, str)).replace(BREAK, " ")).replace("|", "/")

@@ -1,0 +1,249 @@
+"""EPUB: the parts of a book in the order of its spine, its chapters as its contents have them, its printed pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from redraft.errors import DocumentError
+from redraft.marks import Mark, MarkKind
+from redraft.readers.archive import Archive, beside
+from redraft.readers.html import Walker, kinds
+from redraft.readers.markup import Element, local, page, tag, xml
+from redraft.readers.reading import TITLE_WIDTH, Anchor, Builder, Heading, Reading
+from redraft.text.cleaning import one_line
+
+_CONTAINER = "META-INF/container.xml"
+_ENCRYPTION = "META-INF/encryption.xml"
+_FONTS = ("obfuscation", "fonts", "ns.adobe.com/pdf/enc")
+_BAD_BOOK = "get the book once more, or convert it to .txt"
+# The older landmarks of a book (its guide) have other names than the newer ones.
+_MATTER: dict[str, MarkKind] = {
+    "toc": "contents",
+    "index": "index",
+    "notes": "notes",
+    "footnotes": "notes",
+    "endnotes": "notes",
+    "rearnotes": "notes",
+    "title-page": "front",
+    "titlepage": "front",
+    "copyright-page": "front",
+    "dedication": "front",
+    "frontmatter": "front",
+}
+
+
+class _Entry(NamedTuple):
+    """A line of the contents: its rank, its title, and which place of which part it leads to."""
+
+    level: int
+    title: str
+    part: str
+    fragment: str
+
+
+class _Item(NamedTuple):
+    part: str
+    kind: str
+    properties: frozenset[str]
+
+
+def read(data: bytes, name: str) -> Reading:
+    """What a book says."""
+    return _Book(Archive(data, name), name).read()
+
+
+class _Book:
+    def __init__(self, archive: Archive, name: str) -> None:
+        self._archive = archive
+        self._name = name
+        self._package_part = self._find_package()
+        self._package = xml(archive.part(self._package_part), name)
+        self._items = dict(self._manifest())
+        self._builder = Builder()
+        self._starts: dict[str, int] = {}
+        self._places: dict[tuple[str, str], int] = {}
+
+    def read(self) -> Reading:
+        self._refuse_encrypted()
+        spine = [one for one in self._package.iter() if tag(one) == "itemref"]
+        if not spine:
+            raise DocumentError("the book has no spine", place=self._name, hint=_BAD_BOOK)
+        guide = self._guide()
+        missing = 0
+        for ref in spine:
+            item = self._items.get(ref.get("idref") or "")
+            if item is None or not self._archive.has(item.part):
+                missing += 1
+            elif item.part not in self._starts and ("html" in item.kind or "xml" in item.kind):
+                self._chapter(item, guide.get(item.part), linear=ref.get("linear") != "no")
+        if missing:
+            self._builder.oddities.append(f"{missing:,} parts that the spine names are not in the book")
+        title, language = self._said("title"), self._said("language")
+        self._add_pages()
+        reading = self._builder.reading(title, language)
+        headings = self._headings(reading) or reading.headings
+        return Reading(reading.text, title, reading.language, headings, reading.marks, reading.notes)
+
+    def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
+        """One file of the book."""
+        builder, start = self._builder, self._builder.length
+        self._starts[item.part] = start
+        try:
+            root, _, notes = page(self._archive.part(item.part), self._name)
+        except DocumentError as error:
+            if "encrypted" in error.message or "unpacked" in error.message:
+                raise
+            builder.oddities.append(f"a part of the book cannot be read: {error.message}")
+            return
+        builder.oddities.extend(notes)
+        body = next((one for one in root.iter() if tag(one) == "body"), root)
+        walker = Walker(builder, item.part)
+        walker.walk(body)
+        self._places |= {(item.part, key): at for key, at in walker.ids.items()}
+        is_contents = "nav" in item.properties
+        kind = matter or ("contents" if is_contents else None)
+        if kind is None and (said := kinds(body) & _MATTER.keys()):
+            kind = _MATTER[min(said)]
+        if kind and builder.length > start:
+            builder.marks.append(Mark(start, builder.length, kind, "", item.part))
+        if not linear and builder.length > start:
+            builder.oddities.append("it has parts beside its order of reading, which stand where the spine names them")
+
+    def _find_package(self) -> str:
+        if self._archive.has(_CONTAINER):
+            root = xml(self._archive.part(_CONTAINER), self._name)
+            found = next((one.get("full-path") for one in root.iter() if tag(one) == "rootfile"), None)
+            if found and self._archive.has(found):
+                return found
+        found = next((one for one in self._archive.names() if one.endswith(".opf")), None)
+        if found is None:
+            raise DocumentError("this is no EPUB book: it has no list of its parts", place=self._name, hint=_BAD_BOOK)
+        return found
+
+    def _manifest(self) -> Iterator[tuple[str, _Item]]:
+        for one in self._package.iter():
+            if tag(one) == "item" and (key := one.get("id")) and (href := one.get("href")):
+                part, _ = beside(self._package_part, href)
+                properties = frozenset((one.get("properties") or "").split())
+                yield key, _Item(part, one.get("media-type") or "", properties)
+
+    def _guide(self) -> dict[str, MarkKind]:
+        """Which parts are front matter, contents, notes or an index, as the book says."""
+        found: dict[str, MarkKind] = {}
+        for one in self._package.iter():
+            if tag(one) == "reference" and (kind := _MATTER.get((one.get("type") or "").lower())):
+                part, fragment = beside(self._package_part, one.get("href") or "")
+                if not fragment:
+                    found[part] = kind
+        return found
+
+    def _refuse_encrypted(self) -> None:
+        """A book whose fonts alone are scrambled can be read."""
+        if not self._archive.has(_ENCRYPTION):
+            return
+        root = xml(self._archive.part(_ENCRYPTION), self._name)
+        methods = [local(one, "Algorithm") for one in root.iter() if tag(one) == "encryptionmethod"]
+        if any(not any(font in method.lower() for font in _FONTS) for method in methods):
+            raise DocumentError(
+                "the book is encrypted, and only its seller's programs can open it",
+                place=self._name,
+                hint="give a copy without protection",
+            )
+
+    def _said(self, what: str) -> str:
+        """What the book says of itself."""
+        return next(
+            (one_line("".join(map(str, one.itertext()))) for one in self._package.iter() if tag(one) == what), ""
+        )
+
+    def _headings(self, reading: Reading) -> tuple[Heading, ...]:
+        """The sections as the contents have them, where these lead into the text."""
+        found = [
+            Heading(at, entry.level, entry.title)
+            for entry in self._contents()
+            if entry.title and (at := self._place(entry.part, entry.fragment)) is not None and at < len(reading.text)
+        ]
+        settled = sorted({one._replace(at=_after_blank(reading.text, one.at)) for one in found})
+        if len({one.at for one in settled}) < 2 <= len(reading.headings):
+            return ()
+        return tuple(_with_inner(settled, reading.headings))
+
+    def _place(self, part: str, fragment: str) -> int | None:
+        if fragment and (part, fragment) in self._places:
+            return self._places[part, fragment]
+        return self._starts.get(part)
+
+    def _contents(self) -> list[_Entry]:
+        """The entries of the newer contents, else of the older ones."""
+        nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
+        if nav and self._archive.has(nav):
+            root, _, _ = page(self._archive.part(nav), self._name)
+            lists = [one for one in root.iter() if tag(one) == "nav" and "toc" in kinds(one)]
+            if found := [entry for one in lists[:1] for entry in _nav(one, nav)]:
+                return found
+        ncx = next((one.part for one in self._items.values() if "ncx" in one.kind), None)
+        if ncx and self._archive.has(ncx):
+            return list(_ncx(xml(self._archive.part(ncx), self._name), ncx))
+        return []
+
+    def _add_pages(self) -> None:
+        """The pages of the list of pages, where the text itself does not say where they begin."""
+        nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
+        if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
+            return
+        root, _, _ = page(self._archive.part(nav), self._name)
+        lists = [one for one in root.iter() if tag(one) == "nav" and "page-list" in kinds(one)]
+        begins = []
+        for link in (one for listed in lists for one in listed.iter() if tag(one) == "a"):
+            part, fragment = beside(nav, link.get("href") or "")
+            if (at := self._place(part, fragment)) is not None:
+                label = one_line("".join(map(str, link.itertext())), 20)
+                begins.append((at, Anchor(label, f"{part}#{fragment}" if fragment else part)))
+        begins.sort(key=lambda one: one[0])
+        ends = [*(at for at, _ in begins[1:]), self._builder.length][: len(begins)]
+        for (at, anchor), end in zip(begins, ends, strict=True):
+            if end > at:
+                self._builder.marks.append(Mark(at, end, "page", anchor.label, anchor.href))
+
+
+def _with_inner(listed: list[Heading], seen: tuple[Heading, ...]) -> Iterator[Heading]:
+    """The headings that the contents list, and below each of them those that only the text has."""
+    places = {one.at for one in listed}
+    level = 0
+    for one in sorted([*listed, *(other for other in seen if other.at not in places)], key=lambda each: each.at):
+        if one.at in places:
+            level = one.level
+        yield one if one.at in places or not level else one._replace(level=min(6, level + 1))
+
+
+def _after_blank(text: str, at: int) -> int:
+    """Where a part begins the empty lines before it are none of its own."""
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _nav(nav: Element, part: str) -> Iterator[_Entry]:
+    for link in (one for one in nav.iter() if tag(one) in ("a", "span")):
+        level = sum(1 for one in link.iterancestors() if tag(one) == "ol")
+        if not level or (tag(link) == "span" and any(tag(one) == "a" for one in link.iterancestors())):
+            continue
+        href = link.get("href")
+        if href is None:
+            # A heading of the contents without a place of its own has that of the first entry below it.
+            parent = link.getparent()
+            below = (one.get("href") for one in (link if parent is None else parent).iter() if tag(one) == "a")
+            href = next((one for one in below if one), None)
+        if href:
+            yield _Entry(level, one_line("".join(map(str, link.itertext())), TITLE_WIDTH), *beside(part, href))
+
+
+def _ncx(root: Element, part: str) -> Iterator[_Entry]:
+    for point in (one for one in root.iter() if tag(one) == "navpoint"):
+        level = 1 + sum(1 for one in point.iterancestors() if tag(one) == "navpoint")
+        label = next((one for one in point.iterchildren() if tag(one) == "navlabel"), None)
+        content = next((one for one in point.iterchildren() if tag(one) == "content"), None)
+        if label is not None and content is not None:
+            title = one_line("".join(map(str, label.itertext())), TITLE_WIDTH)
+            yield _Entry(level, title, *beside(part, content.get("src") or ""))

@@ -1,0 +1,346 @@
+"""HTML: the main content of a page, its headings, lists and tables as lines, and what is not shown left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from redraft.domain import Span
+from redraft.marks import MarkKind
+from redraft.readers.markup import Element, local, page, tag
+from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.text.cleaning import one_line
+from redraft.text.words import count_words
+
+_HEADINGS = {f"h{rank}": rank for rank in range(1, 7)}
+_LEFT_OUT = {
+    "script": "scripts",
+    "style": "style sheets",
+    "template": "scripts",
+    "noscript": "scripts",
+    "svg": "pictures",
+    "img": "pictures",
+    "picture": "pictures",
+    "canvas": "pictures",
+    "video": "films and sounds",
+    "audio": "films and sounds",
+    "iframe": "embedded pages",
+    "object": "embedded pages",
+    "embed": "embedded pages",
+    "button": "form fields",
+    "select": "form fields",
+    "input": "form fields",
+    "textarea": "form fields",
+    "dialog": "hidden parts",
+    "head": "",
+    "rt": "readings of characters",
+    "rp": "",
+}
+_OF_BLOCKS = (
+    "address article aside blockquote body center dd details div dl dt fieldset figure footer form header hgroup hr"
+    " html legend li main nav ol p pre section summary table tbody td tfoot th thead tr ul figcaption caption"
+)
+_BLOCKS = frozenset(_OF_BLOCKS.split())
+_HIDDEN_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|font-size\s*:\s*0(?![.\d]*[1-9])", re.IGNORECASE
+)
+_HIDDEN_CLASS = frozenset({"sr-only", "visually-hidden", "screen-reader-text", "visuallyhidden"})
+_AROUND_NAMES = frozenset({"nav", "header", "footer"})
+_AROUND = frozenset({"navigation", "banner", "contentinfo", "search", "complementary"})
+_AROUND_CLASS = frozenset({"nav", "navbar", "menu", "breadcrumb", "breadcrumbs", "sidebar", "headerlink", "related"})
+_MAIN_IDS = frozenset({"content", "main", "main-content", "mw-content-text", "bodycontent", "maincontent"})
+_MAIN_SHARE = 0.5
+_PAGE_CLASS = frozenset({"pagenum", "pageno", "page-number", "pagebreak", "page-break"})
+_PERMALINKS = frozenset("#¶§🔗⚓")
+_LONG_CELL = 400
+_MATTER: dict[str, MarkKind] = {
+    "toc": "contents",
+    "landmarks": "contents",
+    "lot": "contents",
+    "loi": "contents",
+    "index": "index",
+    "endnotes": "notes",
+    "footnotes": "notes",
+    "rearnotes": "notes",
+    "frontmatter": "front",
+    "titlepage": "front",
+    "halftitlepage": "front",
+    "copyright-page": "front",
+    "dedication": "front",
+    "acknowledgments": "front",
+    "pg-header": "gutenberg",
+    "pg-footer": "gutenberg",
+}
+_NOTES = frozenset({"footnote", "endnote", "rearnote", "note"})
+_PAGE_NUMBER = re.compile(r"[\[({]?\s*(?:p(?:g|age)?\.?\s*)?([0-9]{1,5}|[ivxlcdm]{1,8})\s*[\])}]?", re.IGNORECASE)
+
+
+def read(data: bytes, name: str) -> Reading:
+    """What a page says."""
+    root, encoding, notes = page(data, name)
+    builder = Builder(oddities=[*notes] if encoding == "utf-8" else [f"the page is in {encoding}", *notes])
+    body = next((one for one in root.iter() if tag(one) == "body"), root)
+    main = _main(body)
+    if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
+        builder.leave_out("words outside of the main content", outside)
+    Walker(builder).walk(main)
+    return builder.reading(title_of(root, builder), local(root, "lang"))
+
+
+def title_of(root: Element, builder: Builder) -> str:
+    """The first heading of the highest rank, else what the page calls itself."""
+    if builder.headings and builder.headings[0].level == 1:
+        return builder.headings[0].title
+    titles = (one for one in root.iter() if tag(one) == "title")
+    return one_line("".join(_texts(next(titles, None))))
+
+
+def _texts(element: Element | None) -> Iterator[str]:
+    return iter(()) if element is None else (str(text) for text in element.itertext())
+
+
+def _words(element: Element) -> str:
+    return " ".join(_texts(element))
+
+
+def _main(body: Element) -> Element:
+    """The element that holds what a page is about, and not what stands around it."""
+    whole = max(1, len(_words(body)))
+    for wanted in (
+        lambda one: tag(one) == "main" or one.get("role") == "main",
+        lambda one: tag(one) == "article",
+        lambda one: tag(one) == "div" and (one.get("id") or "").lower() in _MAIN_IDS,
+    ):
+        found = [one for one in body.iter() if wanted(one)]
+        largest = max(found, key=lambda one: len(_words(one)), default=None)
+        if largest is not None and len(_words(largest)) >= _MAIN_SHARE * whole:
+            return largest
+    return body
+
+
+def kinds(element: Element) -> set[str]:
+    """What an element says that it is: by its role, its type in a book, its class and its id."""
+    if not element.attrib:
+        return set()
+    roles = {role.removeprefix("doc-") for role in (element.get("role") or "").lower().split()}
+    return roles | set(local(element, "type").lower().split())
+
+
+class Walker:
+    """Goes through a page in its order, without recursion, since its depth is a stranger's."""
+
+    def __init__(self, builder: Builder, place: str = "") -> None:
+        self._builder = builder
+        self._place = place
+        self._runs: list[Run] = []
+        self._lists: list[tuple[str, int]] = []
+        self._item = ""
+        self._heading = 0
+        self._open: list[tuple[Element, MarkKind, int]] = []
+        self.ids: dict[str, int] = {}
+
+    def walk(self, root: Element) -> None:
+        """Read an element with all that is in it."""
+        stack: list[tuple[Element, bool]] = [(root, False)]
+        while stack:
+            element, done = stack.pop()
+            if done:
+                self._leave(element)
+            elif self._enter(element):
+                stack.append((element, True))
+                stack.extend((child, False) for child in reversed(element))
+                self._say(element.text)
+                continue
+            if element is not root:
+                self._say(element.tail)
+        self._flush()
+
+    def _say(self, text: str | None) -> None:
+        if text:
+            self._runs.append(text)
+
+    def _enter(self, element: Element) -> bool:
+        """Whether there is something to be read in an element."""
+        name = tag(element)
+        if not name or name in _LEFT_OUT:
+            if what := _LEFT_OUT.get(name, ""):
+                self._builder.leave_out(what)
+            return False
+        if around := _not_shown(element, name):
+            self._builder.leave_out(around)
+            return False
+        if name == "br":
+            self._runs.append(BREAK)
+            return False
+        if self._is_apart(element, name):
+            return False
+        if name in _BLOCKS or name in _HEADINGS:
+            self._flush()
+            self._begin(element, name)
+        if (key := element.get("id") or (element.get("name") if name == "a" else "")) and key not in self.ids:
+            self.ids[key] = self._builder.length
+        return True
+
+    def _is_apart(self, element: Element, name: str) -> bool:
+        """Whether an element was read in a way of its own: a page number, a table, a text with its own lines."""
+        if (anchor := self._page(element, name)) is not None:
+            self._runs.append(anchor)
+        elif name == "a" and ("noteref" in kinds(element)):
+            self._builder.leave_out("numbers of notes")
+        elif name == "a" and len(element) == 0 and (element.text or "").strip() in _PERMALINKS:
+            pass
+        elif name == "pre":
+            self._flush()
+            self._builder.verbatim(_words_as_they_are(element))
+        elif name == "table" and _is_data(element):
+            self._flush()
+            self._table(element)
+        else:
+            return False
+        return True
+
+    def _begin(self, element: Element, name: str) -> None:
+        if name in _HEADINGS:
+            self._heading = _HEADINGS[name]
+        elif name in ("ul", "ol"):
+            start = element.get("start") or "1"
+            self._lists.append((name, int(start) if start.isascii() and start.isdigit() and len(start) < 7 else 1))
+        elif name == "li":
+            kind, number = self._lists[-1] if self._lists else ("ul", 1)
+            self._item = "  " * max(0, len(self._lists) - 1) + (f"{number}. " if kind == "ol" else "- ")
+            if self._lists:
+                self._lists[-1] = (kind, number + 1)
+        if (of_it := _mark_of(element, name)) is not None:
+            self._open.append((element, of_it, self._builder.length))
+
+    def _leave(self, element: Element) -> None:
+        name = tag(element)
+        if name in _BLOCKS or name in _HEADINGS:
+            self._flush()
+        if name in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        if name == "li":
+            self._item = ""
+        if self._open and self._open[-1][0] is element:
+            _, of_it, start = self._open.pop()
+            self._builder.mark(of_it, self._builder.since(start), _label(element), self._address(element))
+
+    def _flush(self) -> None:
+        runs, self._runs = self._runs, []
+        if self._heading:
+            rank, self._heading = self._heading, 0
+            self._builder.heading(rank, runs)
+        elif self._item:
+            between = "\n" if self._builder.parts and _is_item(self._builder.parts[-1]) else "\n\n"
+            added = self._builder.add(runs, between=between, before=self._item)
+            self._item = "" if added.end > added.start else self._item
+        else:
+            self._builder.add(runs)
+
+    def _table(self, table: Element) -> None:
+        caption = next((one for one in table.iterchildren() if tag(one) == "caption"), None)
+        label = one_line(_words(caption)) if caption is not None else ""
+        if label:
+            self._builder.mark("caption", self._builder.add([label]), label)
+        first: Span | None = None
+        last = Span(0, 0)
+        for row in (one for one in table.iter() if tag(one) == "tr"):
+            cells = [_cell(one) for one in row.iterchildren() if tag(one) in ("td", "th")]
+            if any(cells):
+                last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
+                first = first or last
+        if first:
+            self._builder.mark("table", Span(first.start, last.end), label, self._address(table))
+
+    def _page(self, element: Element, name: str) -> Anchor | None:
+        """The page that begins where an element stands, if it says so, and with what label."""
+        if not element.attrib:
+            return None
+        classes = set((element.get("class") or "").lower().split())
+        if "pagebreak" not in kinds(element) and not (classes & _PAGE_CLASS and name in ("span", "a", "div", "p")):
+            return None
+        said = element.get("aria-label") or element.get("title") or one_line(_words(element)) or element.get("id") or ""
+        found = _PAGE_NUMBER.fullmatch(said.strip().rstrip(".")) or re.search(r"(\d{1,5}|[ivxlcdm]{1,8})\W*\Z", said)
+        if not found:
+            return None
+        inner = next((one.get("id") for one in element.iter() if one.get("id")), "") or ""
+        return Anchor(found[1], f"{self._place}#{inner}" if inner else self._place)
+
+    def _address(self, element: Element) -> str:
+        key = element.get("id")
+        return f"{self._place}#{key}" if key else self._place
+
+
+def _not_shown(element: Element, name: str) -> str:
+    """What an element is that is no part of what people read; empty where it is one."""
+    if not element.attrib and name not in _AROUND_NAMES:
+        return ""
+    classes = set((element.get("class") or "").lower().split())
+    said = kinds(element)
+    if (
+        element.get("hidden") is not None
+        or element.get("aria-hidden") == "true"
+        or classes & _HIDDEN_CLASS
+        or _HIDDEN_STYLE.search(element.get("style") or "")
+    ):
+        return "hidden parts" if any(text.strip() for text in _texts(element)) else ""
+    if said & _MATTER.keys() or {element.get("id") or ""} & _MATTER.keys():
+        return ""
+    if name == "nav" or said & _AROUND or classes & _AROUND_CLASS:
+        return "parts for finding one's way around"
+    parent = element.getparent()
+    if name in ("header", "footer") and parent is not None and tag(parent) == "body":
+        return "headers and footers" if name == "footer" or not _has_heading(element) else ""
+    return ""
+
+
+def _has_heading(element: Element) -> bool:
+    return any(tag(one) == "h1" for one in element.iter())
+
+
+def _mark_of(element: Element, name: str) -> MarkKind | None:
+    if not element.attrib:
+        return "caption" if name == "figcaption" else None
+    said = kinds(element) | {element.get("id") or ""}
+    classes = set((element.get("class") or "").lower().split())
+    if matter := next((_MATTER[one] for one in sorted(said) if one in _MATTER), None):
+        return matter
+    if name in ("div", "nav", "section", "ul", "table") and "toc" in classes:
+        return "contents"
+    if said & _NOTES or (classes & _NOTES and name in ("p", "li", "div", "aside")):
+        return "note"
+    return "caption" if name == "figcaption" else None
+
+
+def _label(element: Element) -> str:
+    found = re.match(r"\W*(\d{1,4}|[*†‡§])\W", _words(element)[:20].strip() + " ")
+    return found[1] if found and tag(element) not in ("section", "nav") else ""
+
+
+def _is_data(table: Element) -> bool:
+    """Whether a table is one, and does not only put a page in its place."""
+    if table.get("role") == "presentation":
+        return False
+    cells = [one for one in table.iter() if tag(one) in ("td", "th")]
+    rows = sum(1 for one in table.iter() if tag(one) == "tr")
+    nested = any(tag(one) in ("table", "h1", "h2", "h3", "ul", "ol", "pre") for cell in cells for one in cell.iter())
+    return bool(cells) and not nested and len(cells) > rows and all(len(_words(one)) <= _LONG_CELL for one in cells)
+
+
+def _cell(cell: Element) -> str:
+    """The words of a cell on one line."""
+    unread = [one for one in cell.iter() if tag(one) in ("script", "style")]
+    words = _texts(cell) if not unread else (text for one in cell.iter() if one not in unread for text in _own(one))
+    return one_line("".join(words)).replace("|", "/")
+
+
+def _own(element: Element) -> tuple[str, str]:
+    return str(element.text or ""), str(element.tail or "")
+
+
+def _is_item(text: str) -> bool:
+    return bool(re.match(r"\s*(?:-|\d{1,6}\.) ", text))
+
+
+def _words_as_they_are(element: Element) -> str:
+    return "".join(_texts(element))

@@ -1,0 +1,155 @@
+"""What surrounds a text in its file and is none of it: Project Gutenberg's words, contents, notes, an index."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from redraft.domain import Document, Section, Span
+from redraft.marks import Mark
+from redraft.readers.chapters import chapters
+from redraft.text.sentences import ends_sentence
+from redraft.text.words import count_words
+
+_START = re.compile(
+    r"^[ \t]*\*{2,3}[ \t]*START OF (?:THE|THIS) PROJECT GUTENBERG[^\n]*(?:\n[^\n*]+)?\*{0,3}[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_END = re.compile(
+    r"^[ \t]*(?:\*{2,3}[ \t]*END OF (?:THE|THIS) PROJECT GUTENBERG|End of (?:the )?Project Gutenberg(?:['’]s)?)[^\n]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SMALL_PRINT = re.compile(r"^\*END[ *]*THE SMALL PRINT[^\n]*$", re.IGNORECASE | re.MULTILINE)
+CREDIT = re.compile(
+    r"[\[(\s]*(?:produced|transcribed|prepared|scanned|proofread|digiti[sz]ed|e-?text(?: was)? (?:prepared|produced)"
+    r"|html|this (?:e-?text|e-?book|file) was|credits?:|updated editions|distributed proofread)\b",
+    re.IGNORECASE,
+)
+"""How lines begin that say who has made a file."""
+_CONTENTS = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+)?(?:(?:table of )?contents|list of (?:illustrations|figures|tables|maps|plates)"
+    r"|brief contents|inhalt(?:sverzeichnis)?|table des mati[èe]res|sommaire|[íi]ndice(?: general)?|contenido"
+    r"|sommario|indice|sum[áa]rio|оглавление|содержание|目次|目录|目錄)[ \t]*[.:]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_INDEX = re.compile(
+    r"^[ \t]*(?:#{1,6}[ \t]+)?(?:(?:[^\W\d]+ ){0,4}index|index of (?:names|subjects|authors|terms)"
+    r"|(?:sach|namens|personen|stichwort)(?:register|verzeichnis)|register|[íi]ndice (?:alfab[ée]tico|anal[íi]tico)"
+    r"|предметный указатель|索引)[ \t]*[.:]?[ \t]*$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NOTES = re.compile(
+    r"(?:end ?notes|footnotes|notes|anmerkungen|fußnoten|notas|note|примечания|注释|註釋|注)[.:]?\Z", re.IGNORECASE
+)
+_REFERENCE = re.compile(r"[\s,.…]\(?(?:\d{1,4}|[ivxlcdm]{1,7})[-–\d,;.\s nf*]*\)?\Z", re.IGNORECASE)
+_PARAGRAPH = re.compile(r"\S[^\n]*(?:\n[ \t]*\S[^\n]*)*")
+_LONGEST_ENTRY, _MOST_WORDS = 110, 16
+_END_OF_LINE = 60
+_FEWEST_ENTRIES, _FEWEST_OF_INDEX = 3, 8
+_IN_INDEX = 0.6
+_LAST_PART = 0.6
+_MOST_FRONT = 0.3
+_MOST_BEFORE, _MOST_AFTER = 15_000, 30_000
+"""How far in a text's letters its notice may end, and how far from the end its licence begins: both are shorter.
+
+What says so elsewhere stands between the books of one file.
+"""
+
+
+def recognised(document: Document) -> Document:
+    """The document with marks on what surrounds its text, beside those that its file has."""
+    text = document.text
+    around = [*_gutenberg(text)]
+    inner_end = next((mark.start for mark in around if mark.end == len(text) and mark.start), len(text))
+    found = [*around, *_contents(document), *_index(text, inner_end), *_notes(document.sections)]
+    told = sorted({*document.marks, *found})
+    document = replace(document, marks=tuple(told))
+    return replace(document, marks=tuple(sorted([*told, *_front(document)])))
+
+
+def _gutenberg(text: str) -> Iterator[Mark]:
+    start = _START.search(text, 0, _MOST_BEFORE) or _SMALL_PRINT.search(text, 0, _MOST_BEFORE)
+    if start:
+        at = start.end()
+        for paragraph in _PARAGRAPH.finditer(text, at):
+            if not CREDIT.match(paragraph[0]):
+                break
+            at = paragraph.end()
+        yield Mark(0, at, "gutenberg")
+    if end := _END.search(text, max(start.end() if start else len(text) // 2, len(text) - _MOST_AFTER)):
+        yield Mark(end.start(), len(text), "gutenberg")
+
+
+def _contents(document: Document) -> Iterator[Mark]:
+    """Lists of what is in a document: lines that are no sentences, up to the first that is one, or is a heading."""
+    text, after = document.text, 0
+    begins = {section.span.start for section in document.sections}
+    for heading in _CONTENTS.finditer(text):
+        if heading.start() < after:
+            continue
+        entries: set[str] = set()
+        ends: list[tuple[int, int]] = []
+        for paragraph in _PARAGRAPH.finditer(text, heading.end()):
+            lines = [line.strip() for line in paragraph[0].split("\n")]
+            is_title = lines[0].startswith("#") or _CONTENTS.match(paragraph[0]) is not None
+            if is_title or not all(map(_is_entry, lines)) or any(_key(line) in entries for line in lines):
+                break
+            entries |= {_key(line) for line in lines}
+            ends.append(paragraph.span())
+        else:
+            continue
+        while ends and ends[-1][0] in begins and len(ends) > 1 and not _has_reference(text[slice(*ends[-1])]):
+            # The title of the first chapter, of which the contents say nothing, or in other words.
+            ends.pop()
+        if len(entries) >= _FEWEST_ENTRIES and ends:
+            after = ends[-1][1]
+            yield Mark(heading.start(), after, "contents")
+
+
+def _is_entry(line: str) -> bool:
+    if len(line) > _LONGEST_ENTRY:
+        return False
+    return _has_reference(line) or (count_words(line) <= _MOST_WORDS and not _is_sentence(line))
+
+
+def _has_reference(line: str) -> bool:
+    """Whether a line ends with the number of a page. Only its end is looked at, however long it is."""
+    return bool(_REFERENCE.search(line[-_END_OF_LINE:]))
+
+
+def _is_sentence(line: str) -> bool:
+    return ends_sentence(line) and count_words(line) > 6 and line[:1].isalpha() and line != line.upper()
+
+
+def _key(line: str) -> str:
+    """A line of the contents without its page, to find it again where its chapter begins."""
+    return re.sub(r"\W+", " ", _REFERENCE.sub("", line)).strip().casefold() or line
+
+
+def _index(text: str, end: int) -> Iterator[Mark]:
+    for heading in _INDEX.finditer(text, int(_LAST_PART * end), end):
+        following = re.search(r"^#{1,6} ", text[heading.end() : end], re.MULTILINE)
+        stop = heading.end() + following.start() if following else end
+        lines = [line.strip() for line in text[heading.end() : stop].split("\n") if len(line.strip()) > 1]
+        told = sum(1 for line in lines if _has_reference(line))
+        if len(lines) >= _FEWEST_OF_INDEX and told >= _IN_INDEX * len(lines):
+            yield Mark(heading.start(), stop, "index")
+            return
+
+
+def _notes(sections: Sequence[Section]) -> Iterator[Mark]:
+    for one in sections:
+        if _NOTES.match(one.title):
+            yield Mark(*one.span, "notes")
+
+
+def _front(document: Document) -> Iterator[Mark]:
+    """What stands before the first chapter, where there are chapters and it is not much."""
+    starts = [one.section.span.start for one in chapters(document)]
+    if len(starts) < 2 or any(mark.kind == "front" for mark in document.marks):
+        return
+    begin = max((mark.end for mark in document.marks if mark.kind == "gutenberg" and mark.start == 0), default=0)
+    span = Span(begin, starts[0])
+    if begin < starts[0] < begin + _MOST_FRONT * (len(document.text) - begin):
+        yield Mark(*span, "front")

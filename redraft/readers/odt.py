@@ -1,0 +1,133 @@
+"""ODT: paragraphs, headings, lists, tables and notes, as they are when every change that was tracked is accepted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redraft.domain import Span
+from redraft.errors import DocumentError
+from redraft.readers.archive import Archive
+from redraft.readers.markup import Element, local, tag, xml
+from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.text.cleaning import one_line
+
+_CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"
+_LEFT_OUT = {
+    "annotation": "comments",
+    "tracked-changes": "deletions that were tracked",
+    "frame": "pictures",
+    "forms": "form fields",
+    "ruby-text": "",
+    "hidden-text": "hidden parts",
+    "hidden-paragraph": "hidden parts",
+}
+_SIGNS = {"s": " ", "tab": " ", "line-break": BREAK, "soft-page-break": ""}
+
+
+def read(data: bytes, name: str) -> Reading:
+    """What a document of a word processor says."""
+    archive = Archive(data, name)
+    if archive.has(_MANIFEST) and b"encryption-data" in archive.part(_MANIFEST):
+        raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
+    if not archive.has(_CONTENT):
+        raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
+    root = xml(archive.part(_CONTENT), name)
+    said = {tag(one): one.text or "" for one in xml(archive.part(_META), name).iter()} if archive.has(_META) else {}
+    reader = _Reader()
+    reader.read(next((one for one in root.iter() if tag(one) == "text"), root))
+    first = next((one.title for one in reader.builder.headings if one.level == 1), "")
+    return reader.builder.reading(first or said.get("title", ""), said.get("language", ""))
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self._notes: list[tuple[str, list[Run]]] = []
+        self._after_item = False
+
+    def read(self, body: Element) -> None:
+        """Read the blocks in their order."""
+        stack: list[tuple[Element, int]] = [(one, 0) for one in reversed(body)]
+        while stack:
+            one, depth = stack.pop()
+            name = tag(one)
+            if name == "tracked-changes":
+                self.builder.leave_out(_LEFT_OUT[name], sum(1 for sub in one.iter() if tag(sub) == "deletion"))
+            elif name in ("p", "h"):
+                self._paragraph(one, name, depth)
+            elif name == "table":
+                self._table(one)
+            elif name in ("table-of-content", "alphabetical-index"):
+                start = self.builder.length
+                for line in (sub for sub in one.iter() if tag(sub) in ("p", "h")):
+                    self._paragraph(line, "p", 0)
+                self.builder.mark("index" if name == "alphabetical-index" else "contents", self.builder.since(start))
+            elif name in _LEFT_OUT:
+                self._leave_out(name)
+            else:
+                stack.extend((sub, depth + (name == "list")) for sub in reversed(one))
+
+    def _paragraph(self, one: Element, name: str, depth: int) -> None:
+        runs = list(self._runs(one))
+        level = local(one, "outline-level")
+        if name == "h":
+            self.builder.heading(int(level) if level.isascii() and level.isdigit() and len(level) < 3 else 1, runs)
+        elif depth:
+            between = "\n" if self._after_item else "\n\n"
+            self.builder.add(runs, between=between, before="  " * min(depth - 1, 8) + "- ")
+        else:
+            self.builder.add(runs)
+        self._after_item = bool(depth) and name == "p"
+        notes, self._notes = self._notes, []
+        for label, text in notes:
+            self.builder.mark("note", self.builder.add(text, before=f"[{label}] " if label else ""), label)
+
+    def _table(self, table: Element) -> None:
+        first: Span | None = None
+        last = Span(0, 0)
+        for row in (one for one in table.iter() if tag(one) == "table-row"):
+            cells = [_line(self._runs(cell)) for cell in row.iterchildren() if tag(cell) == "table-cell"]
+            if any(cells):
+                last = self.builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
+                first = first or last
+        if first:
+            self.builder.mark("table", Span(first.start, last.end))
+
+    def _runs(self, paragraph: Element) -> Iterator[Run]:
+        """The text of a paragraph, in the order in which it stands there."""
+        stack: list[Element | str] = [paragraph]
+        while stack:
+            one = stack.pop()
+            if isinstance(one, str):
+                yield one
+                continue
+            name = tag(one)
+            if one is not paragraph and one.tail:
+                stack.append(one.tail)
+            if name == "note":
+                self._note(one)
+            elif name in _LEFT_OUT:
+                self._leave_out(name)
+            elif name in _SIGNS:
+                yield _SIGNS[name]
+            elif name:
+                yield " " if name == "p" and one is not paragraph else ""
+                stack.extend(reversed(one))
+                yield one.text or ""
+
+    def _leave_out(self, name: str) -> None:
+        if what := _LEFT_OUT[name]:
+            self.builder.leave_out(what)
+
+    def _note(self, note: Element) -> None:
+        label, runs = "", list[Run]()
+        for part in note.iterchildren():
+            if tag(part) == "note-citation":
+                label = one_line("".join(map(str, part.itertext())), 10)
+            elif tag(part) == "note-body":
+                runs += self._runs(part)
+        self._notes.append((label, runs))
+
+
+def _line(runs: Iterator[Run]) -> str:
+    return one_line("".join(" " if isinstance(run, Anchor) or run == BREAK else run for run in runs)).replace("|", "/")

@@ -1,0 +1,257 @@
+"""PDF: running text in the order of reading, with the pages as they are printed and the outline as sections."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+import pypdfium2 as pdfium
+import pypdfium2.raw as raw
+
+from redraft.errors import DocumentError
+from redraft.readers.pdf.columns import Line, in_order
+from redraft.readers.pdf.flow import Paragraph, paragraphs
+from redraft.readers.pdf.heads import Edges
+from redraft.readers.pdf.lines import PageText
+from redraft.readers.reading import TITLE_WIDTH, Anchor, Builder, Reading, Run
+from redraft.text.cleaning import one_line
+
+_ERRORS = {
+    raw.FPDF_ERR_PASSWORD: ("it needs a password", "save it without a password first"),
+    raw.FPDF_ERR_SECURITY: ("it is protected in a way that cannot be read", "save it without protection first"),
+}
+_BROKEN = ("it is no PDF file, or a broken one", "open it in a viewer and print it to PDF again")
+_MOST_PAGES = 20_000
+_FEWEST_CHARACTERS = 5
+_ODD = re.compile("[\ufffd\ue000-\uf8ff]")
+_NOISE = re.compile(
+    r"(?i)\b(?:microsoft word|untitled|powerpoint|unknown|anonymous)\b|\.(?:docx?|tex|dvi|indd|pdf|qxd|odt)\b"
+)
+_CHAPTER = re.compile(
+    r"(?i)(?:chapter|part|book|appendix|kapitel|teil|chapitre|capítulo|capitolo|глава)\s+[\divxlc]+\b"
+)
+_RANKS = 3
+_LONGEST_LANGUAGE = 80
+_OCR = "recognise its text first, such as with `ocrmypdf IN.pdf OUT.pdf`"
+
+
+def read(data: bytes, name: str) -> Reading:
+    """What a PDF file says."""
+    try:
+        file = pdfium.PdfDocument(data)
+    except pdfium.PdfiumError as error:
+        code = getattr(error, "err_code", None)
+        what, hint = _ERRORS.get(code, _BROKEN) if code is not None else _BROKEN
+        raise DocumentError(what, place=name, hint=hint) from error
+    if not 0 < len(file) <= _MOST_PAGES:
+        raise DocumentError(
+            f"it has {len(file):,} pages" if len(file) else "it has no pages",
+            place=name,
+            hint=f"a PDF file may have up to {_MOST_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
+        )
+    return _File(file, name).read()
+
+
+class _File:
+    def __init__(self, file: pdfium.PdfDocument, name: str) -> None:
+        self._file = file
+        self._name = name
+        self._builder = Builder()
+        self._scanned: list[int] = []
+        self._unread: list[int] = []
+
+    def read(self) -> Reading:
+        pages = [self._lines(at) for at in range(len(self._file))]
+        self._refuse_pictures(pages)
+        edges = Edges(pages)
+        cleaned = [edges.without(at) for at in range(len(pages))]
+        labels = self._labels(edges)
+        found = list(paragraphs(cleaned))
+        headings = _Headings(self._outline(), found)
+        for one in found:
+            self._add(one, headings.level(one), labels)
+        self._say(edges)
+        reading = self._builder.reading(self._title(found), self._language())
+        if not reading.text.strip():
+            raise DocumentError("there is no text in it", place=self._name, hint=_OCR)
+        return reading
+
+    def _lines(self, at: int) -> list[Line]:
+        """The lines of a page. One that cannot be read is remembered."""
+        try:
+            page = self._file[at]
+            text = page.get_textpage()
+        except pdfium.PdfiumError:
+            self._unread.append(at)
+            return []
+        found = PageText(text.raw, page.get_rotation())
+        lines = in_order(found.pieces())
+        if found.turned:
+            self._builder.leave_out("words that stand upright", found.turned)
+        if len("".join(found.text.split())) < _FEWEST_CHARACTERS and _has_picture(page):
+            self._scanned.append(at)
+        text.close()
+        page.close()
+        return lines
+
+    def _refuse_pictures(self, pages: Sequence[Sequence[Line]]) -> None:
+        if self._scanned and not any(lines for at, lines in enumerate(pages) if at not in self._scanned):
+            what = "its page is a picture" if len(pages) == 1 else f"its pages are pictures ({_listed(self._scanned)})"
+            raise DocumentError(
+                f"{what}, as of a scanned book, and there is no text in it", place=self._name, hint=_OCR
+            )
+        text = "".join(line.text for lines in pages for line in lines)
+        if (odd := len(_ODD.findall(text))) > 0.3 * max(1, len(text)):
+            raise DocumentError("its letters cannot be told from their shapes", place=self._name, hint=_OCR)
+        if odd > 0.01 * len(text):
+            self._builder.oddities.append(f"{odd:,} of its characters are of no known letter")
+
+    def _labels(self, edges: Edges) -> list[str]:
+        """What the pages are called: by the file, else by the number that is printed on them, else by their place."""
+        said = [self._file.get_page_label(at) for at in range(len(self._file))]
+        if any(said):
+            return [one_line(one, 20) or str(at + 1) for at, one in enumerate(said)]
+        return [edges.printed(at) or str(at + 1) for at in range(len(said))]
+
+    def _outline(self) -> list[tuple[int, str, int]]:
+        """The entries of the outline: their rank, title and page."""
+        found = []
+        try:
+            for item in self._file.get_toc(max_depth=6):
+                target = item.get_dest()
+                page = target.get_index() if target is not None else None
+                title = one_line(item.get_title() or "", TITLE_WIDTH)
+                if page is not None and title and 0 <= page < len(self._file):
+                    found.append((item.level + 1, title, page))
+        except (pdfium.PdfiumError, ValueError, RuntimeError):
+            self._builder.oddities.append("its outline is broken")
+        return found
+
+    def _add(self, one: Paragraph, level: int, labels: Sequence[str]) -> None:
+        runs: list[Run] = []
+        for page, text in one.parts:
+            if page != self._at_page:
+                self._at_page = page
+                runs.append(Anchor(labels[page], f"#page={page + 1}"))
+            runs.append(text)
+        if level:
+            self._builder.heading(level, runs)
+        elif one.kind == "table":
+            self._table(runs)
+        elif one.kind == "note":
+            self._builder.mark("note", self._builder.add(runs), one.label)
+        else:
+            between = "\n" if one.kind == "item" and self._last_kind == "item" else "\n\n"
+            added = self._builder.add(runs, between=between)
+            if one.kind == "caption":
+                self._builder.mark("caption", added, one.text)
+        self._last_kind = one.kind
+
+    _at_page = -1
+    _last_kind = ""
+
+    def _table(self, runs: Sequence[Run]) -> None:
+        from_here = self._builder.length
+        first = True
+        for run in runs:
+            if isinstance(run, Anchor):
+                self._builder.begin_page(run)
+                continue
+            for row in run.split("\n"):
+                self._builder.add([row], between="\n\n" if first else "\n")
+                first = False
+        self._builder.mark("table", self._builder.since(from_here))
+
+    def _say(self, edges: Edges) -> None:
+        for what, count in (("running heads and feet", edges.heads), ("page numbers", edges.numbers)):
+            if count:
+                self._builder.leave_out(what, count)
+        if self._scanned:
+            self._builder.oddities.append(
+                f"{_counted(self._scanned)} without text, as scanned ones are, and left out; `ocrmypdf` reads them"
+            )
+        if self._unread:
+            self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
+
+    def _title(self, found: Sequence[Paragraph]) -> str:
+        """The title that the file says, unless it is a file's name; else what is printed largest on the first page."""
+        said = one_line(self._file.get_metadata_value("Title") or "", TITLE_WIDTH)
+        if said and not _NOISE.search(said):
+            return said
+        first = [one for one in found if one.parts[0][0] == 0 and one.kind == "heading"]
+        largest = max(first, key=lambda one: one.size, default=None)
+        return one_line(largest.text, TITLE_WIDTH) if largest is not None else ""
+
+    def _language(self) -> str:
+        """The language that the file says it is in."""
+        size = raw.FPDFCatalog_GetLanguage(self._file.raw, None, 0)
+        if not 2 < size < _LONGEST_LANGUAGE:
+            return ""
+        buffer = ctypes.create_string_buffer(size)
+        raw.FPDFCatalog_GetLanguage(self._file.raw, ctypes.cast(buffer, ctypes.POINTER(raw.FPDF_WCHAR)), size)
+        return str(buffer.raw[:-2], "utf-16-le", "replace")
+
+
+class _Headings:
+    """Which paragraphs are headings, and of what rank: as the outline says, else as their letters do."""
+
+    def __init__(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
+        self._levels: dict[int, int] = {}
+        if outline:
+            self._by_outline(outline, found)
+        if len(self._levels) < max(1, len(outline) // 2):
+            sizes = sorted({round(one.size) for one in found if one.kind == "heading"}, reverse=True)[:_RANKS]
+            for one in found:
+                if one.kind == "heading" and round(one.size) in sizes:
+                    self._levels.setdefault(id(one), 1 + sizes.index(round(one.size)))
+                elif one.kind == "text" and _CHAPTER.match(one.text) and len(one.text) < TITLE_WIDTH:
+                    self._levels.setdefault(id(one), min(2, len(sizes) + 1))
+
+    def level(self, one: Paragraph) -> int:
+        """The rank of a paragraph as a heading, nought where it is none."""
+        return self._levels.get(id(one), 0)
+
+    def _by_outline(self, outline: Sequence[tuple[int, str, int]], found: Sequence[Paragraph]) -> None:
+        by_page = {page: list(lot) for page, lot in groupby(found, key=lambda one: one.parts[0][0])}
+        for level, title, page in outline:
+            wanted = _plain(title)
+            # Some write down the page before a heading that did not fit there any more.
+            for one in (*by_page.get(page, ()), *by_page.get(page + 1, ())):
+                said = _plain(one.text)
+                if (
+                    id(one) not in self._levels
+                    and wanted
+                    and (said == wanted or (said.endswith(wanted) and _close(said, wanted)))
+                ):
+                    self._levels[id(one)] = level
+                    break
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", "", text.casefold())
+
+
+def _close(said: str, wanted: str) -> bool:
+    return len(said) - len(wanted) <= 12
+
+
+def _has_picture(page: pdfium.PdfPage) -> bool:
+    return any(True for _ in page.get_objects(filter=[raw.FPDF_PAGEOBJ_IMAGE], max_depth=3))
+
+
+def _ranges(pages: Sequence[int]) -> Iterator[str]:
+    for _, lot in groupby(enumerate(pages), key=lambda pair: pair[1] - pair[0]):
+        run = [page + 1 for _, page in lot]
+        yield str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}"
+
+
+def _listed(pages: Sequence[int]) -> str:
+    found = list(_ranges(pages))
+    more = f" and {len(found) - 10:,} more" if len(found) > 10 else ""
+    return f"{'page' if len(pages) == 1 else 'pages'} {', '.join(found[:10])}{more}"
+
+
+def _counted(pages: Sequence[int]) -> str:
+    return f"{_listed(pages)} {'is a picture' if len(pages) == 1 else 'are pictures'}"

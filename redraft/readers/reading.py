@@ -1,0 +1,208 @@
+"""What a reader makes of a file: a text, and what stands where in it."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from redraft.domain import Document, Section, Span, content_id
+from redraft.marks import Mark, MarkKind
+from redraft.text.cleaning import clean, one_line
+
+TITLE_WIDTH = 120
+# Signs that print as several letters, and forms of Arabic letters that only a typesetter needs.
+_FORMS = re.compile("[\ufb00-\ufb06\ufb50-\ufdff\ufe70-\ufefe]+")
+_UNSEEN = re.compile("[\u00ad\u200b\u2060]")
+_WIDE_SPACE = re.compile("[\u00a0\u2000-\u200a\u202f]")
+
+
+class Heading(NamedTuple):
+    """Where a section begins, its rank, 1 being the outermost, and its title."""
+
+    at: int
+    level: int
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text with its title and its language as the file has them, and what stands where in it."""
+
+    text: str
+    title: str = ""
+    language: str = ""
+    headings: tuple[Heading, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What was left out, and what is odd, in sentences."""
+
+    def document(self, name: str, title: str, encoding: str = "utf-8") -> Document:
+        """The document that the file of this name holds; `title` where the file says none."""
+        sections = tuple(sections_of(self.headings, len(self.text)))
+        title = one_line(self.title, TITLE_WIDTH) or title
+        return Document(
+            content_id(self.text), title, self.text, sections, name, encoding, self.notes, self.marks, self.language
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """As one process hands it to another."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    @classmethod
+    def from_json(cls, given: dict[str, Any]) -> Reading:
+        """What `to_json` gave."""
+        return cls(
+            given["text"],
+            given["title"],
+            given["language"],
+            tuple(Heading(*one) for one in given["headings"]),
+            tuple(Mark(*one) for one in given["marks"]),
+            tuple(given["notes"]),
+        )
+
+
+def sections_of(headings: Sequence[Heading], length: int) -> Iterable[Section]:
+    """Each heading opens a section that ends where the next of the same or a higher rank begins."""
+    ends = [length] * len(headings)
+    open_at: list[int] = []
+    for index, heading in enumerate(headings):
+        while open_at and headings[open_at[-1]].level >= heading.level:
+            ends[open_at.pop()] = heading.at
+        open_at.append(index)
+    for heading, end in zip(headings, ends, strict=True):
+        if end > heading.at:
+            yield Section(heading.title, heading.level, Span(heading.at, end))
+
+
+def tidy(text: str) -> str:
+    """Text as people type it: no ligatures, no hyphens that are not seen, no spaces of other widths."""
+    if text.isascii():
+        return text if text.isprintable() else clean(text)
+    text = _FORMS.sub(lambda found: unicodedata.normalize("NFKC", found.group()), text)
+    return clean(_WIDE_SPACE.sub(" ", _UNSEEN.sub("", text)).replace("\x00", " "))
+
+
+class Anchor(NamedTuple):
+    """A place within a paragraph where a page begins."""
+
+    label: str
+    href: str
+
+
+Run = str | Anchor
+BREAK = "\x1e"
+"""A line end that is meant."""
+
+
+def joined(runs: Iterable[Run]) -> tuple[str, list[tuple[int, Anchor]]]:
+    """Text as it flows in one paragraph, its white space made single spaces, and where in it pages begin."""
+    made: list[str] = []
+    anchors: list[tuple[int, Anchor]] = []
+    length, blank = 0, True
+    for run in runs:
+        if isinstance(run, Anchor):
+            anchors.append((length, run))
+            continue
+        text = "\n" if run == BREAK else tidy(run)
+        if not (core := " ".join(text.split())) and (not text or (blank and run != BREAK)):
+            continue
+        before = "" if blank or not text[0].isspace() else " "
+        after = " " if core and text[-1].isspace() else ""
+        piece = "\n" if run == BREAK else before + core + after
+        blank = piece[-1].isspace()
+        made.append(piece)
+        length += len(piece)
+    whole = "".join(made).rstrip()
+    return whole, [(min(at, len(whole)), anchor) for at, anchor in anchors]
+
+
+@dataclass(slots=True)
+class Builder:
+    """Puts a text together, paragraph by paragraph, and remembers what stands where."""
+
+    parts: list[str] = field(default_factory=list)
+    length: int = 0
+    headings: list[Heading] = field(default_factory=list)
+    marks: list[Mark] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    oddities: list[str] = field(default_factory=list)
+    _page: tuple[int, Anchor] | None = None
+
+    def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
+        """Add a paragraph, behind an empty line or what stands `between`; its place, which is empty for no text."""
+        text, anchors = joined(runs)
+        if not text:
+            for _, anchor in anchors:
+                self.begin_page(anchor)
+            return Span(self.length, self.length)
+        start = self.length + (len(between) if self.parts else 0) + len(before)
+        for at, anchor in anchors:
+            self._turn(start + at if at else self.length, anchor)
+        return self._put(before + text, between)
+
+    def verbatim(self, text: str) -> Span:
+        """Add a paragraph whose lines and blanks are to stay."""
+        lines = [line.rstrip() for line in tidy_lines(text)]
+        whole = re.sub(r"\n{2,}", "\n", "\n".join(lines)).strip("\n")
+        return self._put(whole, "\n\n") if whole.strip() else Span(self.length, self.length)
+
+    def heading(self, level: int, runs: Iterable[Run]) -> None:
+        """Add a heading, as Markdown marks it, with which a section begins."""
+        level = max(1, min(6, level))
+        span = self.add(runs, before="#" * level + " ")
+        if span.end > span.start:
+            title = "".join(self.parts[-1:])[level + 1 :]
+            self.headings.append(Heading(span.start, level, one_line(title, TITLE_WIDTH)))
+
+    def since(self, start: int) -> Span:
+        """What was added from there on, without the empty lines before it."""
+        return Span(start + (2 if start and self.length > start else 0), self.length)
+
+    def begin_page(self, anchor: Anchor) -> None:
+        """From here on it is another page."""
+        self._turn(self.length, anchor)
+
+    def mark(self, kind: MarkKind, span: Span, label: str = "", href: str = "") -> None:
+        """Say what a stretch is, if there is any of it."""
+        if span.end > span.start:
+            self.marks.append(Mark(span.start, span.end, kind, one_line(label, TITLE_WIDTH), href))
+
+    def leave_out(self, what: str, count: int = 1) -> None:
+        """Remember that something is not in the text: a plural, such as `scripts`."""
+        self.left_out[what] += count
+
+    def reading(self, title: str = "", language: str = "") -> Reading:
+        """All of it."""
+        self._turn(self.length, None)
+        told = [f"{count:,} {what}" for what, count in self.left_out.items()]
+        notes = [*([f"left out: {', '.join(told)}"] if told else []), *self.oddities]
+        return Reading(
+            "".join(self.parts),
+            one_line(clean(title), TITLE_WIDTH),
+            one_line(clean(language), 35),
+            tuple(self.headings),
+            tuple(sorted(self.marks)),
+            tuple(one_line(note) for note in notes),
+        )
+
+    def _put(self, text: str, between: str) -> Span:
+        between = between if self.parts else ""
+        self.parts += [between, text]
+        start = self.length + len(between)
+        self.length = start + len(text)
+        return Span(start, self.length)
+
+    def _turn(self, at: int, anchor: Anchor | None) -> None:
+        if self._page is not None:
+            start, page = self._page
+            self.mark("page", Span(start, at), page.label, page.href)
+        self._page = (at, anchor) if anchor is not None else None
+
+
+def tidy_lines(text: str) -> list[str]:
+    """The lines of a text, each of them tidy."""
+    return [tidy(line.expandtabs(4)) for line in clean(text).split("\n")]

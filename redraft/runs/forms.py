@@ -1,0 +1,205 @@
+"""Filling a form: every section of a template is a summary of its own, towards what belongs there, all on one budget.
+
+A section is a run like any other: found again when the same is asked for once more, gone on with where it stopped, and
+shown by itself. The form is what they come to together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from itertools import count
+
+from redraft.agents.together import together
+from redraft.domain import Document, Totals
+from redraft.errors import BudgetError, NothingSaidError, PromptError, StoreError, UsageError
+from redraft.events import Noted, PartDone
+from redraft.history.citing import cited
+from redraft.history.lineage import read_lineage
+from redraft.history.results import Result, read_result
+from redraft.models.prices import PriceTable
+from redraft.outputs.paper import Paper, Part, lacks, writer_of
+from redraft.outputs.template import Section, Template
+from redraft.runs.bench import Bench, Watch
+from redraft.runs.failures import Failure, failure
+from redraft.runs.preparing import Order
+from redraft.runs.spending import Spending, spending_of, with_places
+from redraft.settings import EXTRACTIVE, Purpose, Settings
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.text.words import count_words
+
+FORM = "form"
+NOTHING = "The document says nothing about this."
+_NOT_MADE = "Not drafted: the budget was used up before."
+_CANNOT_TELL = (
+    "the built-in model cannot tell whether the document says anything about a section: it takes the sentences that are"
+    " nearest to its words"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A section with what came of it: a draft, or the reason why there is none; neither where it was not come to."""
+
+    section: Section
+    run: str | None = None
+    result: Result | None = None
+    failure: Failure | None = None
+    silent: bool = False
+    """Whether the document says nothing about it."""
+
+    @property
+    def status(self) -> str:
+        """How it stands, in a word."""
+        if self.result is not None and self.result.draft is not None:
+            return "done" if self.result.run.status == "done" else "unfinished"
+        return "nothing" if self.silent else "failed" if self.failure else "not made"
+
+    @property
+    def complete(self) -> bool:
+        """Whether all is there that the document says."""
+        return self.silent or bool(self.result and self.result.complete)
+
+    @property
+    def text(self) -> str:
+        """What stands under the heading."""
+        if self.result is not None and self.result.summary is not None:
+            return self.result.summary
+        if self.failure is not None:
+            return f"Not drafted: {self.failure.message}."
+        return NOTHING if self.silent else _NOT_MADE
+
+    def to_json(self) -> dict[str, object]:
+        """The section, as programs read it."""
+        drafted = self.result is not None and self.result.draft is not None
+        return {
+            "title": self.section.title,
+            "level": self.section.level,
+            "limit": self.section.words,
+            "query": self.section.query,
+            "status": self.status,
+            "run": self.run,
+            "text": self.text if drafted else None,
+            "words": count_words(self.text) if drafted else None,
+            "scores": self.result.scores if self.result else {},
+            "gaps": [asdict(gap) for gap in self.result.gaps] if self.result else [],
+            "error": asdict(self.failure) if self.failure else None,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A template that was filled from a document."""
+
+    template: Template
+    document: Document
+    filled: tuple[Filled, ...]
+    usage: Totals
+    stopped: BudgetError | None = None
+
+    @property
+    def complete(self) -> bool:
+        """Whether every section is as good as the document allows."""
+        return all(one.complete for one in self.filled)
+
+    def to_json(self) -> dict[str, object]:
+        """The contract of `summarize --template --json`; fields are added to it, never changed."""
+        return {
+            "template": self.template.name,
+            "source": {"id": self.document.id, "title": self.document.title, "notes": list(self.document.notes)},
+            "complete": self.complete,
+            "sections": [one.to_json() for one in self.filled],
+            "usage": asdict(self.usage),
+        }
+
+
+async def fill(bench: Bench, document: Document, settings: Settings, template: Template, purpose: Purpose) -> Form:
+    """Draft every section, side by side. One that fails leaves the others as they are."""
+    bench.draw_on(FORM, document.id, *(f"{one.query} {one.words}" for one in template.drafted))
+    if settings.model == EXTRACTIVE:
+        bench.observer(Noted(_CANNOT_TELL))
+    numbers = count(1)
+    crowd = asyncio.Semaphore(bench.limits.concurrency)
+
+    async def one(section: Section) -> Filled:
+        async with crowd:
+            made = await _filled(bench, document, settings, section, purpose)
+        bench.observer(PartDone(f"{section.title}: {made.status}", next(numbers), len(template.drafted)))
+        return made
+
+    filled = await together(one(section) for section in template.drafted)
+    runs = [made.run for made in filled if made.run]
+    usage = await off_loop(bench.store.calls.taken_by, runs) if runs else Totals()
+    # They worked side by side.
+    usage = replace(usage, seconds=max((made.result.usage.seconds for made in filled if made.result), default=0.0))
+    return Form(template, document, tuple(filled), usage, bench.stopped)
+
+
+async def _filled(bench: Bench, document: Document, settings: Settings, section: Section, purpose: Purpose) -> Filled:
+    watch = Watch(section.title, bench.observer)
+    order = with_places(Order(purpose), settings)
+    try:
+        result = await bench.made(document, _settings(settings, section), order, watch)
+    except NothingSaidError:
+        return Filled(section, watch.run, silent=True)
+    except BudgetError:
+        kept = await off_loop(read_result, bench.store, watch.run) if watch.run else None
+        return Filled(section, watch.run, kept if kept and kept.draft else None)
+    except (StoreError, UsageError, PromptError):
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever it is, the other sections go on
+        return Filled(section, watch.run, failure=failure("drafting", error))
+    return Filled(section, result.run.id, result)
+
+
+def spendings(
+    document: Document, settings: Settings, template: Template, purpose: Purpose, prices: PriceTable
+) -> list[Spending]:
+    """What each section would come to at most."""
+    return [spending_of(document, _settings(settings, one), Order(purpose), prices) for one in template.drafted]
+
+
+def _settings(settings: Settings, section: Section) -> Settings:
+    return settings.model_copy(update={"words": section.words, "query": section.query})
+
+
+def form_paper(store: Store, form: Form, *, notes: bool) -> Paper:
+    """The form with its headings; with `notes` its sentences cite the document."""
+    by_section = {made.section: made for made in form.filled}
+    sections = form.template.sections
+    first = sections[0]
+    has_title = first.level == 1 and first.words is None
+    parts = [
+        _part(store, one, by_section[one], notes=notes) if one in by_section else Part("", one.title, one.level)
+        for one in sections[has_title:]
+    ]
+    title = first.title if has_title else form.document.title or "Summary"
+    return Paper(
+        title,
+        tuple(parts),
+        about=tuple(_about(form)),
+        language="" if _written_in(form) else form.document.language,
+        is_titled=has_title,
+    )
+
+
+def _written_in(form: Form) -> str | None:
+    return next((made.result.settings.language for made in form.filled if made.result), None)
+
+
+def _part(store: Store, section: Section, made: Filled, *, notes: bool) -> Part:
+    drafted = made.result is not None and made.result.draft is not None
+    citations = cited(read_lineage(store, made.run)) if notes and drafted and made.run else None
+    return Part(made.text, section.title, section.level, citations)
+
+
+def _about(form: Form) -> Iterator[str]:
+    writer = next((made.result.settings.model for made in form.filled if made.result), "")
+    by = f", by {writer_of(writer)}" if writer else ""
+    yield f"From {form.document.title}{by}; redraft, {len(form.filled)} sections."
+    for made in form.filled:
+        yield from (f"{made.section.title}: {said}" for said in (lacks(made.result) if made.result else ()))
+    for note in form.document.notes:
+        yield f"The document: {note}."

@@ -1,0 +1,319 @@
+"""Batches: many documents under one order, as rows that workers lease, renew and hand back.
+
+Whoever leases an item has it for so many seconds, and renews that while at work. A worker that dies does not: its lease
+runs out, and another takes the item up. All of it is in the database, so workers may be processes of any kind.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Literal
+
+from redraft.errors import RunError, UsageError
+from redraft.store.connection import Connection, storable
+from redraft.store.documents import now
+
+Status = Literal["open", "paused", "cancelled", "stopped"]
+"""`open` batches are worked on; `stopped` ones have met what stands in every item's way, such as a used-up budget."""
+State = Literal["waiting", "leased", "done", "failed", "aside"]
+"""`aside` are items at which a worker died again and again."""
+Error = Mapping[str, str]
+MOST_DEATHS = 3
+LEASE_SECONDS = 60.0
+_PAGE = 500
+_TAKE = """
+    UPDATE items SET state = 'leased', worker = :worker, until = :until, attempts = attempts + 1
+    WHERE batch = :batch AND idx = :idx RETURNING *
+"""
+_NEXT = """
+    SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
+    ORDER BY priority DESC, attempts, idx LIMIT ?
+"""
+_LEASED = "SELECT * FROM items WHERE batch = ? AND state = 'leased' AND "
+_ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch as it is stored. `asked` is what its items are made under, as JSON; the folder may be nowhere."""
+
+    name: str
+    asked: Mapping[str, Any]
+    limits: Mapping[str, Any]
+    folder: str = ""
+    status: Status = "open"
+    error: Error | None = None
+    created: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewItem:
+    """A document that is to be put into a batch: its source, or what it is called where the store has its text."""
+
+    source: str
+    file: str
+    """What its result is called in the folder, without a suffix; another of that name gets a number behind it."""
+    priority: int = 0
+    document: str | None = None
+    error: Error | None = None
+    """What is amiss with it from the beginning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A document of a batch, and how it stands."""
+
+    batch: str
+    idx: int
+    source: str
+    document: str | None
+    file: str
+    priority: int
+    state: State
+    attempts: int
+    """How often it was begun. It tells one lease of a worker from another."""
+    worker: str | None
+    until: float | None
+    deaths: int
+    """How many workers died at it since it last came on."""
+    answers: int
+    """How many answers its run had when the last of them died."""
+    run: str | None
+    short: bool
+    """Whether it is done and fell short: gaps, a goal that was missed."""
+    error: Error | None
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many items of a batch are in which state."""
+
+    waiting: int = 0
+    leased: int = 0
+    done: int = 0
+    failed: int = 0
+    aside: int = 0
+    short: int = 0
+    """Of those that are done."""
+
+    @property
+    def all(self) -> int:
+        """All of them."""
+        return self.waiting + self.leased + self.ended
+
+    @property
+    def ended(self) -> int:
+        """Those at which there is nothing left to do."""
+        return self.done + self.failed + self.aside
+
+
+class Batches:
+    """The batches of one database."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def open(self, batch: Batch) -> None:
+        """Store a batch, or open it again, with the limits and the folder that it is given now."""
+        with self._connection.writing() as raw:
+            known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
+            if known is not None and json.loads(known["asked"]) != batch.asked:
+                raise UsageError(
+                    f"the batch {batch.name} was begun under other settings", hint="give it another --name"
+                )
+            raw.execute(
+                "INSERT INTO batches (name, asked, limits, folder, status, created, updated)"
+                " VALUES (?, ?, ?, ?, 'open', ?, ?) ON CONFLICT (name) DO UPDATE SET"
+                " limits = excluded.limits, folder = excluded.folder, status = 'open', error = NULL,"
+                " updated = excluded.updated",
+                (batch.name, _json(batch.asked), _json(batch.limits), storable(batch.folder), now(), now()),
+            )
+
+    def get(self, name: str) -> Batch:
+        """The batch of this name."""
+        row = self._connection.row("SELECT * FROM batches WHERE name = ?", (storable(name),))
+        if row is None:
+            raise RunError(f"there is no batch {name!r}", hint="`redraft batch status` lists them")
+        return _batch(row)
+
+    def all(self) -> list[Batch]:
+        """All batches, newest first."""
+        return [_batch(row) for row in self._connection.rows("SELECT * FROM batches ORDER BY created DESC, name")]
+
+    def set_status(self, name: str, status: Status, error: Error | None = None) -> None:
+        """Say how a batch stands. One that was cancelled is not stopped as well."""
+        with self._connection.writing() as raw:
+            raw.execute(
+                "UPDATE batches SET status = ?, error = ?, updated = ? WHERE name = ?"
+                " AND (? <> 'stopped' OR status <> 'cancelled')",
+                (status, _json(error) if error else None, now(), name, status),
+            )
+
+    def add(self, name: str, items: Iterable[NewItem]) -> int:
+        """Put items into a batch, each source once; returns how many of them are new."""
+        with self._connection.writing() as raw:
+            last = raw.execute("SELECT max(idx) AS idx FROM items WHERE batch = ?", (name,)).fetchone()["idx"]
+            before = idx = 0 if last is None else last + 1
+            for one in items:
+                idx += _add(raw, name, idx, one)
+        return idx - before
+
+    def try_again(self, name: str) -> None:
+        """Have what failed or was set aside done again."""
+        with self._connection.writing() as raw:
+            raw.execute(
+                "UPDATE items SET state = 'waiting', error = NULL, deaths = 0"
+                " WHERE batch = ? AND state IN ('failed', 'aside')",
+                (name,),
+            )
+
+    def items(self, name: str) -> Iterator[Item]:
+        """All items of a batch, in their order."""
+        last = -1
+        while rows := self._connection.rows(
+            "SELECT * FROM items WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?", (name, last, _PAGE)
+        ):
+            yield from map(_item, rows)
+            last = rows[-1]["idx"]
+
+    def counts(self, name: str) -> Counts:
+        """How the items of a batch stand."""
+        rows = self._connection.rows(
+            "SELECT state, count(*) AS n, sum(short) AS short FROM items WHERE batch = ? GROUP BY state", (name,)
+        )
+        return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
+
+    # What workers ask of it.
+
+    def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
+        """Up to so many items for a worker to work on: the most urgent first, of these those that were tried least.
+
+        At what a worker has died before, one works alone: who dies then, has died of that.
+        """
+        with self._connection.writing() as raw:
+            self._reclaim(raw, name)
+            if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
+                return []
+            held = raw.execute(f"{_LEASED} worker = ?", (name, worker)).fetchall()
+            if any(row["deaths"] for row in held):
+                return []
+            rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
+            suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
+            chosen = rows[: max(1, suspect)]
+            until = self._clock() + seconds
+            named = {"batch": name, "worker": worker, "until": until}
+            return [_item(raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
+
+    def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
+        """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
+        with self._connection.writing() as raw:
+            rows = raw.execute(
+                "UPDATE items SET until = ? WHERE batch = ? AND state = 'leased' AND worker = ?"
+                " RETURNING idx, attempts",
+                (self._clock() + seconds, name, worker),
+            ).fetchall()
+        return {(row["idx"], row["attempts"]) for row in rows}
+
+    def note_run(self, item: Item, run: str) -> None:
+        """Put the run of an item on record as soon as there is one."""
+        self._update(item, "run = ?", run)
+
+    def settle(
+        self, item: Item, state: State, *, run: str | None = None, short: bool = False, error: Error | None = None
+    ) -> bool:
+        """Say what became of a leased item, `waiting` where it is handed back; whether it was still ours to say."""
+        return self._update(
+            item,
+            "state = ?, worker = NULL, until = NULL, run = coalesce(?, run), short = ?, error = ?",
+            *(state, run, int(short), _json(error) if error else None),
+        )
+
+    def release(self, name: str, worker: str, how: str) -> int:
+        """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
+        with self._connection.writing() as raw:
+            rows = raw.execute(f"{_LEASED} worker = ?", (name, worker)).fetchall()
+            for row in rows:
+                _lose(raw, row, how)
+        return len(rows)
+
+    def _update(self, item: Item, what: str, *values: object) -> bool:
+        with self._connection.writing() as raw:
+            changed = raw.execute(
+                f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
+                " AND state = 'leased' AND worker = ? AND attempts = ?",
+                (*values, item.batch, item.idx, item.worker, item.attempts),
+            )
+        return changed.rowcount == 1
+
+    def _reclaim(self, raw: sqlite3.Connection, name: str) -> None:
+        """Take back what nobody has renewed."""
+        for row in raw.execute(f"{_LEASED} until < ?", (name, self._clock())).fetchall():
+            _lose(raw, row, "nobody has heard of it since")
+
+
+def _add(raw: sqlite3.Connection, batch: str, idx: int, one: NewItem) -> bool:
+    """Put an item into a batch, unless it is there; whether it is new. A text that was lost is there again."""
+    source = storable(one.source)
+    known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
+    if known is None:
+        raw.execute(
+            "INSERT INTO items (batch, idx, source, document, file, priority, state, error)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                *(batch, idx, source, one.document, _free_name(raw, batch, storable(one.file), idx), one.priority),
+                *(("failed", _json(one.error)) if one.error else ("waiting", None)),
+            ),
+        )
+    elif known["document"] is None and one.document is not None:
+        raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
+    return known is None
+
+
+def _lose(raw: sqlite3.Connection, row: sqlite3.Row, how: str) -> None:
+    """Count a death at an item. One that had come on since the last is no worse than before."""
+    answers = raw.execute(_ANSWERS, (row["run"],)).fetchone()["n"]
+    deaths = 1 if answers > row["answers"] else row["deaths"] + 1
+    error = {
+        "code": "aside",
+        "message": f"{deaths} workers died at it; of the last: {how}",
+        "hint": "see what is special about the document; `redraft batch resume` tries it again",
+    }
+    aside = deaths >= MOST_DEATHS
+    raw.execute(
+        "UPDATE items SET state = ?, worker = NULL, until = NULL, deaths = ?, answers = ?, error = ?"
+        " WHERE batch = ? AND idx = ?",
+        ("aside" if aside else "waiting", deaths, answers, _json(error) if aside else None, row["batch"], row["idx"]),
+    )
+
+
+def _free_name(raw: sqlite3.Connection, batch: str, name: str, idx: int) -> str:
+    """The name, with a number behind it where another item has it: also in capitals, which some disks do not tell."""
+    free = name
+    for number in count(idx + 1):
+        if not raw.execute("SELECT 1 FROM items WHERE batch = ? AND file = ?", (batch, free)).fetchone():
+            break
+        free = f"{name}-{number}"
+    return free
+
+
+def _batch(row: sqlite3.Row) -> Batch:
+    error = json.loads(row["error"]) if row["error"] else None
+    asked, limits = json.loads(row["asked"]), json.loads(row["limits"])
+    return Batch(row["name"], asked, limits, row["folder"], row["status"], error, row["created"])
+
+
+def _item(row: sqlite3.Row) -> Item:
+    values: dict[str, Any] = dict(row)
+    values["short"] = bool(values["short"])
+    values["error"] = json.loads(values["error"]) if values["error"] else None
+    return Item(**values)
+
+
+def _json(value: object) -> str:
+    return storable(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,41 @@
+"""Turns: who has asked within the last minute, so that all processes together keep to one limit a minute."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from redraft.store.connection import Connection
+
+WINDOW = 60.0
+
+
+class Turns:
+    """The turns of one database. A `gate` is what everybody calls it who keeps to the same limits."""
+
+    def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
+        self._connection = connection
+        self._clock = clock
+
+    def take(self, gate: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None) -> float:
+        """Take a turn, and return 0; or else the seconds until there may be one.
+
+        A request above the limit goes when nothing else did.
+        """
+        with self._connection.writing() as raw:
+            now = self._clock()
+            raw.execute("DELETE FROM turns WHERE at <= ?", (now - WINDOW,))
+            taken = raw.execute("SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at", (gate,)).fetchall()
+            wait = 0.0
+            if requests_per_minute is not None and len(taken) >= requests_per_minute:
+                wait = taken[len(taken) - requests_per_minute]["at"] + WINDOW - now
+            if tokens_per_minute is not None:
+                excess = sum(one["tokens"] for one in taken) + tokens - tokens_per_minute
+                for one in taken:
+                    if excess <= 0:
+                        break
+                    excess -= one["tokens"]
+                    wait = max(wait, one["at"] + WINDOW - now)
+            if wait <= 0:
+                raw.execute("INSERT INTO turns VALUES (?, ?, ?)", (gate, now, tokens))
+            return max(0.0, wait)

@@ -1,0 +1,72 @@
+"""How many columns a text takes on a terminal, and lines that keep to a number of them.
+
+Letters of Chinese, Japanese and Korean take two columns, accents and marks none. Between wide letters a line may end
+anywhere, but before what closes and behind what opens.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import unicodedata
+from functools import lru_cache
+
+_OPENS = "「『（［｛〈《【〔“‘"
+_CLOSES = "、。，．：；？！」』）］｝〉》】〕”’…ー々ゝゞ"
+_WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
+_WIDE += "\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003fffd"
+_PIECE = re.compile(rf"\s+|[{_OPENS}]*[{_WIDE}][{_CLOSES}]*|[^\s{_WIDE}]+[{_CLOSES}]*")
+_NOT_ONE_EACH = re.compile(rf"[{_WIDE}]|[^\x00-\u02ff]")
+
+
+def columns(text: str) -> int:
+    """The columns that a text takes."""
+    return len(text) if not _NOT_ONE_EACH.search(text) else sum(map(_columns, text))
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """A text with spaces up to so many columns behind it, or before it where it stands at the `right`."""
+    spaces = " " * (width - columns(text))
+    return spaces + text if right else text + spaces
+
+
+def fitted(text: str, width: int) -> str:
+    """A text cut to so many columns, with an ellipsis where it is not all."""
+    if columns(text) <= width:
+        return text
+    end = next(at for at in range(len(text), -1, -1) if columns(text[:at]) < width)
+    return text[:end].rstrip() + "…"
+
+
+def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[str]:
+    """A text in lines of at most so many columns, the first of them behind one mark, the others behind another."""
+    if len(text) == columns(text):
+        return textwrap.wrap(text, width, initial_indent=first, subsequent_indent=later, break_on_hyphens=False)
+    made: list[str] = []
+    line, empty = first, True
+    for piece in _pieces(text, width - max(columns(first), columns(later))):
+        if not empty and columns(line) + columns(piece.rstrip()) > width:
+            made.append(line.rstrip())
+            line, empty = later, True
+        if not (empty and piece.isspace()):
+            line, empty = line + (" " if piece.isspace() else piece), False
+    return made if empty else [*made, line.rstrip()]
+
+
+def _pieces(text: str, room: int) -> list[str]:
+    """What stays together on a line; a word that is too long for any is cut."""
+    found: list[str] = []
+    for piece in _PIECE.findall(text):
+        while columns(piece) > max(room, 2):
+            taken = next(at for at in range(1, len(piece) + 1) if columns(piece[: at + 1]) > max(room, 2))
+            found.append(piece[:taken])
+            piece = piece[taken:]
+        found.append(piece)
+    return found
+
+
+@lru_cache(maxsize=4096)
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1

@@ -1,0 +1,275 @@
+"""Workers on a batch: what becomes of each document, and what stops them all."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from redraft.batches.asked import Asked, pot_of
+from redraft.batches.child import Terms
+from redraft.batches.crew import Crew
+from redraft.batches.results import results
+from redraft.batches.sources import put_in
+from redraft.batches.standing import standing_of
+from redraft.batches.work import Worker
+from redraft.models.prices import PriceTable
+from redraft.settings import Limits, Settings
+from redraft.store.batches import Batch
+from redraft.store.store import Store
+from tests.chatserver import ChatServer, Fault, Reply, Seen, asked, summarizer
+from tests.judges import KEY
+from tests.plugged import package
+from tests.support import story
+
+_PRICES = '[prices]\n"m" = { prompt = 100.0, completion = 100.0 }\n'
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "in").mkdir()
+    (tmp_path / "out").mkdir()
+    (tmp_path / "prices.toml").write_text(_PRICES, "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[Store]:
+    with Store(folder / "redraft.db") as made:
+        yield made
+
+
+def documents(folder: Path, count: int, sentences: int = 12) -> None:
+    for n in range(count):
+        text = story(sentences).text.replace("The Keeper", f"The Keeper of light {n}")
+        (folder / "in" / f"{n:03}.md").write_text(text.replace("keeper", f"keeper {n}"), "utf-8")
+
+
+def opened(store: Store, folder: Path, url: str = "", **limits: object) -> Limits:
+    """A batch of all there is in the folder; a document of 12 sentences takes two calls."""
+    model = {"model": "openai:m", "base_url": url, "context_tokens": 1024} if url else {}
+    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, **model})
+    bounds = Limits.model_validate({"concurrency": 4, **limits})
+    batch = Batch("b", Asked(settings).to_json(), bounds.model_dump(mode="json"), str(folder / "out"))
+    store.batches.open(batch)
+    put_in(store, "b", [str(folder / "in")])
+    return bounds
+
+
+def worked(store: Store, limits: Limits, prices: PriceTable | None = None, name: str = "w") -> None:
+    asyncio.run(Worker(store, "b", name, limits, prices, lease_seconds=5.0).work())
+
+
+def states(store: Store) -> Counter[str]:
+    return Counter(item.state for item in store.batches.items("b"))
+
+
+async def _until(true: Callable[[], bool]) -> None:
+    """Wait for what happens in another event loop."""
+    while not true():  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+
+
+def test_each_document_becomes_a_file_and_a_broken_one_a_sentence(store: Store, folder: Path) -> None:
+    documents(folder, 3)
+    (folder / "in" / "empty.txt").write_text("", "utf-8")
+    lines = [{"id": "a/../b", "text": story(12).text}, {"path": "in/000.md"}, {"id": "gone", "path": "gone.md"}]
+    (folder / "corpus.jsonl").write_text("\n".join(map(json.dumps, [*lines, {"id": "void", "text": " "}])), "utf-8")
+    limits = opened(store, folder)
+    assert put_in(store, "b", [str(folder / "corpus.jsonl")]) == 3, "one of the paths is known"
+    worked(store, limits)
+    found = {Path(row["source"]).name: row for row in results(store, "b")}
+    assert states(store) == {"done": 4, "failed": 3}
+    assert {name: row["error"]["message"] for name, row in found.items() if row["error"]} == {
+        "empty.txt": "empty.txt: the document is empty",
+        "gone.md": f"{folder / 'gone.md'}: no such file",
+        "corpus.jsonl#void": "the document is empty",
+    }
+    assert {path.name for path in (folder / "out").iterdir()} == {"000.md", "001.md", "002.md", "a-..-b.md"}
+    for row in found.values():
+        if row["state"] == "done":
+            assert (folder / "out" / row["file"]).read_text("utf-8") == row["summary"] + "\n"
+            assert store.runs.get(row["run"]).status == "done"
+
+
+def test_the_same_document_under_two_names_is_paid_for_once(store: Store, folder: Path) -> None:
+    documents(folder, 1)
+    for n in range(3):
+        (folder / "in" / f"copy{n}.md").write_bytes((folder / "in" / "000.md").read_bytes())
+    with ChatServer() as server:
+        limits = opened(store, folder, server.base_url)
+        worked(store, limits)
+        assert states(store) == {"done": 4}
+        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
+
+
+def test_a_used_up_budget_stops_the_batch_and_a_higher_one_goes_on(store: Store, folder: Path) -> None:
+    documents(folder, 4)
+    with ChatServer() as server:
+        worked(store, opened(store, folder, server.base_url, max_calls=5))
+        assert len(server.seen) == 5
+        stopped = standing_of(store, "b")
+        assert (stopped.stage, stopped.calls) == ("stopped", 5)
+        assert stopped.batch.error is not None
+        assert "--max-calls 5 is used up" in stopped.batch.error["message"]
+        assert states(store)["failed"] == 0
+        worked(store, opened(store, folder, server.base_url, max_calls=100))
+        assert states(store) == {"done": 4}
+        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
+
+
+def test_what_the_provider_refuses_altogether_fails_no_document(store: Store, folder: Path) -> None:
+    documents(folder, 3)
+    with ChatServer(lambda seen: Fault("status", status=401, message="no such key")) as server:
+        worked(store, opened(store, folder, server.base_url))
+        assert len(server.seen) <= 6, "each document that was begun has asked about its two chunks"
+    standing = standing_of(store, "b")
+    assert (standing.stage, standing.counts.waiting) == ("stopped", 3)
+    assert standing.batch.error is not None
+    assert standing.batch.error["code"] == "provider"
+
+
+async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_it(store: Store, folder: Path) -> None:
+    documents(folder, 6)
+    release = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    write = summarizer()
+
+    async def script(seen: Seen) -> Reply:
+        await _until(release.is_set)
+        return write(seen)  # type: ignore[return-value]
+
+    with ChatServer(script) as server:
+        limits = opened(store, folder, server.base_url, concurrency=2)
+        working = loop.create_task(Worker(store, "b", "w", limits, lease_seconds=1.0).work())
+        await _until(lambda: len(server.seen) >= 2)
+        store.batches.set_status("b", "paused")
+        release.set()
+        await working
+        assert states(store) == {"done": 2, "waiting": 4}
+        release.clear()
+        opened(store, folder, server.base_url, concurrency=2)
+        working = loop.create_task(Worker(store, "b", "w", limits, lease_seconds=1.0).work())
+        await _until(lambda: server.in_flight >= 2)
+        store.batches.set_status("b", "cancelled")
+        await asyncio.wait_for(working, 10)
+        assert states(store) == {"done": 2, "waiting": 4}
+        release.set()
+    assert {item.deaths for item in store.batches.items("b")} == {0}
+
+
+def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.store.turns.WINDOW", 2.0)
+    documents(folder, 3)
+    with ChatServer() as server:
+        limits = opened(store, folder, server.base_url, requests_per_minute=3)
+
+        async def both() -> None:
+            await asyncio.gather(*(Worker(store, "b", name, limits).work() for name in ("v", "w")))
+
+        asyncio.run(both())
+        starts = sorted(seen.start for seen in server.seen)
+    assert states(store) == {"done": 3}
+    assert len(starts) > 3
+    assert all(later - first > 1.9 for first, later in zip(starts, starts[3:], strict=False))
+
+
+def _ledger(folder: Path) -> list[sqlite3.Row]:
+    with closing(sqlite3.connect(folder / "redraft.db")) as raw:
+        raw.row_factory = sqlite3.Row
+        return raw.execute("SELECT * FROM calls").fetchall()
+
+
+@pytest.mark.slow
+def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store, folder: Path) -> None:
+    documents(folder, 14)
+    chance, write = random.Random(5), summarizer()
+
+    def script(seen: Seen) -> Reply:
+        drawn = chance.random()
+        kinds = ("drop", "drop_midway", "malformed", "no_choices")
+        if drawn < 0.1:
+            return Fault(kinds[int(drawn * 40)])
+        return Fault("status", status=503) if drawn < 0.15 else write(seen)  # type: ignore[return-value]
+
+    kills = 0
+    with ChatServer(script, latency=lambda *_: 0.25) as server:
+        opened(store, folder, server.base_url, max_cost=50.0)
+        terms = Terms(str(folder / "redraft.db"), "b", "", 0, 2, prices=str(folder / "prices.toml"))
+        with Crew(store, terms, lambda note: None) as crew:
+            began = time.monotonic()
+            while crew.mend():
+                assert time.monotonic() - began < 200
+                if kills < 6 and len(server.seen) > 4 * (kills + 1):
+                    os.kill(chance.choice(crew.pids()), signal.SIGKILL)
+                    kills += 1
+                time.sleep(0.1)
+        assert kills >= 4
+        assert states(store) == {"done": 14}
+        assert {path.stem for path in (folder / "out").iterdir()} == {f"{n:03}" for n in range(14)}
+        answered = Counter(asked(seen) for seen in server.answered)
+    ledger = _ledger(folder)
+    lost = sum(row["outcome"] in ("lost", "cancelled") for row in ledger)
+    again = sum(times - 1 for times in answered.values())
+    assert again <= lost, "only what was in flight when a worker died is asked again"
+    calls, cost = store.bookings.used(pot_of("b"))
+    assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
+    assert cost is not None
+    assert cost <= 50.0
+
+
+_POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
+
+
+@pytest.mark.slow
+def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
+    store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents(folder, 3)
+    (folder / "in" / "deadly.poison").write_text("Boo.", "utf-8")
+    package(folder / "site", {"redraft.readers": {"poison": "poison:read"}}, "poison", {"poison": _POISON})
+    monkeypatch.syspath_prepend(folder / "site")
+    with ChatServer() as server:
+        limits = opened(store, folder, server.base_url)
+        store.batches.add("b", [])
+        put_in(store, "b", [str(folder / "in" / "deadly.poison")])
+        terms = Terms(str(folder / "redraft.db"), "b", "", 0, 1)
+        with Crew(store, terms, lambda note: None) as crew:
+            while crew.mend():
+                time.sleep(0.1)
+        assert limits.concurrency == 4
+    found = {Path(item.source).name: item for item in store.batches.items("b")}
+    deadly = found.pop("deadly.poison")
+    assert (deadly.state, deadly.deaths) == ("aside", 3)
+    assert deadly.error is not None
+    assert "SIGKILL" in deadly.error["message"]
+    assert {item.state for item in found.values()} == {"done"}
+    assert max(item.deaths for item in found.values()) <= 1
+
+
+@pytest.mark.slow
+def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, folder: Path) -> None:
+    documents(folder, 2)
+    with ChatServer(latency=lambda *_: 30.0) as server:
+        opened(store, folder, server.base_url)
+        crew = Crew(store, Terms(str(folder / "redraft.db"), "b", "", 0, 1), lambda note: None)
+        crew.__enter__()
+        process: subprocess.Popen[str] = crew._hands[0].process
+        while len(server.seen) < 2:
+            time.sleep(0.05)
+        assert process.stdin is not None
+        process.stdin.close()  # as when whoever holds the other end has died
+        assert process.wait(20) == 0
+    assert states(store) == {"waiting": 2}

@@ -1,0 +1,112 @@
+"""`redraft batch` as a user has it: what it prints, what it leaves in the folder, and how it goes on."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer
+from tests.cli.inside import Inside
+from tests.support import story
+
+_OPTIONS = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--name", "mine", "-o", "out")
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as made:
+        yield made
+
+
+@pytest.fixture
+def command(tmp_path: Path, server: ChatServer) -> Inside:
+    (tmp_path / "in").mkdir()
+    for n in range(3):
+        text = story(12).text.replace("The Keeper", f"The Keeper of light {n}").replace("keeper", f"keeper {n}")
+        (tmp_path / "in" / f"light-{n}.md").write_text(text, "utf-8")
+    (tmp_path / "in" / "report.txt").write_text("", "utf-8")
+    return Inside(tmp_path, server.base_url, COLUMNS="100")
+
+
+@pytest.mark.slow
+def test_a_batch_from_its_plan_to_its_results(command: Inside, server: ChatServer, tmp_path: Path) -> None:
+    planned = command.run("batch", "in", *_OPTIONS, "--dry-run", "--json").json
+    told = {row["what"]: row["all documents"] for row in planned["rows"]}
+    assert (told["documents"], told["cannot be read: the document is empty"]) == (3, 1)
+    assert told["calls"] > 3
+    assert not server.seen
+
+    cut = command.run("batch", "in", *_OPTIONS, "--max-calls", "2")
+    assert cut.code == 3, cut.err
+    assert "stopped: --max-calls 2 is used up" in cut.err
+    assert "go on with a higher limit: redraft batch resume mine" in cut.err
+    assert len(server.seen) == 2
+
+    done = command.run("batch", "resume", "mine", "--max-calls", "100", "--json")
+    assert done.code == 3, "one document is empty"
+    assert done.json["items"] == {
+        "all": 4, "waiting": 0, "leased": 0, "done": 3, "failed": 1, "aside": 0, "short": 0,
+    }  # fmt: skip
+    assert done.json["calls"] == len(server.seen)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {
+        *(f"light-{n}.md" for n in range(3)), "items.jsonl", "report.md",
+    }  # fmt: skip
+
+    asked = len(server.seen)
+    (tmp_path / "out" / "light-1.md").unlink()
+    (tmp_path / "in" / "report.txt").write_text(story(5).text, "utf-8")
+    again = command.run("batch", "in", *_OPTIONS)
+    assert again.code == 0, again.err
+    assert "| done  |     4 |" in again.out
+    assert len(server.seen) > asked
+    assert (tmp_path / "out" / "light-1.md").exists()
+    assert (tmp_path / "out" / "report-summary.md").read_text("utf-8").strip()
+
+    rows = [json.loads(line) for line in command.run("batch", "results", "mine").out.splitlines()]
+    assert [Path(row["source"]).name for row in rows] == [*(f"light-{n}.md" for n in range(3)), "report.txt"]
+    shown = command.run("show", rows[0]["run"])
+    assert " ".join(rows[0]["summary"].split()) in " ".join(shown.out.split())
+    table = command.run("batch", "results", "mine", "--format", "csv").out
+    assert [row["run"] for row in csv.DictReader(table.splitlines())] == [row["run"] for row in rows]
+    assert "mine" in command.run("batch", "status").out
+    assert command.run("batch", "status", "mine", "--json").json["status"] == "done"
+    assert "No runs" not in command.run("runs", "--all").out
+
+
+def test_what_cannot_be_meant_is_refused_before_anything_is_asked(
+    command: Inside, server: ChatServer, tmp_path: Path
+) -> None:
+    (tmp_path / "odd.jsonl").write_text('{"id": "a", "text": "x"}\n{"id": "a", "path": "in/light-0.md"}\n', "utf-8")
+    (tmp_path / "odder.jsonl").write_text('{"id": "a"}\n', "utf-8")
+    for arguments, said in (
+        (("gone.md",), "no such file"),
+        (("*.pdf",), "no file fits the pattern"),
+        (("odd.jsonl",), "two lines have the id 'a'"),
+        (("odder.jsonl",), "a document has either a text or a path"),
+        (("in", "--refine", "--pack", "1f2e"), "--pack is about one document"),
+        (("in", "--goal", "coverage=0.5"), "add --refine"),
+        (("resume", "gone"), "there is no batch 'gone'"),
+        (("results", "gone"), "there is no batch 'gone'"),
+        (("pause", "gone"), "there is no batch 'gone'"),
+    ):
+        done = command.run("batch", *arguments)
+        assert done.code in (1, 2), arguments
+        assert said in done.err, done.err
+        assert "redraft batch run" not in done.err
+    assert not server.seen
+    assert "No batches yet" in command.run("batch", "status").err
+
+
+def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
+    from redraft.store.batches import Batch
+    from redraft.store.store import Store
+
+    with Store(command.database) as store:
+        store.batches.open(Batch("b", {}, {}))
+    assert "nothing for stdout" in command.run("batch", "results", "b", "--format", "parquet").err
+    pytest.importorskip("pyarrow", reason="redraft itself does not bring it")
+    assert command.run("batch", "results", "b", "--format", "parquet", "-o", "b.parquet").code == 0

@@ -1,0 +1,180 @@
+"""`redraft summarize --by-chapter`: one summary of each chapter, each by a run of its own, and one of all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.chatserver import ChatServer, summarizer
+from tests.cli.inside import Inside
+from tests.readers import makers
+from tests.readers.test_corpus import trees
+
+SMALL = ("--words", "60", "--by-chapter")
+MODEL = ("--model", "openai:m", "--context-tokens", "8192")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    (tmp_path / "book.pdf").write_bytes(makers.pdf("All about the alder", trees("alder", 3)))
+    return Inside(tmp_path, COLUMNS="100")
+
+
+def in_markdown(folder: Path, chapters: int = 3) -> str:
+    told = [f"## {title}\n\n" + "\n\n".join(texts) for title, texts in trees("alder", chapters)]
+    path = folder / "book.md"
+    path.write_text("\n\n".join(["# All about the alder", *told]), "utf-8")
+    return path.name
+
+
+def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside) -> None:
+    plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
+    made = command.run("summarize", "book.pdf", *SMALL, "--json").json
+    chapters = made["chapters"]
+    assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
+    assert chapters[0]["pages"].startswith("1")
+    for number, one in enumerate(chapters, 1):
+        assert f"In chapter {number} the alder" in one["summary"]
+        assert one["words"] <= 30
+        assert one["source"]["title"] == f"All about the alder: Chapter {number}: The alder"
+    assert made["words"] <= 60
+    assert made["usage"]["calls"] + made["usage"]["cached"] == plan["calls"]
+    assert sum(one["calls"] for one in plan["chapters"]) + 2 == plan["calls"]
+    assert len(plan["chapters"]) == 3
+
+
+def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
+    first = command.run("summarize", "book.pdf", *SMALL, "-o", "out.md")
+    written = (command.folder / "out.md").read_text("utf-8")
+    assert written.startswith("# All about the alder\n\nIn chapter")
+    assert "\n\n## Chapter 2: The alder\n\nIn chapter 2 " in written
+    assert "3 chapters, each with a run of its own:" in first.err
+    (run,) = command.run("runs", "--json").json["runs"]
+    assert len(command.run("runs", "--all", "--json").json["runs"]) == 4
+    shown = command.run("show", run["run"])
+    assert command.run("show", run["run"], "--format", "markdown").out == written
+    assert "Chapter 3: The alder" in shown.err
+    assert "the summary of “Chapter 1: The alder”" in " ".join(command.run("lineage", run["run"]).out.split())
+    assert "3 chapters, each with a run of its own:" in command.run("trace", run["run"]).out
+    chapter = command.run("show", run["run"], "--json").json["chapters"][1]["run"]
+    assert "In chapter 2" in command.run("show", chapter).out
+    cited = command.run("show", chapter, "--cite", "json").json["places"]
+    assert all(one["pages"] for one in cited)
+    assert "of “Chapter 1: The alder” to “Chapter 3: The alder”" in _exported(command, run["run"])
+    freed = command.run("forget", run["run"], "--json", "--yes")
+    assert len(freed.json["runs"]) == 4, freed.err
+    assert command.run("runs", "--all", "--json").json["runs"] == []
+
+
+def _exported(command: Inside, run: str) -> str:
+    command.run("export", run, "-o", "run.html")
+    return " ".join((command.folder / "run.html").read_text("utf-8").split())
+
+
+def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> None:
+    name = in_markdown(command.folder)
+    made = command.run("summarize", name, *SMALL, "--json").json
+    command.run("forget", made["chapters"][0]["run"], "--yes", "-q")
+    assert command.run("show", made["run"], "--json").json["chapters"][0]["run"] is None
+    again = command.run("resume", made["run"], "--json", "-q").json
+    assert again["chapters"][0]["summary"] == made["chapters"][0]["summary"]
+    assert again["summary"] == made["summary"]
+
+
+def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
+    name = in_markdown(command.folder)
+    options = ("--refine", "-g", "coverage=0.9", "--rounds", "1", "--json", "-q")
+    done = command.run("summarize", name, *SMALL, *options)
+    made = done.json
+    assert done.code == 3
+    for one in (made, *made["chapters"]):
+        assert one["kind"] == "refine"
+        assert set(one["scores"]) == {"coverage"}
+        assert one["goals"]["coverage"]["at_least"] == 0.9
+    assert "goals missed" in command.run("show", made["run"]).err
+
+
+def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> None:
+    name = in_markdown(command.folder)
+    done = command.run("summarize", name, *SMALL, "--max-calls", "5", "--concurrency", "1", "--json")
+    made = done.json
+    assert done.code == 3
+    assert made["status"] == "stopped"
+    assert made["usage"]["calls"] == 5
+    assert "chapters were covered" in made["notes"][0]
+    again = command.run("resume", made["run"], "--max-calls", "20", "--json", "-q").json
+    assert again["status"] == "done"
+    assert again["usage"]["calls"] == 8
+    assert {one["status"] for one in again["chapters"]} == {"done"}
+
+
+def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
+    with ChatServer(summarizer(), latency=lambda prompt, completion, index: 0.05) as server:
+        command = Inside(tmp_path, server.base_url)
+        name = in_markdown(tmp_path, 5)
+        process = command.start("summarize", name, *SMALL, *MODEL, "--concurrency", "2", "-o", "out.md")
+        while len(server.answered) < 5:
+            assert process.poll() is None, process.communicate()
+        process.kill()
+        process.communicate()
+        answered = {str(seen.messages) for seen in server.answered}
+        before = len(server.seen)
+        (run,) = command.run("runs", "--json").json["runs"]
+        assert run["status"] == "killed"
+        done = command.run("resume", run["run"], "--json")
+        again = [seen for seen in server.seen[before:] if str(seen.messages) in answered]
+    assert done.code == 0, done.err
+    assert {one["status"] for one in done.json["chapters"]} == {"done"}
+    # What was answered and not yet stored when the process died is asked for again: no more than was under way.
+    assert len(again) <= 2
+    assert (tmp_path / "out.md").read_text("utf-8").count("\n## ") == 5
+
+
+def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -> None:
+    keeps = summarizer()
+
+    def refuses(seen: Any) -> str:
+        return "" if "In chapter 2 " in str(seen.messages) else keeps(seen)
+
+    with ChatServer(refuses) as server:
+        command = Inside(tmp_path, server.base_url)
+        done = command.run("summarize", in_markdown(tmp_path), *SMALL, *MODEL, "--strategy", "direct", "--json")
+    made = done.json
+    assert done.code == 3
+    assert [gap["chunk"] for gap in made["gaps"]] == [1]
+    assert [bool(one["summary"]) for one in made["chapters"]] == [True, False, True]
+    assert "chapter 2 of 3 is left out" in done.err
+
+
+def test_a_chapter_without_room_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    name = in_markdown(tmp_path)
+    (tmp_path / name).write_text((tmp_path / name).read_text("utf-8") + "\n\nAnd on it went." * 2000, "utf-8")
+    with ChatServer(summarizer()) as server:
+        command = Inside(tmp_path, server.base_url)
+        done = command.run("summarize", name, *SMALL, *MODEL, "--strategy", "direct")
+        assert done.code != 0
+        assert "more than the window of 8,192" in done.err
+        assert server.seen == []
+
+
+def test_what_cannot_be_meant_is_a_sentence(command: Inside) -> None:
+    (command.folder / "plain.txt").write_text("The lamp went out at nine, and nobody came to see it. " * 40, "utf-8")
+    for words, said in (
+        (("plain.txt",), "no chapters are found in the document"),
+        (("book.pdf", "--until", "500"), "chapters are read whole"),
+        (("book.pdf", "--refine", "--review"), "nobody can be asked about all chapters at once"),
+    ):
+        done = command.run("summarize", *words, "--by-chapter", "-q")
+        assert done.code == 2
+        assert said in done.err
+
+
+def test_each_of_several_documents_is_summarized_by_itself(command: Inside) -> None:
+    name = in_markdown(command.folder)
+    (command.folder / "other.md").write_text("The birch was seen by a farmer in the wood. " * 60, "utf-8")
+    done = command.run("summarize", name, "other.md", *SMALL)
+    assert "\n\nbook.md\n\n" in done.out
+    assert "\n\nother.md\n\nThe birch" in done.out
+    assert "2 documents, each with a run of its own:" in done.err

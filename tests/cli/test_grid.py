@@ -1,0 +1,52 @@
+"""`redraft experiment grid`: what drafts are asked for, and what cannot be meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.judges import island
+
+GRID = ("experiment", "grid", "book.md", "-m", "extractive", "--words", "40", "--metric", "spread")
+
+
+@pytest.fixture
+def inside(tmp_path: Path) -> Inside:
+    (tmp_path / "book.md").write_text(island(40).text, "utf-8")
+    return Inside(tmp_path)
+
+
+def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the_whole(inside: Inside) -> None:
+    words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "300", "--metric", "coverage")
+    done = inside.run(*GRID, *words, "--json", "-q")
+    assert done.code == 0, done.err
+    (contestant,) = done.json["settings"]["contestants"]
+    asked = {name: contestant["settings"][name] for name in ("query", "language", "until")}
+    assert asked == {"query": "Who keeps the lamp?", "language": "English", "until": 300}
+    (score,) = (row for row in table(done.json, "scores") if row["metric"] == "coverage")
+    # Three hundred tokens are less than a third of the island, about all of which there are questions.
+    assert 0 < score["score"] < 0.5
+    assert inside.run(*GRID, *words, "--json", "-q").out == done.out
+
+
+def table(report: dict[str, object], name: str) -> list[dict[str, object]]:
+    """The rows of a table."""
+    tables = report["tables"]
+    assert isinstance(tables, list)
+    return next(one["rows"] for one in tables if one["name"] == name)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--until", "300", "--refine"), "drafts are refined by all of the document"),
+        (("--goal", "coverage=0.5"), "nothing is refined"),
+        (("--against", "nobody"), "nobody is named 'nobody'"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(inside: Inside, words: tuple[str, ...], said: str) -> None:
+    done = inside.run(*GRID, *words)
+    assert done.code == 2
+    assert said in done.err

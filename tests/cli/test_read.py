@@ -1,0 +1,56 @@
+"""`redraft read`, and documents with pages on their way through the other commands."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.inside import Inside
+from tests.readers import makers
+from tests.readers.test_formats import book
+
+SMALL = ("--words", "60", "--json", "--quiet")
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    return Inside(tmp_path, COLUMNS="100")
+
+
+def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
+    title, chapters = book()
+    path = tmp_path / "book.pdf"
+    path.write_bytes(makers.pdf(title, chapters[:2]))
+    shown = command.run("read", str(path)).out
+    assert "The Salt Ledger" in shown
+    assert "left out: " in shown
+    assert "Chapter 2: The Counting House" in shown
+    as_json = command.run("read", str(path), "--chapters", "2", "--json").json
+    assert [one["chapter"] for one in as_json["sections"] if one["chapter"]] == [2]
+    assert as_json["sections"][-1]["pages"]
+    assert "only chapters 2 are read" in as_json["notes"]
+    text = command.run("read", str(path), "--chapters", "2", "--text", "-q").out
+    assert text.startswith("## Chapter 2: The Counting House\n")
+
+
+def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_path: Path) -> None:
+    title, chapters = book()
+    path = tmp_path / "book.pdf"
+    path.write_bytes(makers.pdf(title, chapters[:2]))
+    made = command.run("summarize", str(path), "--chapters", "1-2", *SMALL).json
+    run = made["run"]
+    assert any("running heads" in note for note in made["source"]["notes"])
+    cited = command.run("show", run, "--cite", "json").json
+    assert cited["places"]
+    assert all(place["pages"] and place["chapter"] for place in cited["places"])
+    assert ", page" in command.run("show", run, "--cite", "footnotes").out
+    (tmp_path / "summary.md").write_text("Hester Vane came to the island of Sarn on a boat.", "utf-8")
+    judged = command.run("evaluate", str(path), str(tmp_path / "summary.md"), "--metric", "coverage", "--json").json
+    evidence = [one["evidence"] for one in judged["metrics"]["coverage"]["findings"] if one["evidence"]]
+    assert evidence
+    assert all(one["pages"] and one["chapter"] for one in evidence if one["span"])
+    out = tmp_path / "dossier.html"
+    command.run("export", run, "-o", str(out))
+    assert ", page <bdi>" in out.read_text("utf-8")
+    assert "document: left out:" in command.run("show", run).err

@@ -1,0 +1,198 @@
+"""Public sets in their published forms: tiny files of each, what is wrong with them, and what is measured of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.errors import UsageError
+from redraft.experiments.data.describing import check, description
+from redraft.experiments.data.forms import FORMS
+from redraft.experiments.data.joining import as_line, joined
+from redraft.experiments.data.reading import examples_of, read_contents
+from redraft.experiments.data.sets import SETS
+from redraft.experiments.sources import documents_of
+from redraft.text.tokens import EstimatingTokenizer
+
+STORY = (
+    "The keeper lit the lamp. The storm came from the west. Nobody saw the ship before it was on the rocks that night."
+)
+SUMMARY = "A keeper lights a lamp."
+SECTION = {"section_title": "Background", "paragraphs": [STORY], "subsections": []}
+ENTRIES: dict[str, Any] = {
+    "squality": {
+        "metadata": {"passage_id": "51"},
+        "document": STORY,
+        "questions": [{"question_text": "What happens?", "responses": [{"response_text": SUMMARY}] * 2}],
+    },
+    "qmsum": {
+        "topic_list": [],
+        "general_query_list": [{"query": "Summarize it.", "answer": SUMMARY}],
+        "specific_query_list": [{"query": "Who?", "answer": "The keeper.", "relevant_text_span": [["0", "1"]]}],
+        "meeting_transcripts": [{"speaker": "Ann", "content": STORY}, {"speaker": "Bob", "content": "Yes."}],
+    },
+    "infinitebench": {"id": 3, "context": STORY, "input": "", "answer": [SUMMARY], "options": []},
+    "booksum": {"bid": "7", "book_id": "Lamp", "summary_id": "chapter 1", "chapter": STORY, "summary_text": SUMMARY},
+    "report and summary": {"report": STORY, "summary": SUMMARY},
+    "govreport, crs": {
+        "id": "R1",
+        "title": "Lamps",
+        "summary": [SUMMARY],
+        "reports": {**SECTION, "subsections": [SECTION]},
+    },
+    "govreport, gao": {
+        "id": "G1",
+        "title": "Lamps",
+        "highlight": [{**SECTION, "paragraphs": SUMMARY}],
+        "report": [SECTION],
+    },
+    "document and summary": {"id": "29", "document": STORY, "summary": SUMMARY},
+    "documents": {"id": "a", "title": "Lamp", "text": STORY, "summary": [{"source": "x", "text": SUMMARY}]},
+}
+
+
+def lines(path: Path, *entries: object) -> Path:
+    path.write_text("".join(f"{json.dumps(one)}\n" for one in entries), "utf-8")
+    return path
+
+
+@pytest.mark.parametrize("form", ENTRIES)
+def test_each_published_form_is_known_and_read(tmp_path: Path, form: str) -> None:
+    file = lines(tmp_path / "set.jsonl", ENTRIES[form])
+    found = read_contents(file)
+    assert (found.form, found.troubles) == (form, ())
+    (one,) = found.examples
+    assert STORY in one.text
+    assert SUMMARY in one.summaries[0].text
+    (document,) = documents_of([str(file)])
+    assert STORY in document.text, "whatever can be read is a source of experiments"
+
+
+def test_every_form_has_a_set_and_every_set_forms_that_are_read() -> None:
+    known = {one.name for one in FORMS} | {"xsum, extracts"}
+    assert {form for one in SETS.values() for form in one.forms} <= known
+    assert known - {form for one in SETS.values() for form in one.forms} == {"booksum, paths"}
+    assert {*ENTRIES, "booksum, paths", "xsum, extracts"} == known
+
+
+def test_what_belongs_to_a_question_and_to_a_section_keeps_its_place(tmp_path: Path) -> None:
+    meeting = examples_of(lines(tmp_path / "m.jsonl", ENTRIES["qmsum"]))[0]
+    assert meeting.text == f"Ann: {STORY}\n\nBob: Yes."
+    assert [(one.query, one.text) for one in meeting.summaries][1] == ("Who?", "The keeper.")
+    report = examples_of(lines(tmp_path / "g.jsonl", ENTRIES["govreport, crs"]))[0]
+    assert report.text == "\n\n".join(("Background", STORY) * 2)
+
+
+def test_a_table_is_read_as_lines_are(tmp_path: Path) -> None:
+    with (tmp_path / "test.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(ENTRIES["booksum"]))
+        writer.writeheader()
+        writer.writerow({**ENTRIES["booksum"], "chapter": f'{STORY}\n"So," he said, "x" * {"long " * 40_000}'})
+    found = read_contents(tmp_path / "test.csv")
+    assert (found.form, found.troubles, found.examples[0].title) == ("booksum", (), "Lamp chapter 1")
+    assert len(found.examples[0].text) > 200_000
+
+
+def test_a_parquet_file_is_refused_with_what_makes_lines_of_it(tmp_path: Path) -> None:
+    (tmp_path / "xsum.parquet").write_bytes(b"PAR1\x15\x04\x15\x80PAR1")
+    with pytest.raises(UsageError, match="it is a Parquet file") as refused:
+        read_contents(tmp_path / "xsum.parquet")
+    assert "lines=True" in refused.value.hint
+
+
+def test_extracts_of_xsum_are_read_between_their_marks(tmp_path: Path) -> None:
+    body = f"[XSUM]URL[XSUM]\nhttp://x\n\n[XSUM]INTRODUCTION[XSUM]\n{SUMMARY}\n\n[XSUM]RESTBODY[XSUM]\n{STORY}\n"
+    (tmp_path / "2960.data").write_text(body, "utf-8")
+    (one,) = read_contents(tmp_path / "2960.data").examples
+    assert (one.id, one.text, one.summaries[0].text) == ("2960", STORY, SUMMARY)
+    (tmp_path / "no.data").write_text("nothing", "utf-8")
+    assert read_contents(tmp_path / "no.data").troubles[0].message == "it is no extract of XSum"
+
+
+def test_a_check_names_what_cannot_be_read_and_what_is_odd_line_by_line(tmp_path: Path) -> None:
+    one = ENTRIES["document and summary"]
+    file = lines(
+        tmp_path / "x.jsonl",
+        one,
+        {**one, "document": 7},
+        {**one, "document": STORY + " More.", "summary": STORY * 2},
+        ["a", "list"],
+        {**one, "id": "30"},
+    )
+    with file.open("a") as more:
+        more.write('{"id": \n')
+    found = read_contents(file)
+    assert [(each.place, each.message.split(":")[0]) for each in found.troubles] == [
+        ("line 2", "there is no `document` with a text"),
+        ("line 4", "there is no object"),
+        ("line 6", "this is no JSON"),
+    ]
+    assert [(each.place, each.message) for each in found.oddities] == [
+        ("line 3", "it has the id of line 1: 29"),
+        ("line 3", "a summary is as long as its document"),
+        ("line 5", "it has the text of line 1"),
+    ]
+    report = check([found])
+    row = dict(zip(report.tables[0].columns, report.tables[0].rows[0], strict=True))
+    assert (row["documents"], row["unreadable"], row["odd"], row["sets"]) == (3, 3, 3, "xsum, govreport")
+    assert [len(table.rows) for table in report.tables] == [1, 3, 3]
+    with pytest.raises(UsageError, match="no `document` with a text"):
+        examples_of(file)
+
+
+def test_files_that_only_have_paths_and_unknown_forms_say_so(tmp_path: Path) -> None:
+    paths = lines(tmp_path / "p.jsonl", {"bid": "1", "summary_path": "/etc/passwd", "book_path": "/etc/passwd"})
+    assert "only has the paths of texts" in read_contents(paths).troubles[0].message
+    other = lines(tmp_path / "o.jsonl", {"question": "x"})
+    assert read_contents(other).troubles[0].message == "its form is not known; its fields are question"
+    deep: Any = STORY
+    for _ in range(50):
+        deep = [deep]
+    assert "deep" in read_contents(lines(tmp_path / "d.jsonl", {"report": deep, "highlight": "x"})).troubles[0].message
+
+
+def test_table_4_1_is_what_comes_out_by_hand(tmp_path: Path) -> None:
+    """A document of four sentences of four words each, and a summary that copies the second, word for word.
+
+    Words: 16 beside 4. Sentences: 4 beside 1, CRS 4. Everything is copied, EC 1, in one piece. With its full stop the
+    sentence is five units long, so that ED, the mean over units of the length of their piece, is 25 / 5 = 5.
+    """
+    text = "Ann saw seven ships. Bob found nine coins. Cid lost three keys. Dan wrote two songs."
+    file = lines(tmp_path / "x.jsonl", {"id": "1", "text": text, "summary": "Bob found nine coins."})
+    (table,) = description([read_contents(file)], None).tables
+    row = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (row["documents"], row["summaries"]) == (1, 1)
+    assert (row["words of a document"], row["words of a summary"]) == (16, 4)
+    assert row["CRS"] == 4
+    assert row["EC"] == 1
+    assert row["ED"] == 5
+    # One tenth of the places has the words of the summary, or two: far from an even spread over ten.
+    assert 0 <= float(row["uniformity"] or 0) < 0.7
+
+
+def test_a_sample_is_spread_and_a_set_without_summaries_is_a_hole(tmp_path: Path) -> None:
+    many = lines(tmp_path / "m.jsonl", *({"id": str(n), "text": f"{STORY} {n}", "summary": SUMMARY} for n in range(10)))
+    report = description([read_contents(many)], 2)
+    assert [item["id"] for item in report.items] == ["0", "5"]
+    bare = lines(tmp_path / "b.jsonl", {"id": "1", "text": STORY})
+    (table,) = description([read_contents(bare)], None).tables
+    assert table.rows[0][2:6] == (0, 0, None, None)
+
+
+def test_short_articles_are_joined_until_they_are_long_enough(tmp_path: Path) -> None:
+    file = lines(tmp_path / "x.jsonl", *({"id": f"a{n}", "document": STORY, "summary": f"Lamp {n}."} for n in range(7)))
+    tokenizer = EstimatingTokenizer()
+    least = 2 * tokenizer.count(STORY) + 1
+    made = list(joined(examples_of(file), least, tokenizer))
+    assert [one.id for one in made] == ["a0 to a2", "a3 to a5"], "three of them are long enough, and one is left"
+    assert made[0].text == "\n\n".join([STORY] * 3)
+    assert made[0].summaries[0].text == "Lamp 0. Lamp 1. Lamp 2."
+    again = tmp_path / "joined.jsonl"
+    again.write_text("".join(map(as_line, made)), "utf-8")
+    assert [(one.id, one.text, one.summaries) for one in examples_of(again)] == [
+        (one.id, one.text, one.summaries) for one in made
+    ]

@@ -1,0 +1,120 @@
+"""Stored results: what is read, what is refused with its file and field, and what is drawn of them again."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.errors import UsageError
+from redraft.experiments.drawing import DRAWN, drawn
+from redraft.experiments.published import read_results
+from redraft.pages.report import report_page, sections
+from redraft.reports.report import Report
+from redraft.reports.tables import Table, plain
+
+GAPS = Table(
+    "gaps",
+    "Recall gap",
+    "Best less worst.",
+    "Rests on 2 of 2 items.",
+    ("perspective", "model", "root", "branch", "leaf", "whole", "items"),
+    (("narrative", "a", 0.5, None, 0.25, 0.125, 1), ("narrative", "b", 0.0, 0.5, 0.75, 1.0, 1)),
+)
+REPORT = Report("hamlet", "HAMLET", ("models: a, b",), {"seed": 1}, (GAPS,), [{"id": "x"}], ("b has gaps",))
+
+
+def kept(folder: Path, report: Report = REPORT) -> Path:
+    folder.mkdir()
+    for name, text in report.files(drawn(report.name, report.tables)).items():
+        (folder / name).write_text(text, "utf-8")
+    return folder
+
+
+def test_what_was_written_is_read_and_drawn_the_same(tmp_path: Path) -> None:
+    folder = kept(tmp_path / "results")
+    (one,) = read_results([str(folder)])
+    assert (one.experiment, one.title, one.about, one.headline) == ("hamlet", "HAMLET", REPORT.about, REPORT.headline)
+    (shown,) = one.tables
+    assert shown.table == GAPS
+    marked = replace(REPORT, title=f"On {plain('a_b[1].jsonl')}", headline=(plain("C:\\x_y: 1"),))
+    (read,) = read_results([str(kept(tmp_path / "marked", marked))])
+    assert (read.title, read.headline) == ("On a_b[1].jsonl", ("C:\\x_y: 1",)), "without the marks of Markdown"
+    (plot,) = shown.pictures
+    assert plot.picture().file() == (folder / "gaps.svg").read_text("utf-8")
+    # The cells of the picture are those of the table, level by level.
+    assert plot.picture().data.rows == (
+        ("narrative", "a", 0.5, None, 0.25, 0.125),
+        ("narrative", "b", 0.0, 0.5, 0.75, 1.0),
+    )
+
+
+def test_folders_of_folders_files_and_older_results_are_read(tmp_path: Path) -> None:
+    old = {"experiment": "mine", "settings": {}, "tables": [GAPS.to_json()], "items": [{"id": 1}]}
+    kept(tmp_path / "one")
+    (tmp_path / "old.json").write_text(json.dumps(old), "utf-8")
+    found = read_results([f"{tmp_path}/", str(tmp_path / "old.json")])
+    assert [one.place for one in found] == [f"{tmp_path}/one", str(tmp_path / "old.json")]
+    assert [bool(one.tables[0].pictures) for one in found] == [True, False], "nobody knows how that experiment is drawn"
+
+
+def test_the_same_experiment_stands_side_by_side_and_others_apart(tmp_path: Path) -> None:
+    kept(tmp_path / "a")
+    kept(tmp_path / "b")
+    kept(tmp_path / "c", Report("other", "Other", (), {}, (GAPS,), []))
+    first, second = sections(read_results([str(tmp_path)]))
+    assert [one.letter for one in first.sets] == ["A", "B"]
+    assert [panel.letter for panel in first.lines[0].panels] == ["A", "B"]
+    assert [one.letter for one in second.sets] == ["C"]
+    page = report_page(read_results([str(tmp_path)]))
+    assert "3 sets of results, 3 tables, 2 pictures" in page
+    assert len({*page.split('id="')[1:]}) == len(page.split('id="')[1:]), "no id comes twice"
+
+
+def test_a_table_of_another_form_is_shown_and_said_not_to_be_drawn(tmp_path: Path) -> None:
+    for at, (experiment, name) in enumerate(DRAWN):
+        odd = Table(name, "T", "", "", ("n",), ((1,),))
+        kept_file = tmp_path / f"{at}.json"
+        kept_file.write_text(json.dumps({"experiment": experiment, "tables": [odd.to_json()]}), "utf-8")
+        (shown,) = read_results([str(kept_file)])[0].tables
+        assert (shown.pictures, "another form" in shown.undrawn) == ((), True), experiment
+
+
+def _changed(**fields: Any) -> dict[str, Any]:
+    return {"experiment": "hamlet", "settings": {}, "tables": [{**GAPS.to_json(), **fields}]}
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("no JSON", "invalid JSON"),
+        ("[]", "should be"),
+        ("{}", "tables: field required"),
+        (json.dumps({"experiment": "hamlet", "tables": {}}), "tables: "),
+        (json.dumps(_changed(columns="all")), "tables.0.columns: "),
+        (json.dumps(_changed(columns=["a", "a"], rows=[])), "tables.0: two columns have the same name"),
+        (json.dumps(_changed(rows=[{"model": ["a"]}])), "tables.0.rows.0.model: a text, a number or null was expected"),
+        (json.dumps(_changed(rows=[{}, {"model": True}])), "tables.0.rows.1.model: a text"),
+        (json.dumps(_changed(rows=[{"whole": float("nan")}])), "tables.0.rows.0.whole: the number is too large"),
+        (json.dumps(_changed(rows=[{"whole": 10**30}])), "tables.0.rows.0.whole: the number is too large"),
+        (json.dumps(_changed(rows=[{"evil": 1}])), "tables.0: row 0 has 'evil', which is no column"),
+        (f'{{"experiment": "x", "tables": [], "settings": {"[" * 5000}', "invalid JSON"),
+    ],
+)
+def test_what_is_no_results_is_refused_with_the_file_and_the_field(tmp_path: Path, content: str, said: str) -> None:
+    file = tmp_path / "tables.json"
+    file.write_text(content, "utf-8")
+    with pytest.raises(UsageError) as error:
+        read_results([str(tmp_path)])
+    assert said in error.value.message
+    assert error.value.place == str(file)
+
+
+def test_where_there_are_no_results_it_is_said(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no tables\.json in it"):
+        read_results([str(tmp_path)])
+    with pytest.raises(UsageError, match="cannot be read"):
+        read_results([str(tmp_path / "none.json")])

@@ -1,0 +1,241 @@
+"""The tables on questions by hand: a book of 900 characters, read to 450 and to 900, and what two models said."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from redraft.agents.questioner import Judged, Response
+from redraft.domain import Document, Span, Totals
+from redraft.evaluators.similarity import rouge1
+from redraft.experiments.context.steps import Step
+from redraft.experiments.qa.counting import lengths
+from redraft.experiments.qa.other_tables import (
+    abstention_table,
+    agreement_table,
+    cost_table,
+    failure_table,
+    question_table,
+    reading_table,
+    yes_no_table,
+)
+from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
+from redraft.experiments.qa.tables import (
+    accuracy_table,
+    difference_table,
+    length_table,
+    paired,
+    place_table,
+    third_table,
+)
+from redraft.questions import QuestionType, TypedQuestion, TypedQuestions, third_of
+from redraft.reports.tables import Table
+from redraft.runs.failures import Failure
+
+
+def question(number: int, of_type: QuestionType, start: int) -> TypedQuestion:
+    answer = {"binary": "no", "unanswerable": ""}.get(of_type, "the blue wheel")
+    reason = "He left it behind" if of_type == "binary" else ""
+    return TypedQuestion(number, of_type, f"Question {number}?", answer, reason, Span(start, start + 100))
+
+
+def item(
+    asked: TypedQuestion,
+    said: str | None,
+    *,
+    right: bool | None = None,
+    reason: str = "",
+    end: int = 900,
+    model: str = "a",
+) -> Item:
+    """A question as it was put to a model that had read up to `end`; "-" is abstaining, None is silence."""
+    response = None if said is None else Response(answer=said, reason=reason, abstained=said == "-")
+    verdict = Judged(right=right, reason="") if right is not None else None
+    step = 1 if end == 450 else 2
+    made = Item(
+        "d", "A book", model, step, end, asked, third_of(asked.paragraph, 900), end, "r", "done", response, verdict
+    )
+    return made.compared(rouge1)
+
+
+EXTRACTIVE, LATER = question(1, "extractive", 0), question(2, "extractive", 700)
+BINARY, ANOTHER, THIRD, FOURTH = (question(n, "binary", 100 * n) for n in (3, 4, 5, 6))
+OPEN = question(7, "unanswerable", 400)
+
+
+def row(found: Table, *key: object) -> tuple[object, ...]:
+    """The cells behind those that name a row."""
+    return next(one[len(key) :] for one in found.rows if one[: len(key)] == key)
+
+
+def test_yes_and_no_count_apart_from_their_reasons() -> None:
+    items = [
+        item(BINARY, "No, never.", right=True, reason="He left it behind"),
+        item(ANOTHER, "no", right=False, reason="Tuesday came"),
+        item(THIRD, "yes", right=True, reason="He left it behind"),
+        item(FOURTH, "no", reason=""),
+    ]
+    # Three said no, of which one had the right reason, one a wrong one, and one none; one said yes, for a good reason.
+    assert row(yes_no_table(items), "a", "right") == (1, 1, 1, 3)
+    assert row(yes_no_table(items), "a", "wrong") == (1, 0, 0, 1)
+    # So the accuracy is 3/4, whatever the reasons; and similarity is that of the reasons: 1, 0 and 1 of three.
+    accuracy, *_, unjudged, silent, of, similarity = row(accuracy_table(items), "a", "binary")
+    assert (accuracy, unjudged, silent, of, similarity) == (0.75, 0, 0, 4, pytest.approx(2 / 3))
+
+
+def test_an_answer_that_is_neither_yes_nor_no_is_not_right() -> None:
+    assert item(BINARY, "His cousin did.", right=True, reason="He left it behind").correct is False
+
+
+def test_abstention_is_right_wrong_or_missed() -> None:
+    items = [
+        item(OPEN, "-"),  # right: the document has no answer
+        item(OPEN, "Ninety crowns", end=450),  # missed
+        item(LATER, "-", end=450),  # right: not read yet
+        item(LATER, "the blue wheel", right=True, end=450, model="a"),  # missed, though it is the right answer
+        item(EXTRACTIVE, "-"),  # wrong: it was read
+        item(EXTRACTIVE, "the blue wheel", right=True, end=450),  # neither: it answers what it has read
+        item(LATER, None, end=450),  # nothing was said
+        item(BINARY, "-", end=350),  # cut through: not counted
+    ]
+    found = abstention_table(items)
+    # right, missed, wrong, of, no answer, share of those of which it should have abstained
+    assert row(found, "a", "no answer in the document") == (1, 1, 0, 2, 0, 0.5)
+    assert row(found, "a", "not read yet") == (1, 1, 0, 2, 1, 0.5)
+    assert row(found, "a", "read") == (0, 0, 1, 2, 0, None)
+    assert row(found, "a", "all") == (2, 2, 1, 6, 1, 0.5)
+    # questions, right, wrong, unjudged, abstained, no answer, share of right answers
+    assert row(reading_table(items), "a", "not read yet") == (3, 1, 0, 0, 1, 1, 1.0)
+    assert row(reading_table(items), "a", "read") == (2, 1, 0, 0, 1, 0, 1.0)
+
+
+def test_accuracy_rests_on_what_was_read_and_judged() -> None:
+    items = [
+        item(EXTRACTIVE, "the blue wheel", right=True),
+        item(EXTRACTIVE, "a red door", right=False, end=450),
+        item(LATER, "-"),
+        item(LATER, "the wheel"),
+        item(LATER, None),
+        item(LATER, "the blue wheel", right=True, end=450),  # ahead: guessed, and no part of accuracy
+    ]
+    found = row(accuracy_table(items), "a", "extractive")
+    # right 1, wrong 1, abstained 1: 1/3 of three judged; one is unjudged, one has no answer, of five.
+    assert (found[0], found[3:8]) == (pytest.approx(1 / 3), (1, 3, 1, 1, 5))
+    assert row(third_table(items), "a", "extractive", "beginning")[0] == 0.5
+    assert row(third_table(items), "a", "extractive", "end")[0] == 0.0
+    assert row(third_table(items), "a", "extractive", "middle")[0] is None
+
+
+def test_by_length_books_of_unequal_length_are_put_together_by_what_was_read() -> None:
+    long = item(EXTRACTIVE, "the blue wheel", right=True)  # read to 900
+    items = [
+        replace(long, step=1, tokens=10_000),
+        replace(long, step=2, tokens=20_000, response=Response(answer="-", reason="", abstained=True)),
+        # Of a short book the second step is all of it.
+        replace(long, document="short", step=1, tokens=10_000),
+        replace(long, document="short", step=2, tokens=12_000),
+    ]
+    found = length_table(items)
+    assert [one[:3] for one in found.rows if one[2] == "all"] == [("a", n, "all") for n in (10_000, 12_000, 20_000)]
+    assert [row(found, "a", n, "beginning")[0] for n in (10_000, 12_000, 20_000)] == [1.0, 1.0, 0.0]
+    assert row(found, "a", 10_000, "all")[7] == 2, "both books"
+    # What was asked about lies in the first third of what was read, and in no other.
+    assert row(place_table(items), "a", 20_000, "beginning")[0] == 0.0
+    assert row(place_table(items), "a", 20_000, "end")[0] is None
+    # A book of fourteen parts and one of two are read to sixteen lengths, of which the nearest are put together.
+    read = {("d", n): 700 * n for n in range(1, 15)} | {("e", 1): 1000, ("e", 2): 20_000}
+    made = lengths(read)
+    assert len(made) == 13
+    assert [one.tokens for one in made] == sorted(one.tokens for one in made)
+    assert made[-1] == (20_000, frozenset({("e", 2)}))
+    # 700 and 1,000 are 300 apart; then it is 700 everywhere, so that 1,400 comes to them, and 2,100 to 2,800.
+    assert [one.tokens for one in made[:4]] == [1033, 2450, 3500, 4200]
+
+
+def test_similarity_and_verdict_stand_beside_each_other() -> None:
+    items = [
+        item(EXTRACTIVE, "the blue wheel", right=True),  # 1: alike and right
+        item(LATER, "the blue wheel", right=True),
+        item(EXTRACTIVE, "the red wheel", right=False),  # 2/3: alike, and not right
+        item(LATER, "that azure disc", right=True),  # 0: right, and not alike
+        item(EXTRACTIVE, "a door", right=False),  # 0: neither
+        item(LATER, "the wheel"),  # without a verdict
+    ]
+    # Equal 3 of 5; by chance (3/5 * 3/5 + 2/5 * 2/5) = 0.52, so kappa is (0.6 - 0.52) / 0.48 = 1/6.
+    assert row(agreement_table(items, 0.6, "rouge1"), "a") == (2, 1, 1, 1, 5, 0.6, pytest.approx(1 / 6))
+    assert row(agreement_table(items, 0.7, "rouge1"), "all")[:4] == (2, 0, 1, 2)
+
+
+def test_differences_are_of_the_same_question_at_the_same_step() -> None:
+    asked = [question(n, "extractive", 0) for n in range(1, 7)]
+    first = [item(one, "it", right=True) for one in asked]
+    second = [item(one, "it", right=n >= 2, model="b") for n, one in enumerate(asked)]
+    first += [item(asked[0], "it", right=True, end=450), item(asked[5], "it", right=False, end=450)]
+    second += [item(asked[0], "it", right=True, end=450, model="b"), item(asked[5], "it", end=450, model="b")]
+    # The first question 1 and 0 at its two steps, the second 1; of the last one step has no verdict of b.
+    assert sorted(paired(first, second)) == [0, 0, 0, 0, 0.5, 1]
+    found = row(difference_table([*first, *second]), "a", "b", "extractive")
+    assert (found[0], found[3]) == (0.25, 6)
+    # Of 1,000 draws of six of these 2.5 % have a mean of 0, and 2.5 % one of more than 7/12.
+    assert found[1] == 0.0
+    assert found[2] == pytest.approx(7 / 12, abs=0.05)
+    assert row(difference_table([*first[:4], *second[:4]]), "a", "b", "extractive")[1:] == (None, None, 4)
+
+
+BOOK = Document("d", "A book", "x" * 900, "text")
+HALF, WHOLE = Step(1, 450, 450), Step(2, 900, None)
+
+
+def used(calls: int, cached: int, prompt: int, reply: int, usd: float | None) -> Totals:
+    return Totals(calls, cached, prompt, 0, reply, usd)
+
+
+def test_what_it_took_is_added_up_by_stage_model_and_step() -> None:
+    subject = Subject(
+        BOOK, 900, (HALF, WHOLE), usage={QUESTIONS: used(3, 0, 300, 30, 0.5), VERDICTS: used(1, 1, 80, 8, 0)}
+    )
+    cells = [
+        Cell("d", "a", HALF, usage=used(2, 1, 200, 20, 0.25), done=True),
+        Cell("d", "a", WHOLE, usage=used(2, 0, 400, 20, None), done=True),
+        # Another book is not done, and took nothing.
+        Cell("e", "a", Step(1, 470, 470)),
+    ]
+    found = cost_table([subject], cells)
+    assert found.rows == (
+        ("questions", "the judge", None, 3, 0, 300, 30, 0.5),
+        ("answers", "a", 450, 2, 1, 200, 20, 0.25),
+        ("answers", "a", 470, 0, 0, 0, 0, 0.0),
+        ("answers", "a", 900, 2, 0, 400, 20, None),
+        ("verdicts", "the judge", None, 1, 1, 80, 8, 0.0),
+        # One price is not known, so neither is the sum.
+        ("total", "", None, 8, 2, 980, 78, None),
+    )
+    assert found.basis.startswith("2 of 3 times")
+
+
+def test_questions_are_counted_by_type_and_third_and_what_is_missing_is_named() -> None:
+    # Of 900 characters 0 to 100 lie in the first third, 400 to 500 in the middle, 700 to 800 in the last.
+    asked = TypedQuestions("q", "d", "judge", {}, 900, (EXTRACTIVE, LATER, OPEN), ("one of yes or no: no paragraph",))
+    found = question_table([Subject(BOOK, 900, (WHOLE,), asked), Subject(BOOK, 900, (WHOLE,))])
+    assert row(found, "A book", "extractive") == (1, 0, 1)
+    assert row(found, "A book", "unanswerable") == (0, 1, 0)
+    assert row(found, "A book", "binary") == (0, 0, 0)
+    assert "What could not be had: one of yes or no: no paragraph." in found.caption
+    assert found.basis == "1 of 2 documents have no questions."
+
+
+def test_what_failed_stands_with_its_stage_and_what_was_passed_over_is_told_apart() -> None:
+    subject = Subject(BOOK, 900, (HALF, WHOLE), failures=(Failure(VERDICTS, "model", "No."),))
+    cells = [
+        Cell("d", "a", HALF, failure=Failure(ANSWERS, "plan", "Too long.")),
+        Cell("d", "a", WHOLE, trouble="question 2 has no answer", done=True),
+        Cell("d", "b", HALF),
+    ]
+    found = failure_table([subject], cells)
+    assert found.rows == (
+        ("A book", "the judge", None, "verdicts", "model", "No."),
+        ("A book", "a", 450, "answers", "plan", "Too long."),
+        ("A book", "a", 900, "answers", "passed over", "question 2 has no answer"),
+    )
+    assert found.basis == "1 of 3 times that a model was asked about a document failed; 1 were not made."

@@ -1,0 +1,64 @@
+"""What experiments are about: files, folders, patterns, and files with a document on each line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redraft.errors import RedraftError
+from redraft.experiments.sources import documents_of
+
+
+@pytest.fixture
+def books(tmp_path: Path) -> Path:
+    (tmp_path / "b.txt").write_text("The second book.", "utf-8")
+    (tmp_path / "a.md").write_text("# First\n\nThe first book.", "utf-8")
+    (tmp_path / ".hidden.txt").write_text("Nobody sees this.", "utf-8")
+    (tmp_path / "picture.png").write_bytes(b"\x89PNG")
+    lines = [{"id": 7, "title": "Third", "text": "The third\u2028book."}, {"id": "four", "text": "The fourth book."}]
+    (tmp_path / "c.jsonl").write_text("\n\n".join(map(json.dumps, lines)) + "\n", "utf-8")
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "e.txt").write_text("The fifth book.", "utf-8")
+    return tmp_path
+
+
+def test_a_folder_is_its_files_and_the_lines_of_its_files_in_order(books: Path) -> None:
+    found = documents_of([str(books)])
+    assert [one.title for one in found] == ["First", "b", "Third", "four"]
+    assert [one.source for one in found] == ["a.md", "b.txt", "c.jsonl", "c.jsonl"]
+    assert found[2].text == "The third\nbook."
+
+
+def test_a_pattern_is_what_it_fits_and_no_document_comes_twice(books: Path) -> None:
+    assert [one.title for one in documents_of([str(books / "*.t?t"), str(books / "b.txt")])] == ["b"]
+    assert [one.title for one in documents_of([str(books / "**" / "*.txt")])] == ["b", "e"]
+    (books / "what [really] happened.txt").write_text("It rained.", "utf-8")
+    assert [one.text for one in documents_of([str(books / "what [really] happened.txt")])] == ["It rained."]
+
+
+@pytest.mark.parametrize(
+    ("content", "said", "place"),
+    [
+        ('{"text": "x."}\n{"text": ', "this is no JSON", "line 2"),
+        ('{"text": "x."}\n{"title": "y"}', "no `text` with a text", "line 2"),
+        ('["x."]', "there is no object", "entry 1"),
+        ("\n \n", "the file is empty", "x.jsonl"),
+    ],
+)
+def test_what_is_no_document_is_named_with_its_place(tmp_path: Path, content: str, said: str, place: str) -> None:
+    (tmp_path / "x.jsonl").write_text(content, "utf-8")
+    with pytest.raises(RedraftError) as error:
+        documents_of([str(tmp_path / "x.jsonl")])
+    assert said in error.value.message
+    assert error.value.place.endswith(place)
+
+
+def test_what_is_not_there_is_said(books: Path) -> None:
+    for source, said in (("*.doc", "no file fits"), ("none.txt", "no such file")):
+        with pytest.raises(RedraftError, match=said):
+            documents_of([str(books / source)])
+    (books / "empty").mkdir()
+    with pytest.raises(RedraftError, match="no file in it can be read"):
+        documents_of([str(books / "empty")])

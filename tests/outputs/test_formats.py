@@ -1,0 +1,175 @@
+"""A summary in every format says what the summary says, and nothing of it is taken for more than text."""
+
+from __future__ import annotations
+
+import re
+import zipfile
+from io import BytesIO
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import etree, html
+
+from redraft.cli import options
+from redraft.domain import Document, Span
+from redraft.history.citing import Citations, cited
+from redraft.history.family import Member
+from redraft.history.lineage import Lineage, Origin, Sentence
+from redraft.outputs import plain
+from redraft.outputs.formats import FORMATS, format_of, written
+from redraft.outputs.paper import Note, Paper, Part
+from redraft.readers.child import READERS
+from redraft.readers.markup import tag
+from redraft.text.sentences import sentences
+
+SUMMARY = """## How it *began*
+
+Ines kept the light on the cape. **One night** the lamp
+went out, and a ship was lost.
+
+- It was never found.
+- Nobody asked.
+
+3. Third.
+4. Fourth."""
+HOSTILE = '<script>alert(1)</script> & "quotes" ![x](http://a.b/c) [y]: <http://a.b> \x00\x1b[31m\u202e\ufffe]]>'
+
+
+def citations(text: str, quote: str = "Ines kept the light") -> Citations:
+    """Every sentence of a text cites a place of its own, and the second two."""
+    document = Document("d", "The Light", "x" * 1000)
+
+    def origin(at: int) -> Origin:
+        return Origin(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, 1.0, quote)
+
+    found = [
+        Sentence(
+            n, span, text[span.start : span.end], (origin(10 * n), *([origin(900)] if n == 2 else [])), (), "", 0.0
+        )
+        for n, span in enumerate(sentences(text), 1)
+    ]
+    member = Member("r", "d1", "the draft", None, text, ())
+    return cited(Lineage("r", "d1", document, tuple(found), (member,)))
+
+
+def paper(text: str = SUMMARY, *, title: str = "The Light", quote: str = "Ines kept the light") -> Paper:
+    return Paper(title, (Part(text, citations=citations(text, quote)),), about=("Summary, by m.",), language="en")
+
+
+def read(form: str, made: str | bytes) -> Document:
+    data = made.encode() if isinstance(made, str) else made
+    return READERS[form](data, f"x.{form}").document(f"x.{form}", "x")  # type: ignore[index]
+
+
+def test_the_options_have_the_formats_that_there_are() -> None:
+    choice = next(one for one in options.summary_output(lambda: None).__click_params__ if one.name == "form")
+    assert tuple(choice.type.choices) == FORMATS
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [("a.DOCX", "docx"), ("a.htm", "html"), ("b/a.md", "markdown"), ("a.txt", "text"), ("a", "text")]
+)
+def test_a_name_says_the_format(name: str, form: str) -> None:
+    assert format_of(name) == form
+
+
+def test_text_is_the_summary_as_it_is_and_markdown_leads_nowhere() -> None:
+    assert plain.text(paper()) == plain.markdown(paper()) == SUMMARY + "\n"
+    said = plain.markdown(paper("![a](http://b) [[c]](d) \\](e) \\\\](f) [g]: h <i> a < b [sic] [^1]: j"))
+    assert said == ("![a\\](http://b) [[c]\\](d) \\](e) \\\\\\](f) [g\\]: h \\<i> a < b [sic] [^1\\]: j\n")
+
+
+def test_bullets_are_one_sentence_each_and_headings_stay() -> None:
+    assert plain.bullets(paper()).splitlines() == [
+        "## How it *began*",
+        "",
+        "- Ines kept the light on the cape.",
+        "- One night the lamp went out, and a ship was lost.",
+        "- It was never found.",
+        "- Nobody asked.",
+        "- Third.",
+        "- Fourth.",
+    ]
+
+
+def test_a_page_has_the_summary_its_notes_and_nothing_that_runs() -> None:
+    page = str(written(paper(), "html"))
+    root = html.fromstring(page)
+    assert (root.get("lang"), root.get("dir")) == ("en", "ltr")
+    assert [one.text_content() for one in root.iter("h1", "h2")][:2] == ["The Light", "How it *began*"]
+    assert [one.text_content() for one in root.findall(".//main//strong")] == ["One night"]
+    assert root.find(".//main//ol/li").get("value") == "3"
+    marks = root.findall(".//main//sup/a")
+    notes = {one.get("id"): one for one in root.findall(".//section//ol/li")}
+    assert [one.get("href")[1:] for one in marks] == list(notes)
+    assert [one.get("href")[1:] for one in root.findall(".//section//a")] == [one.get("id") for one in marks]
+    places = [one.text_content() for one in notes["note-1"]]
+    assert [one.replace(" ↩", "") for one in places] == [
+        "Chapter 2, pages 7-8, 2 %: Ines kept the light",
+        "Chapter 2, pages 7-8, 90 %: Ines kept the light",
+    ]
+    found = read("html", page)
+    assert "Ines kept the light on the cape. One night the lamp went out, and a ship was lost." in found.text
+
+
+def test_a_word_document_has_real_footnotes_and_is_read_back() -> None:
+    made = written(paper(), "docx")
+    assert isinstance(made, bytes)
+    assert made == written(paper(), "docx"), "the same paper makes the same file"
+    parts = zipfile.ZipFile(BytesIO(made))
+    for name in parts.namelist():
+        etree.fromstring(parts.read(name))
+    found = read("docx", made)
+    assert (found.title, found.language) == ("The Light", "en")
+    body = found.text.split("\n\n")
+    assert body[:3] == [
+        "# The Light",
+        "# How it *began*",
+        "Ines kept the light on the cape. One night the lamp went out, and a ship was lost.",
+    ]
+    notes = [found.text[mark.start : mark.end] for mark in found.marks if mark.kind == "note"]
+    assert notes[:2] == [
+        "[1] Chapter 2, pages 7-8, 2 %: “Ines kept the light”",
+        "Chapter 2, pages 7-8, 90 %: “Ines kept the light”",
+    ]
+    cites = [one for block in paper().blocks for one in block.pieces if isinstance(one, Note)]
+    assert sum(note.startswith("[") for note in notes) == len(cites) == 6
+    assert "- It was never found." in found.text
+    # Lists with numbers begin at 1, as word processors count by themselves.
+    assert "1. Third." in found.text
+
+
+@pytest.mark.parametrize("form", ["html", "docx"])
+def test_hostile_text_is_text(form: str) -> None:
+    made = written(paper(f"{HOSTILE} It goes on.", title=HOSTILE, quote=HOSTILE), form)  # type: ignore[arg-type]
+    if isinstance(made, str):
+        assert [tag(one) for one in html.fromstring(made).iter() if tag(one) in ("script", "img", "iframe")] == []
+        assert not re.search("[\x00\x1b\u202e]", made)
+    found = read(form, made)
+    assert "<script>alert(1)</script>" in found.text
+    assert "It goes on." in found.text
+
+
+@pytest.mark.parametrize("form", ["html", "docx"])
+def test_arabic_is_set_from_right_to_left(form: str) -> None:
+    text = "كان المنارة في طرف الجزيرة. لم تكن هناك سفن."
+    made = written(Paper("المنارة", (Part(text, citations=citations(text)),), language="ar"), form)  # type: ignore[arg-type]
+    if isinstance(made, bytes):
+        document = zipfile.ZipFile(BytesIO(made)).read("word/document.xml").decode()
+        assert document.count("<w:bidi/>") == 2
+        assert document.count("<w:rtl/>") >= 2
+    else:
+        assert '<html lang="ar" dir="rtl">' in made
+    assert text in read(form, made).text
+
+
+@given(st.text(st.characters(codec="utf-8"), max_size=300), st.text(max_size=40))
+def test_any_text_makes_a_file_that_can_be_read(text: str, heading: str) -> None:
+    made = Paper(heading, (Part(text, heading, 3), Part(text)), is_titled=True)
+    for form in FORMATS:
+        if form != "json":
+            said = written(made, form)
+            assert said
+            if form in ("html", "docx") and re.search(r"\w", text):
+                read(form, said)

@@ -1,0 +1,254 @@
+"""Typed questions: made from paragraphs of every third, kept, and handed from one database to another."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from redraft.agents.judge import Judge
+from redraft.domain import Document, Evidence, Pack, PackQuestion, Span
+from redraft.errors import JudgingError, PackError
+from redraft.events import unobserved
+from redraft.models.base import Request
+from redraft.models.testing import FunctionModel
+from redraft.packs.exchange import Packed, choose, import_pack
+from redraft.packs.file import pack_json
+from redraft.packs.questions import pack_id
+from redraft.packs.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
+from redraft.prompts.book import PromptBook
+from redraft.prompts.judging import AnswerFromDocumentGiven, DocumentAnswer, DocumentAnswers
+from redraft.prompts.typed import AskTypedGiven, TypedReply, yes_or_no
+from redraft.questions import THIRDS, TYPES, TypedQuestion, TypedQuestions, third_of
+from redraft.readers.documents import parse
+from redraft.runs.jobs import desk_of
+from redraft.runs.preparing import prepare
+from redraft.settings import Settings
+from redraft.store.store import Store
+from tests.experiments.valley import book
+from tests.experiments.valley import replies as read
+from tests.packs.test_exchange import Json
+
+
+def builder(
+    store: Store, document: Document, replies: Callable[[Request[Any, Any]], BaseModel], each: int = 1
+) -> TypedBuilder:
+    prepared = prepare(document, Settings(strategy="given"))
+    judge = Judge(FunctionModel(replies), PromptBook("standard"), store.judgments, document=document.id)
+    return TypedBuilder(judge, desk_of(prepared, [prepared.settings]), len(document.text), each, unobserved)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "redraft.db")
+
+
+async def test_there_is_one_question_of_each_type_about_each_third(store: Store) -> None:
+    document = book(12)
+    found = await builder(store, document, read).build()
+    assert Counter((one.type, found.third(one)) for one in found.questions) == dict.fromkeys(
+        ((of, third) for of in TYPES for third in THIRDS), 1
+    )
+    assert [one.id for one in found.questions] == list(range(1, 13))
+    assert [one.paragraph for one in found.questions] == sorted(one.paragraph for one in found.questions)
+    assert found.missing == ()
+    # Each is about its own paragraph: valley 7 has the question about miller 7.
+    for one in found.questions:
+        number = one.text.split("miller ")[1].split("?")[0].split()[0]
+        assert f"miller {number} " in document.text[slice(*one.paragraph)]
+
+
+async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Store) -> None:
+    document, asked = book(12), Counter[str]()
+
+    def replies(request: Request[Any, Any]) -> BaseModel:
+        given = request.given
+        if isinstance(given, AskTypedGiven) and given.type == "binary":
+            asked[given.excerpt] += 1
+            return TypedReply(question="Is it so of the miller 1?", answer="perhaps", reason="It may be.")
+        return read(request)
+
+    found = await builder(store, document, replies).build()
+    assert len(asked) == 9, "three paragraphs of each third"
+    assert [one.type for one in found.questions].count("binary") == 0
+    assert [one for one in found.missing if "binary" in one] == [
+        f"no binary question 1 about the {third}: what came back is answered with neither yes nor no"
+        for third in THIRDS
+    ]
+
+
+async def test_a_question_that_the_document_answers_after_all_is_not_unanswerable(store: Store) -> None:
+    def replies(request: Request[Any, Any]) -> BaseModel:
+        given = request.given
+        if isinstance(given, AnswerFromDocumentGiven):
+            return DocumentAnswers(
+                answers=[DocumentAnswer(id=one.id, answer="Nine crowns", quote="") for one in given.questions]
+            )
+        return read(request)
+
+    found = await builder(store, book(12), replies).build()
+    assert "unanswerable" not in {one.type for one in found.questions}
+    assert "no unanswerable question 1 about the middle: the document has an answer to it" in found.missing
+
+
+async def test_where_nothing_comes_it_is_said(store: Store) -> None:
+    with pytest.raises(JudgingError, match="not one typed question"):
+        await builder(store, book(3), lambda _: TypedReply(question="", answer="", reason="")).build()
+
+
+@given(st.integers(1, 40), st.integers(1, 3), st.floats(0.2, 1))
+def test_slots_keep_to_their_thirds_and_to_what_is_read(valleys: int, each: int, share: float) -> None:
+    text = book(valleys).text
+    end = max(1, int(len(text) * share))
+    found = slots(text, end, each)
+    assert len(found) == 12 * each
+    for slot in found:
+        assert all(third_of(one, end) == slot.third and one.end <= end for one in slot.paragraphs)
+    known = paragraphs(text, end)
+    assert all(one.end <= other.start for one, other in pairwise(known))
+
+
+@pytest.mark.parametrize(
+    ("changes", "flaw"),
+    [
+        ({}, ""),
+        ({"text": "?"}, "has no words"),
+        ({"answer": ""}, "has no answer"),
+        ({"answer": "a red one"}, "does not stand in its paragraph"),
+        ({"reason": "So it is."}, "has a reason"),
+        ({"type": "abstractive", "answer": "A red one."}, ""),
+        ({"type": "binary", "answer": "Yes"}, "neither yes nor no"),
+        ({"type": "binary", "answer": "no"}, "has no reason"),
+        ({"type": "binary", "answer": "no", "reason": "It was blue."}, ""),
+        ({"type": "unanswerable"}, "has an answer"),
+        ({"type": "unanswerable", "answer": ""}, ""),
+    ],
+)
+def test_a_question_is_one_of_its_type(changes: dict[str, str], flaw: str) -> None:
+    one = TypedQuestion(1, "extractive", "Which wheel was it?", "the blue wheel", "", Span(0, 30))
+    found = flaw_of(replace(one, **changes), "He sold The blue wheel, and left.")  # type: ignore[arg-type]
+    assert flaw in found
+    assert bool(found) == bool(flaw)
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        ("Yes, he did.", "yes"),
+        ("NO.", "no"),
+        ("Ja", "yes"),
+        ("“Non”", "no"),
+        ("是的", "yes"),
+        ("Nobody", None),
+        ("", None),
+    ],
+)
+def test_yes_and_no_are_read(answer: str, said: str | None) -> None:
+    assert yes_or_no(answer) == said
+
+
+DOCUMENT = parse(("The first paragraph. " * 20 + "\n\n" + "The last paragraph. " * 20).encode(), name="a.txt")
+
+
+def questions() -> TypedQuestions:
+    end = len(DOCUMENT.text)
+    some = in_order(
+        [
+            TypedQuestion(0, "extractive", "Which paragraph?", "The last", "", Span(end - 100, end - 60)),
+            TypedQuestion(0, "binary", "Is it the first?", "yes", "It stands first.", Span(0, 40)),
+            TypedQuestion(0, "unanswerable", "Who wrote it?", "", "", Span(0, 40)),
+        ]
+    )
+    return TypedQuestions(
+        typed_id(DOCUMENT.id, end, some), DOCUMENT.id, "m", {"ask_typed": "1"}, end, some, ("no abstractive one",)
+    )
+
+
+def exported() -> Json:
+    content: Json = json.loads(json.dumps(pack_json(DOCUMENT, None, None, questions())))
+    return content
+
+
+def bring(store: Store, content: object, document: Document | None = DOCUMENT) -> Packed:
+    return import_pack(store, json.dumps(content).encode(), document, "pack.json")
+
+
+def test_typed_questions_come_out_elsewhere_as_they_went_in(store: Store) -> None:
+    content = exported()
+    assert content["version"] == 3
+    assert [one["third"] for one in content["typed"]["questions"]] == ["beginning", "beginning", "end"]
+    brought = bring(store, content)
+    assert brought.typed == replace(questions(), imported=True)
+    assert store.typed.imported(DOCUMENT.id) == brought.typed
+    assert choose(store, DOCUMENT).to_json() == content
+    assert bring(store, content, None) == brought
+    assert len(store.typed.all()) == 1
+
+
+def test_the_last_import_counts(store: Store) -> None:
+    other = replace(questions(), questions=questions().questions[:1])
+    other = replace(other, id=typed_id(DOCUMENT.id, other.end, other.questions))
+    for one in (questions(), other, questions()):
+        bring(store, pack_json(DOCUMENT, None, None, one))
+        found = store.typed.imported(DOCUMENT.id)
+        assert found is not None
+        assert found.id == one.id
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "why"),
+    [
+        ("id", "0" * 16, "the file was changed"),
+        ("questions.0.question", "Is it the second?", "the file was changed"),
+        ("questions.0.answer", "maybe", "neither yes nor no"),
+        ("questions.2.answer", "Nothing of the kind", "does not stand in its paragraph"),
+        ("questions.1.answer", "Ann", "has an answer"),
+        ("questions.0.third", "end", "is not about the end"),
+        ("questions.0.paragraph", [0, 100_000], "was not asked about"),
+        ("questions.0.paragraph", [40, 40], "was not asked about"),
+        ("questions.0.rank", 2, "has the rank 2"),
+        ("questions.0.type", "rhetorical", "this is no pack"),
+        ("questions.1.question", "Is it the first?", "twice"),
+        ("questions", [], "this is no pack"),
+        ("end", 100_000, "more than there is"),
+        ("end", 0, "more than there is"),
+    ],
+)
+def test_what_was_changed_is_refused_whole(store: Store, path: str, value: object, why: str) -> None:
+    content = exported()
+    at = content["typed"]
+    *way, last = (int(step) if step.isdigit() else step for step in path.split("."))
+    for step in way:
+        at = at[step]
+    at[last] = value
+    with pytest.raises(PackError, match=why):
+        bring(store, content)
+    assert store.typed.all() == []
+
+
+@pytest.mark.parametrize(("version", "why"), [(1, "version 1 has no typed"), (2, "version 2 has no"), (4, "update")])
+def test_a_version_says_what_is_in_it(store: Store, version: int, why: str) -> None:
+    with pytest.raises(PackError) as refused:
+        bring(store, {**exported(), "version": version})
+    assert why in f"{refused.value.message} {refused.value.hint}"
+
+
+def test_old_packs_are_readable_and_have_no_typed_questions(store: Store) -> None:
+    asked = PackQuestion(1, "Which paragraph?", "what", "The first", Evidence("The first paragraph.", Span(0, 20)), 0.0)
+    old = Pack(pack_id(DOCUMENT.id, [asked]), DOCUMENT.id, "m", {"ask_document": "1"}, (asked,))
+    content = pack_json(DOCUMENT, old, None)
+    assert content["version"] == 1
+    assert "typed" not in content
+    brought = bring(store, content)
+    assert (brought.questions, brought.typed) == (replace(old, imported=True), None)
+    both = bring(store, pack_json(DOCUMENT, old, None, questions()))
+    assert (both.questions, both.typed) == (replace(old, imported=True), replace(questions(), imported=True))

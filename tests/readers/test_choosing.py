@@ -1,0 +1,170 @@
+"""Which part of a document is read: chapters, pages, and not what surrounds the text."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from redraft.domain import Document, Span
+from redraft.errors import UsageError
+from redraft.readers.chapters import chapters, number_of
+from redraft.readers.choosing import Choice, choice, chosen
+from redraft.readers.documents import load_bytes, parse
+from redraft.text.places import chapter_of, pages_of
+from tests.readers import makers
+from tests.support import SAMPLE
+
+GUTENBERG = """The Project Gutenberg EBook of A Night at Sea
+
+Title: A Night
+  at Sea
+
+*** START OF THIS PROJECT GUTENBERG EBOOK A NIGHT AT SEA ***
+
+Produced by Somebody and the Proofreaders
+
+A NIGHT AT SEA
+
+CONTENTS
+
+CHAPTER I. The Harbour
+CHAPTER II. The Storm
+CHAPTER III. The Shore
+
+
+CHAPTER I. The Harbour
+
+The boat went out at night, and nobody on the quay saw it go.
+
+CHAPTER II. The Storm
+
+The wind rose before they were past the point and the sails were torn.
+
+CHAPTER III. The Shore
+
+They were found in the morning by a boy who was looking for his goat.
+
+INDEX
+
+Boat, 1
+Boy, the, 3
+Goat, 3
+Point, the, 2
+Quay, 1
+Sails, 2
+Storm, 2, 3
+Wind, 2
+
+End of the Project Gutenberg EBook of A Night at Sea
+
+*** END OF THIS PROJECT GUTENBERG EBOOK A NIGHT AT SEA ***
+
+You may copy it.
+"""
+
+
+def read(text: str, wanted: Choice | None = None, name: str = "night.txt") -> Document:
+    return load_bytes(text.encode(), name, wanted=wanted)
+
+
+def test_what_stands_between_two_books_of_one_file_costs_neither() -> None:
+    tale = "The keeper went up the stairs and lit the lamp, as she did every night. " * 600
+    told = f"{tale}\n\n*** START OF THE PROJECT GUTENBERG EBOOK OTHER ***\n\n{tale}"
+    ended = f"{tale}\n\n*** END OF THE PROJECT GUTENBERG EBOOK ONE ***\n\n{tale}"
+
+    for text in (told, ended):
+        assert read(text).text.count("The keeper") == 1200
+
+
+def test_what_is_no_part_of_a_text_is_left_out_and_said() -> None:
+    found = read(GUTENBERG)
+    assert found.title == "A Night at Sea"
+    assert found.text.startswith("A NIGHT AT SEA\n\nCHAPTER I. The Harbour\n\nThe boat went out")
+    assert found.text.endswith("looking for his goat.")
+    said = " ".join(found.notes)
+    assert "what Project Gutenberg puts around it" in said
+    assert "its contents (13 words)" in said
+    assert "its index" in said
+    assert [one.title for one in found.sections] == [
+        "CHAPTER I. The Harbour",
+        "CHAPTER II. The Storm",
+        "CHAPTER III. The Shore",
+    ]
+
+
+def test_whoever_asks_for_it_has_all_of_it() -> None:
+    assert read(GUTENBERG, choice(skip=["none"])).text == GUTENBERG
+    only_index = read(GUTENBERG, choice(skip=["none,index"]))
+    assert "Goat, 3" not in only_index.text
+    assert "Produced by" in only_index.text
+
+
+def test_the_front_is_left_out_where_that_is_asked_for() -> None:
+    assert read(GUTENBERG, choice(skip=["front"])).text.startswith("CHAPTER I. The Harbour")
+
+
+def test_chapters_are_taken_by_their_printed_numbers() -> None:
+    found = read(GUTENBERG, choice(chapters="2-"))
+    assert found.text.startswith("CHAPTER II")
+    assert "goat" in found.text
+    assert "boat went out" not in found.text
+    at = found.text.index("goat")
+    assert chapter_of(found, found.sections[-1].span) == "CHAPTER III. The Shore"
+    assert found.sections[-1].span.start < at < found.sections[-1].span.end
+
+
+def test_pages_are_taken_by_their_printed_numbers_and_keep_them() -> None:
+    made = makers.new_pdf("A head", first_number=21)
+    for at in range(4):
+        made.add_page()
+        made.text(10, 60, f"On page {21 + at} there is this sentence.")
+    data = bytes(made.output())
+    found = load_bytes(data, "a.pdf", wanted=choice(pages="22-23"))
+    assert re.findall(r"On page (\d+)", found.text) == ["22", "23"]
+    assert pages_of(found, Span(*found.marks[-1][:2])) == "23"
+    with pytest.raises(UsageError, match="its pages are 21 to 24"):
+        load_bytes(data, "a.pdf", wanted=choice(pages="90"))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "message"),
+    [
+        ({"chapters": "9"}, "its chapters are 1 to 3"),
+        ({"chapters": "3-1"}, "is no range"),
+        ({"chapters": "a"}, "is no range"),
+        ({"pages": "1"}, "the document has no pages"),
+        ({"skip": ["prose"]}, "there is no 'prose'"),
+    ],
+)
+def test_what_is_not_there_is_refused(wanted: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        read(GUTENBERG, choice(**wanted))  # type: ignore[arg-type]
+
+
+def test_the_sample_is_read_as_ever() -> None:
+    data = SAMPLE.read_bytes()
+    assert load_bytes(data, SAMPLE.name).text == parse(data, name=SAMPLE.name).text
+    assert [one.number for one in chapters(load_bytes(data, SAMPLE.name))][:3] == [1, 2, 3]
+
+
+def test_prose_about_contents_is_prose() -> None:
+    text = "# A\n\n## Contents\n\nThe contents of the box were three letters and a watch.\n\nNobody came.\n"
+    found = read(text, name="a.md")
+    assert found.text == text
+    assert found.notes == ()
+
+
+def test_the_notes_of_a_document_are_left_out_where_that_is_asked_for() -> None:
+    page = b"<html><body><h1>A</h1><p>Some words.</p><aside role=doc-footnote>1. A note.</aside></body></html>"
+    found = load_bytes(page, "a.html")
+    assert "A note." in found.text
+    assert "A note." not in chosen(found, choice(skip=["notes"])).text
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("12", 12), ("xiv", 14), ("IX", 9), ("twenty-one", 21), ("third", 3), ("十二", 12), ("dog", None)],
+)
+def test_numbers_as_they_are_printed(text: str, number: int | None) -> None:
+    assert number_of(text) == number

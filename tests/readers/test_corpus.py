@@ -1,0 +1,209 @@
+"""Several documents that are read as one: what stands in which of them, and on which page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Document, Span
+from redraft.errors import DocumentError, UsageError
+from redraft.readers.choosing import choice
+from redraft.readers.corpus import load_all, together
+from redraft.readers.documents import load, parse
+from redraft.readers.parting import parted
+from redraft.text.chunks import chunk
+from redraft.text.passages import Passages
+from redraft.text.places import chapter_of, document_of, pages_of, percent_of
+from redraft.text.tokens import EstimatingTokenizer
+from tests.readers import makers
+
+TREES = ("alder", "birch", "cedar")
+KEEPERS = ("Hester Vane", "Tobias Wren", "Ruth Crane", "Jem Lamb", "Edgar Harrow", "Alban Frere")
+
+
+def trees(tree: str, chapters: int = 2) -> makers.Chapters:
+    """Chapters with paragraphs that tell which document they are of, which chapter, and which paragraph."""
+    return [
+        (
+            f"Chapter {at}: The {tree}",
+            [" ".join(_seen(at, tree, number, by) for by in range(len(KEEPERS))) for number in range(7)],
+        )
+        for at in range(1, chapters + 1)
+    ]
+
+
+def _seen(chapter: int, tree: str, number: int, by: int) -> str:
+    year = 1700 + 100 * TREES.index(tree) + 50 * chapter + 7 * number + by
+    return f"In chapter {chapter} the {tree} number {number} was seen by {KEEPERS[by]} in {year}."
+
+
+def three(folder: Path) -> list[str]:
+    """A document of a word processor, a page and a printed one, each about a tree of its own."""
+    made = (makers.docx, makers.html, makers.pdf)
+    paths = [folder / f"{tree}.{make.__name__}" for tree, make in zip(TREES, made, strict=True)]
+    for path, tree, make in zip(paths, TREES, made, strict=True):
+        path.write_bytes(make(f"All about the {tree}", trees(tree)))
+    return [str(path) for path in paths]
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return three(tmp_path_factory.mktemp("trees"))
+
+
+def at(document: Document, words: str) -> Span:
+    start = document.text.index(words)
+    return Span(start, start + len(words))
+
+
+def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str]) -> None:
+    corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
+    for name, one in alone.items():
+        tree = name.partition(".")[0]
+        for chapter in (1, 2):
+            for number in range(7):
+                words = f"In chapter {chapter} the {tree} number {number} was"
+                here, there = at(corpus, words), at(one, words)
+                assert document_of(corpus, here) == name
+                assert chapter_of(corpus, here) == f"Chapter {chapter}: The {tree}"
+                assert pages_of(corpus, here) == pages_of(one, there)
+    assert pages_of(corpus, at(corpus, "the cedar number 0"))
+    assert [one.label for one in corpus.marks if one.kind == "document"] == list(alone)
+    assert corpus.title == "All about the alder; All about the birch; All about the cedar"
+    assert any(note.startswith("cedar.pdf: left out: ") for note in corpus.notes)
+    # Of one document alone nothing is said.
+    assert document_of(alone["cedar.pdf"], Span(0, 9)) == ""
+
+
+def test_what_stands_apart_is_another_text_than_the_same_words_in_one() -> None:
+    first, second = (parse(f"# {tree}\n\nA word on the {tree}.".encode(), name=f"{tree}.md") for tree in TREES[:2])
+    both = together([first, second])
+    assert both.id not in {first.id, second.id, together([second, first]).id}
+    assert parse(both.text.encode(), name="both.md").id != both.id
+    assert both.id == together([first, second]).id
+    assert together([first]) is first or together([first]) == first
+
+
+def test_who_reads_on_sees_the_title_of_the_next_document() -> None:
+    headed = parse(b"# Oaks\n\nThey stand.", name="oaks.md")
+    bare = parse(b"They fall in a storm, and nobody hears of it.", name="elms.txt")
+    said = "# Oaks\n\nThey stand.\n\n\f\n\n# elms\n\nThey fall in a storm, and nobody hears of it."
+    assert together([headed, bare]).text == said
+
+
+def test_the_same_text_twice_is_read_once_and_said(tmp_path: Path) -> None:
+    for name in ("one.md", "two.md", "other.md"):
+        (tmp_path / name).write_text("Another one." if name == "other.md" else "The lamp went out.", "utf-8")
+    names = [str(tmp_path / name) for name in ("one.md", "two.md", "other.md")]
+    corpus = load_all(names)
+    assert corpus.text.count("lamp") == 1
+    assert corpus.notes == ("two.md has the same text as one.md, and is read once",)
+    alone = load_all(names[:2])
+    assert alone.id == load(names[0]).id
+    assert alone.notes == corpus.notes
+
+
+def test_files_that_are_called_alike_are_told_apart(tmp_path: Path) -> None:
+    for number in (1, 2):
+        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number) / "notes.md").write_text(f"The lamp number {number} went out.", "utf-8")
+    corpus = load_all([str(tmp_path / str(number) / "notes.md") for number in (1, 2)])
+    assert document_of(corpus, at(corpus, "number 2")) == "notes.md (2)"
+
+
+def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> None:
+    broken = tmp_path / "broken.pdf"
+    broken.write_bytes(b"no PDF")
+    with pytest.raises(DocumentError, match=r"broken\.pdf: it is no PDF file"):
+        load_all([paths[0], str(broken)])
+
+
+def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
+    for wanted, option in ((choice(pages="3"), "--pages"), (choice(chapters="1"), "--chapters")):
+        with pytest.raises(UsageError, match=f"{option} is about one document, and 2 are given"):
+            load_all(paths[:2], wanted=wanted)
+    with pytest.raises(UsageError, match="stdin can be read for one document only"):
+        load_all(["-", "-"])
+    with pytest.raises(UsageError, match="one of several"):
+        together([load_all(paths[:2]), load(paths[2])])
+    with pytest.raises(UsageError, match="no document was given"):
+        load_all([])
+
+
+texts = st.lists(
+    st.text(st.sampled_from("ab. \n#é。"), min_size=1, max_size=200).filter(lambda text: bool(text.strip())),
+    min_size=1,
+    max_size=5,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(texts=texts, budget=st.sampled_from([16, 20, 64, 1000]))
+def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget: int) -> None:
+    corpus = together([parse(text.encode(), name=f"{number}.md") for number, text in enumerate(texts)])
+    tokenizer = EstimatingTokenizer()
+    chunks = chunk(corpus, tokenizer, budget)
+    assert "".join(corpus.text[slice(*one.span)] for one in chunks) == corpus.text
+    marks = [mark for mark in corpus.marks if mark.kind == "document"]
+    assert len(marks) in (0, len(set(texts)), *range(2, len(texts) + 1))
+    for one in chunks:
+        met = {mark.label for mark in marks if mark.start < one.span.end and one.span.start < mark.end}
+        assert len(met) <= 1
+        assert one.tokens == tokenizer.count(corpus.text[slice(*one.span)])
+
+
+def test_no_passage_has_text_of_two_documents() -> None:
+    # A heading without a text of its own joins what follows it, but not another document.
+    first = parse(b"# Oaks\n\nThey stand in the park.\n\n## Elms", name="oaks.md")
+    second = parse(b"# Birches\n\nThey stand in the wood.", name="birches.md")
+    passages = Passages(together([first, second]), EstimatingTokenizer())
+    found = passages.nearest("They stand in the park, oaks and elms, or birches in the wood.", 9)
+    assert found
+    assert not [one for one in found if "\f" in passages.text(one)]
+
+
+chapters = st.lists(
+    st.tuples(st.integers(1, 3), st.integers(0, 90)),  # the rank of a heading, and how many words stand below it
+    min_size=1,
+    max_size=12,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(chapters=chapters, before=st.integers(0, 60))
+def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:
+    made = ["word " * before, *(f"{'#' * rank} Title {at}\n\n{'word ' * words}" for at, (rank, words) in
+                                enumerate(chapters))]  # fmt: skip
+    document = parse("\n\n".join(made).encode(), name="book.md")
+    try:
+        parts = parted(document)
+    except UsageError:
+        return
+    assert len(parts) > 1
+    assert "".join(document.text[slice(*one.span)] for one in parts) == document.text
+    assert all(document.text[slice(*one.span)].split().count("word") > 30 for one in parts)
+    assert all(percent_of(document, one.span.start) < 100 for one in parts)
+
+
+def test_parts_are_chapters_and_what_stands_beside_them() -> None:
+    text = "word " * 50
+    book = (
+        f"# The Book\n\nBy nobody.\n\n## Preface\n\n{text}\n\n## Chapter 1: Salt\n\n{text}\n\n### Within\n\n{text}\n\n"
+    )
+    book += f"\n\n## Chapter 2: Sea\n\n{text}\n\n## Chapter 3: Nothing\n\nHere.\n\n## Afterword\n\n{text}"
+    parts = parted(parse(book.encode(), name="book.md"))
+    # The title page belongs to the preface, and a chapter of one word to what follows it.
+    assert [one.title for one in parts] == ["Preface", "Chapter 1: Salt", "Chapter 2: Sea", "Afterword"]
+    assert parts[0].span.start == 0
+
+
+def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
+    assert [one.title for one in parted(load_all(paths))] == [Path(path).name for path in paths]
+
+
+def test_a_document_without_chapters_has_no_parts() -> None:
+    with pytest.raises(UsageError, match="no chapters are found"):
+        parted(parse(("word " * 200).encode(), name="plain.txt"))

@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+import io
+import os
+import sys
+from contextlib import suppress
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from redraft.domain import Document, content_id
+from redraft.errors import DocumentError
+from redraft.readers.documents import load, parse
+
+ENGLISH = "He said “no” — and it was the naïve captain’s café.\n"
+GERMAN = "Die alte Wärterin stieg jeden Abend die Treppe hinauf; das Fenster der großen Kammer war zerbrochen.\n"
+RUSSIAN = "Старый смотритель маяка каждый вечер поднимался по крутой лестнице, чтобы зажечь огонь.\n"
+JAPANESE = "灯台守の老人は毎晩、急な螺旋階段を上って灯をともした。村の誰も、彼がいつから住んでいるのか覚えていない。\n"
+CHINESE = "看守灯塔的老人每天傍晚都要爬上陡峭的旋梯去点灯。村里没有人记得他在那里住了多久。\n"
+
+
+def markdown(text: str) -> Document:
+    return parse(text.encode(), name="notes.md")
+
+
+def plain(text: str) -> Document:
+    return parse(text.encode(), name="the-tide.txt", markdown=False)
+
+
+def titles(document: Document) -> list[str]:
+    return [section.title for section in document.sections]
+
+
+def refusal(data: bytes) -> DocumentError:
+    with pytest.raises(DocumentError) as caught:
+        parse(data, name="x.txt")
+    assert caught.value.place == "x.txt"
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("codec", "named"),
+    [("utf-8", "utf-8"), ("utf-8-sig", "utf-8-sig"), ("utf-16", "utf-16"), ("utf-32", "utf-32")],
+)
+def test_unicode_encodings(codec: str, named: str) -> None:
+    text = ENGLISH + RUSSIAN + JAPANESE
+    document = parse(text.encode(codec), name="x.txt")
+    assert (document.text, document.encoding) == (text, named)
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"], ids=["little", "big"])
+def test_both_orders_of_bytes(mark: bytes) -> None:
+    codec = "utf-16-le" if mark == b"\xff\xfe" else "utf-16-be"
+    document = parse(mark + RUSSIAN.encode(codec), name="x.txt")
+    assert (document.text, document.encoding) == (RUSSIAN, "utf-16")
+
+
+@pytest.mark.parametrize("times", [3, 30, 4_000], ids=["short", "long", "longer than what is looked at"])
+@pytest.mark.parametrize(
+    ("text", "codec"),
+    [
+        (ENGLISH, "cp1252"),
+        (GERMAN, "latin-1"),
+        (RUSSIAN, "cp1251"),
+        (RUSSIAN, "koi8-r"),
+        (JAPANESE, "shift_jis"),
+        (JAPANESE, "euc_jp"),
+        (CHINESE, "gb18030"),
+    ],
+)
+def test_legacy_encodings(text: str, codec: str, times: int) -> None:
+    document = parse((text * times).encode(codec), name="x.txt")
+    assert document.text == text * times
+    assert document.encoding != "utf-8"
+
+
+@pytest.mark.parametrize("shift", range(4))
+def test_a_character_cut_at_the_end_of_what_is_looked_at(shift: int) -> None:
+    text = "a" * shift + JAPANESE * 3_000
+    assert parse(text.encode("shift_jis"), name="x.txt").text == text
+
+
+def test_a_damaged_byte_does_not_make_utf8_something_else() -> None:
+    data = (RUSSIAN * 50).encode()
+    document = parse(data[:1_000] + b"\xff" + data[1_000:], name="x.txt")
+    assert document.encoding == "utf-8"
+    assert 1 <= document.text.count("\ufffd") <= 3
+
+
+@pytest.mark.parametrize("data", [b"", b" ", b"\n\n\t \r\n", b"\xef\xbb\xbf", "\u3000\u00a0".encode(), b"\xff\xfe"])
+def test_a_document_without_text_is_empty(data: bytes) -> None:
+    assert "empty" in refusal(data).message
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b"%PDF-1.7 ...", "a PDF file"),
+        (b"PK\x03\x04....", "zip archive"),
+        (b"\x89PNG\r\n\x1a\n", "PNG"),
+        (b"\xff\xd8\xff\xe0", "JPEG"),
+        (b"\x1f\x8b\x08", "gzip"),
+        (b"{\\rtf1 hello}", "RTF"),
+        (b"\xd0\xcf\x11\xe0", "Office"),
+    ],
+)
+def test_other_formats_are_named(data: bytes, what: str) -> None:
+    assert what in refusal(data).message
+
+
+@pytest.mark.parametrize(
+    "data", [b"text\x00text", "text\x00".encode("utf-16"), b"\x00" * 10, "text".encode("utf-16-le")]
+)
+def test_nul_is_refused(data: bytes) -> None:
+    assert "NUL" in refusal(data).message
+
+
+def test_binary_is_refused() -> None:
+    data = bytes(byte for at in range(40) for byte in range(1, 256) if (byte * at) % 7)
+    assert "binary" in refusal(data).message
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_document_or_a_reason(data: bytes) -> None:
+    with suppress(DocumentError):
+        document = parse(data, name="x")
+        assert document.text.strip()
+        assert document.id == content_id(document.text)
+        assert document.text.encode()
+
+
+def test_missing_files_folders_and_formats_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError, match="no such file"):
+        load(str(tmp_path / "none.txt"))
+    with pytest.raises(DocumentError, match="directory"):
+        load(str(tmp_path))
+    with pytest.raises(DocumentError, match=r"\.mobi files cannot be read"):
+        load(str(tmp_path / "book.mobi"))
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="nothing is forbidden here")
+def test_a_forbidden_file_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "secret.txt"
+    path.write_text("x")
+    path.chmod(0)
+    with pytest.raises(DocumentError, match="denied"):
+        load(str(path))
+
+
+def test_files_are_read_by_their_kind(tmp_path: Path) -> None:
+    for name, found in (("a.md", ["Heading"]), ("a.txt", []), ("a.MD", ["Heading"]), ("a", ["Heading"])):
+        (tmp_path / name).write_text("# Heading\n\nText.\n", "utf-8")
+        document = load(str(tmp_path / name))
+        assert (titles(document), document.source) == (found, name)
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"# Tide\n\nText.")))
+    document = load("-")
+    assert (document.title, document.source) == ("Tide", "stdin")
+
+
+def test_line_ends_and_control_characters_are_made_harmless() -> None:
+    document = plain("One.\r\nTwo.\rThree.\x1b[31m Red.\x1b[0m \x1b]0;title\x07Four.\x08\u202eFive.\n")
+    assert document.text == "One.\nTwo.\nThree. Red. Four.  Five.\n"
+
+
+MARKDOWN = """# The Tide ##
+
+Preamble with a #hashtag.
+
+## One
+
+Text.
+
+### Within `one`
+
+#hashtag
+
+```python
+# code is no heading
+```
+
+## Two
+
+~~~
+## nor is this
+~~~
+
+Setext
+------
+
+Three lines
+of prose
+---
+
+- an item
+---
+
+   ### Indented a little
+
+    # indented code
+
+Another Part
+============
+
+```
+# never closed
+"""
+
+
+def test_markdown_sections() -> None:
+    document = markdown(MARKDOWN)
+    assert [(section.level, section.title) for section in document.sections] == [
+        (1, "The Tide"),
+        (2, "One"),
+        (3, "Within `one`"),
+        (2, "Two"),
+        (2, "Setext"),
+        (3, "Indented a little"),
+        (1, "Another Part"),
+    ]
+    for section in document.sections:
+        assert section.title in document.text[section.span.start : section.span.end]
+    assert document.title == "The Tide"
+
+
+def test_a_section_ends_where_the_next_of_its_rank_begins() -> None:
+    document = markdown(MARKDOWN)
+    spans = {section.title: section.span for section in document.sections}
+    assert spans["The Tide"].end == spans["Another Part"].start
+    assert spans["One"].end == spans["Two"].start == spans["Within `one`"].end
+    assert spans["Another Part"].end == len(document.text)
+
+
+headings = st.lists(
+    st.sampled_from(["# A\n\n", "## B\n\n", "### C\n\n", "text\n\n", "Set\n===\n\n", "```\n"]), max_size=14
+)
+
+
+@given(headings)
+def test_sections_nest(parts: list[str]) -> None:
+    document = markdown("".join(parts) + "end")
+    sections = document.sections
+    assert [section.span.start for section in sections] == sorted({section.span.start for section in sections})
+    for at, outer in enumerate(sections):
+        for inner in sections[at + 1 :]:
+            inside = inner.span.start < outer.span.end
+            assert not inside or (inner.span.end <= outer.span.end and inner.level > outer.level)
+
+
+def test_front_matter_is_no_heading() -> None:
+    document = markdown("---\ntitle: x\n# comment\nauthor: y\n---\n\n# Real\n\nText.\n")
+    assert titles(document) == ["Real"]
+
+
+@pytest.mark.parametrize(
+    ("heading", "title", "level"),
+    [
+        ("CHAPTER I", "CHAPTER I", 2),
+        ("Chapter 1: The Tide", "Chapter 1: The Tide", 2),
+        ("CHAPTER XII. The Tide", "CHAPTER XII. The Tide", 2),
+        ("CHAPTER IV THE TIDE", "CHAPTER IV THE TIDE", 2),
+        ("Chapter Twenty-One", "Chapter Twenty-One", 2),
+        ("Chapter the First — In which it rains", "Chapter the First — In which it rains", 2),
+        ("Chapter Five\nThe Storm", "Chapter Five The Storm", 2),
+        ("    CHAPTER II", "CHAPTER II", 2),
+        ("PART TWO", "PART TWO", 1),
+        ("Book 3", "Book 3", 1),
+        ("Volume the Second", "Volume the Second", 1),
+        ("Prologue", "Prologue", 2),
+        ("EPILOGUE: After", "EPILOGUE: After", 2),
+        ("XIV.", "XIV.", 2),
+        ("12", "12", 2),
+    ],
+)
+@pytest.mark.parametrize("gap", ["\n\n", "\n \n", "\n\n\n\n"])
+def test_plain_headings(heading: str, title: str, level: int, gap: str) -> None:
+    document = plain(f"The Tide{gap}{heading}{gap}It rose.{gap}It fell.\n")
+    assert [(section.title, section.level) for section in document.sections] == [(title, level)]
+    section = document.sections[0]
+    assert document.text[section.span.start :].startswith(heading.strip())
+    assert document.title == "The Tide"
+
+
+@pytest.mark.parametrize(
+    "prose",
+    [
+        "Book lovers. They came in droves.",
+        "Book lovers came, and stayed",
+        "Part of me wanted to go.",
+        "Chapter one was dull, she thought, and long.",
+        "Letter after letter came.",
+        "Introduction to the thing was slow.",
+        "I went home.",
+        "Mild.",
+        "Civil",
+        "12 men came.",
+        "Chapter 1\nruns on into a line of prose, and another\nand another",
+        "Acting was all.",
+    ],
+)
+def test_prose_is_no_heading(prose: str) -> None:
+    assert titles(plain(f"It rose.\n\n{prose}\n\nIt fell.\n")) == []
+
+
+def test_plain_sections_follow_each_other() -> None:
+    document = plain("Tide\n\nPART ONE\n\nI\n\nIt rose.\n\nII\n\nIt fell.\n\nPART TWO\n\nI\n\nIt rose.\n")
+    assert titles(document) == ["PART ONE", "I", "II", "PART TWO", "I"]
+    one, first, second, two, _ = (section.span for section in document.sections)
+    assert first.end == second.start
+    assert second.end == one.end == two.start
+    assert all(a.span.start < b.span.start for a, b in pairwise(document.sections))
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("The Salt Ledger\n\nText.", "The Salt Ledger"),
+        ("\n\n  The Salt Ledger  \n\nText.", "The Salt Ledger"),
+        ("It was a dark night.\n\nText.", "the-tide"),
+        ("CHAPTER I\n\nIt was dark.\n", "the-tide"),
+        (f"{'word ' * 30}\n\nText.", "the-tide"),
+    ],
+)
+def test_titles_of_plain_text(text: str, title: str) -> None:
+    assert plain(text).title == title
+
+
+def test_titles_of_markdown() -> None:
+    assert markdown("## Only a chapter\n\nText.").title == "notes"
+    assert markdown("Text.").title == "notes"
+    assert markdown("# \x1b[31mRed\x1b[0m\u202e title\n\nText.").title == "Red title"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# a" + "#" * 300_000 + "x",
+        "# a" + " #" * 150_000 + "x",
+        "CHAPTER " * 50_000,
+        "\n\n" + " " * 300_000 + "x",
+        "=\n" * 100_000,
+        "a\n===" * 50_000,
+        "```\n" * 100_001,
+        "~~~a\n```b\n" * 30_000,
+        "---\n" * 100_000,
+        "Chapter 1" + "-" * 300_000,
+    ],
+    ids=lambda text: repr(text[:12]),
+)
+def test_headings_are_looked_for_in_linear_time(text: str) -> None:
+    assert markdown(text).text == text
+    assert plain(text).text == text

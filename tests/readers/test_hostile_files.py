@@ -1,0 +1,169 @@
+"""Files that are broken, cut off, locked, or made to do harm: each gives a document or a sentence."""
+
+from __future__ import annotations
+
+import random
+import zipfile
+from functools import cache
+from io import BytesIO
+
+import pytest
+
+from redraft.domain import Document
+from redraft.errors import DocumentError
+from redraft.readers import apart, archive, child
+from redraft.readers.apart import read_apart
+from redraft.readers.documents import load_bytes
+from redraft.readers.formats import TOO_LARGE
+from tests.readers import makers
+
+CHAPTERS = [(f"Chapter {at}", [f"The salt of year {at} was white.", "It was sold. " * 20]) for at in range(1, 5)]
+_WORSE = (b"", b"\xff\x00<", b"<a ", b">")
+FORMS = ("html", "epub", "docx", "odt", "pdf", "rtf")
+
+
+@cache
+def sound(form: str) -> bytes:
+    """A file that can be read."""
+    if form == "rtf":
+        return makers.rtf([text for _, texts in CHAPTERS for text in texts])
+    return bytes(getattr(makers, form)("Salt", CHAPTERS))
+
+
+def refusal(form: str, data: bytes) -> DocumentError:
+    with pytest.raises(DocumentError) as caught:
+        read_apart(form, data, f"a.{form}")  # type: ignore[arg-type]
+    assert caught.value.place == f"a.{form}"
+    assert caught.value.hint
+    assert "Traceback" not in str(caught.value)
+    return caught.value
+
+
+def spoiled(form: str, seed: int) -> bytes:
+    """A file that was cut off, or has some bytes that are others, inside its archive where it is one."""
+    chance = random.Random(f"{form} {seed}")
+    data = bytearray(sound(form))
+    if form in ("epub", "docx", "odt") and seed % 3:
+        whole = zipfile.ZipFile(BytesIO(data))
+        name = chance.choice(whole.namelist())
+        parts = {one: whole.read(one) for one in whole.namelist()}
+        part = bytearray(parts[name])
+        _spoil(part, chance)
+        return makers.zipped(parts | {name: bytes(part)})
+    _spoil(data, chance)
+    return bytes(data)
+
+
+def _spoil(data: bytearray, chance: random.Random) -> None:
+    for _ in range(chance.choice((1, 3, 30))):
+        if data:
+            at = chance.randrange(len(data))
+            data[at : at + chance.choice((1, 1, 4))] = chance.choice((*_WORSE, bytes([chance.randrange(256)])))
+    if chance.random() < 0.4:
+        del data[chance.randrange(len(data) + 1) :]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", FORMS)
+def test_spoiled_files_give_a_document_or_a_sentence(form: str) -> None:
+    read = 0
+    for seed in range(300):
+        try:
+            made = child.READERS[form](spoiled(form, seed), f"a.{form}").document("a", "a")  # type: ignore[index]
+            assert isinstance(made, Document)
+            assert all(0 <= mark.start < mark.end <= len(made.text) for mark in made.marks)
+            assert all(0 <= one.span.start < one.span.end <= len(made.text) for one in made.sections)
+            read += 1
+        except DocumentError:
+            continue
+    assert read, "not all of them are beyond reading"
+
+
+def test_any_other_failure_of_a_parser_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    def fails(data: bytes, name: str) -> None:
+        raise KeyError("odd")
+
+    monkeypatch.setattr(child, "_limit", lambda: None)
+    monkeypatch.setitem(child.READERS, "pdf", fails)  # type: ignore[arg-type]
+    monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": BytesIO(b"x")}))
+    child.main("pdf", "a.pdf")
+    assert b'"error": "the file is broken (KeyError)"' in capsysbinary.readouterr().out
+
+
+def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
+    assert refusal("pdf", b"x").message == "the file is broken, and broke the program that reads it"
+    monkeypatch.setattr(apart, "_START", "raise MemoryError")
+    assert refusal("pdf", b"x").message == TOO_LARGE["error"]
+    monkeypatch.setattr(apart, "_START", "import time; time.sleep(60)")
+    monkeypatch.setattr(apart, "_WAIT", 0.5)
+    assert "60 seconds" in refusal("pdf", b"x").message
+
+
+def test_a_reading_process_has_none_of_our_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
+    say = "import json, os; print(json.dumps({'error': ' '.join(os.environ), 'hint': 'x'}))"
+    monkeypatch.setattr(apart, "_START", say)
+    assert "OPENAI" not in refusal("pdf", b"x").message
+
+
+def test_archives_that_unpack_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": b"<a>" + b" " * 3_000_000})
+    monkeypatch.setattr(archive, "_MOST_OF_ONE", 2_000_000)
+    with pytest.raises(DocumentError, match="larger than 200 MB"):
+        child.READERS["docx"](bomb, "a.docx")
+
+
+def test_entities_are_neither_blown_up_nor_looked_up() -> None:
+    entities = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]><a>&b;</a>'
+    data = makers.zipped({"[Content_Types].xml": "<Types/>", "word/document.xml": entities})
+    assert "entities of its own" in refusal("docx", data).message
+    page = b'<!DOCTYPE html [<!ENTITY b SYSTEM "file:///etc/passwd">]><html><body><p>One &b; two.</p></body></html>'
+    assert "root" not in load_bytes(page, "a.html").text
+
+
+def test_what_is_locked_says_so() -> None:
+    locked = makers.new_pdf()
+    locked.add_page()
+    locked.text(10, 20, "Secret.")
+    locked.set_encryption(owner_password="a", user_password="b")
+    assert refusal("pdf", bytes(locked.output())).message == "it needs a password"
+    drm = '<encryption><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></encryption>'
+    book = makers.epub("A", CHAPTERS, extra={"META-INF/encryption.xml": drm})
+    assert "is encrypted" in refusal("epub", book).message
+
+
+def test_scanned_pages_are_named_and_a_scanned_book_is_refused() -> None:
+    from PIL import Image
+
+    picture = Image.new("L", (60, 80), 200)
+    made = makers.new_pdf()
+    for _ in range(3):
+        made.add_page()
+        made.image(picture, x=0, y=0, w=148)
+    error = refusal("pdf", bytes(made.output()))
+    assert "pages are pictures (pages 1-3)" in error.message
+    assert "ocrmypdf" in error.hint
+    made = makers.new_pdf()
+    made.add_page()
+    made.text(10, 20, "A page of words.")
+    made.add_page()
+    made.image(picture, x=0, y=0, w=148)
+    found = load_bytes(bytes(made.output()), "a.pdf")
+    assert found.text == "A page of words."
+    assert any("page 2 is a picture without text" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("form", "data"), [("pdf", b"%PDF-1.7\n"), ("epub", b"PK\x03\x04"), ("docx", b"no zip"), ("rtf", b"x")]
+)
+def test_what_is_no_such_file_says_so(form: str, data: bytes) -> None:
+    assert refusal(form, data).message
+
+
+def test_deep_pages_are_read_or_refused() -> None:
+    assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
+    assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message
+    assert read_apart("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"

@@ -1,0 +1,237 @@
+"""Leases of items, against a plain model of them: each item has one worker at most, and none is lost or done twice."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from redraft.errors import RunError, UsageError
+from redraft.store.batches import MOST_DEATHS, Batch, Batches, Item, NewItem
+from redraft.store.connection import Connection
+from redraft.store.migrations import migrate
+from redraft.store.store import Store
+from redraft.store.turns import WINDOW, Turns
+from tests.store.support import add_call, call, document, run
+
+WORKERS = ("ann", "bob", "cid")
+SECONDS = 10.0
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def in_memory() -> Connection:
+    connection = Connection(Path(":memory:"))
+    migrate(connection)
+    return connection
+
+
+class Leasing(RuleBasedStateMachine):
+    """Workers that lease, renew, settle, hand back, die and fall silent, in any order."""
+
+    @initialize(priorities=st.lists(st.integers(-1, 1), min_size=1, max_size=6))
+    def begin(self, priorities: list[int]) -> None:
+        self.clock = Clock()
+        self.connection = in_memory()
+        self.batches = Batches(self.connection, self.clock)
+        self.batches.open(Batch("b", {}, {}))
+        self.batches.add("b", [NewItem(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
+        self.held: dict[int, Item] = {}
+        self.old: list[Item] = []
+        self.until: dict[int, float] = {}
+        self.ended: dict[int, str] = {}
+        self.deaths = dict.fromkeys(range(len(priorities)), 0)
+        self.priorities = priorities
+
+    def _lose(self, idx: int) -> None:
+        self.old.append(self.held.pop(idx))
+        self.deaths[idx] += 1
+        if self.deaths[idx] == MOST_DEATHS:
+            self.ended[idx] = "aside"
+
+    def _expire(self) -> None:
+        for idx in [one for one in self.held if self.until[one] < self.clock.now]:
+            self._lose(idx)
+
+    @rule(worker=st.sampled_from(WORKERS), most=st.integers(1, 4))
+    def lease(self, worker: str, most: int) -> None:
+        taken = self.batches.lease("b", worker, most, SECONDS)
+        self._expire()
+        mine = [one for one in self.held.values() if one.worker == worker]
+        free = [idx for idx in self.deaths if idx not in self.held and idx not in self.ended]
+        assert len(taken) <= most
+        for one in taken:
+            assert one.idx in free, "nobody else has it, and it is not done"
+            self.held[one.idx], self.until[one.idx] = one, self.clock.now + SECONDS
+        suspects = [one for one in taken if self.deaths[one.idx]]
+        if suspects:
+            assert len(taken) == 1, "at what a worker has died before, one works alone"
+            assert not mine
+        if any(self.deaths[one.idx] for one in mine):
+            assert not taken
+        elif any(self.deaths[idx] == 0 for idx in free) or (free and not mine):
+            assert taken, "there is something to do, and nobody who does it"
+        if taken and not suspects and most >= len(free):
+            left = [idx for idx in free if idx not in {one.idx for one in taken}]
+            assert all(self.priorities[one.idx] >= max((self.priorities[i] for i in left if not self.deaths[i]),
+                                                       default=-9) for one in taken)  # fmt: skip
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def renew(self, worker: str) -> None:
+        ours = {(one.idx, one.attempts) for one in self.held.values() if one.worker == worker}
+        assert self.batches.renew("b", worker, SECONDS) == ours
+        for idx, _ in ours:
+            self.until[idx] = self.clock.now + SECONDS
+
+    @rule(draw=st.data(), state=st.sampled_from(("done", "failed", "waiting")))
+    @precondition(lambda self: self.held)
+    def settle(self, draw: Any, state: Any) -> None:
+        item = self.held.pop(draw.draw(st.sampled_from(sorted(self.held))))
+        assert self.batches.settle(item, state)
+        self.old.append(item)
+        if state != "waiting":
+            self.ended[item.idx] = state
+
+    @rule(draw=st.data())
+    @precondition(lambda self: self.old)
+    def settle_what_is_not_ours_any_more(self, draw: Any) -> None:
+        assert not self.batches.settle(draw.draw(st.sampled_from(self.old)), "done")
+
+    @rule(worker=st.sampled_from(WORKERS))
+    def die(self, worker: str) -> None:
+        lost = [one.idx for one in self.held.values() if one.worker == worker]
+        assert self.batches.release("b", worker, "it was shot") == len(lost)
+        for idx in lost:
+            self._lose(idx)
+
+    @rule(seconds=st.floats(0.1, 2 * SECONDS))
+    def wait(self, seconds: float) -> None:
+        self.clock.now += seconds
+
+    @rule()
+    def try_again(self) -> None:
+        self.batches.try_again("b")
+        for idx in [one for one, state in self.ended.items() if state in ("failed", "aside")]:
+            del self.ended[idx]
+            self.deaths[idx] = 0
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        if not hasattr(self, "batches"):
+            return
+        for item in self.batches.items("b"):
+            state = "leased" if item.idx in self.held else self.ended.get(item.idx, "waiting")
+            assert (item.state, item.deaths) == (state, self.deaths[item.idx])
+            assert (item.worker is None) == (state != "leased")
+        counts = self.batches.counts("b")
+        assert counts.all == len(self.deaths)
+        assert counts.ended == len(self.ended)
+
+    def teardown(self) -> None:
+        if hasattr(self, "connection"):
+            self.connection.close()
+
+
+TestLeasing = Leasing.TestCase
+TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with Store(":memory:") as made:
+        yield made
+
+
+def test_an_item_that_came_on_between_two_deaths_is_no_worse_than_before(store: Store) -> None:
+    store.documents.add(document())
+    store.runs.add(run("r"))
+    store.batches.open(Batch("b", {}, {}))
+    store.batches.add("b", [NewItem("x", "x")])
+    for n in range(2 * MOST_DEATHS):
+        (item,) = store.batches.lease("b", "w", 1)
+        store.batches.note_run(item, "r")
+        add_call(store, call(run="r", key=f"answer {n}"))
+        store.batches.release("b", "w", "it was shot")
+    (item,) = store.batches.items("b")
+    assert (item.state, item.deaths) == ("waiting", 1)
+    for _ in range(MOST_DEATHS - 1):
+        store.batches.lease("b", "w", 1)
+        store.batches.release("b", "w", "it was shot")
+    (item,) = store.batches.items("b")
+    assert item.state == "aside"
+    assert item.error is not None
+    assert "it was shot" in item.error["message"]
+
+
+def test_only_an_open_batch_is_worked_on(store: Store) -> None:
+    store.batches.open(Batch("b", {"words": 1}, {}))
+    store.batches.add("b", [NewItem("x", "x")])
+    for status in ("paused", "stopped", "cancelled"):
+        store.batches.set_status("b", status)  # type: ignore[arg-type]
+        assert store.batches.lease("b", "w", 1) == []
+    assert store.batches.get("b").status == "cancelled"
+    store.batches.open(Batch("b", {"words": 1}, {"max_cost": 2}))
+    assert len(store.batches.lease("b", "w", 1)) == 1
+    with pytest.raises(UsageError, match="other settings"):
+        store.batches.open(Batch("b", {"words": 2}, {}))
+    with pytest.raises(RunError, match="no batch"):
+        store.batches.get("c")
+
+
+def test_what_was_cancelled_is_not_stopped_as_well(store: Store) -> None:
+    store.batches.open(Batch("b", {}, {}))
+    store.batches.set_status("b", "cancelled")
+    store.batches.set_status("b", "stopped", {"code": "budget", "message": "", "hint": ""})
+    assert store.batches.get("b").status == "cancelled"
+
+
+def test_every_item_has_a_file_of_its_own_on_any_disk(store: Store) -> None:
+    store.batches.open(Batch("b", {}, {}))
+    names = ["a", "A", "a-2", "a", "ä", "Ä", "a-4"]
+    added = [NewItem(f"{n}/{name}", name) for n, name in enumerate(names)]
+    assert store.batches.add("b", added) == len(names)
+    assert store.batches.add("b", added) == 0
+    files = [item.file for item in store.batches.items("b")]
+    assert files[0] == "a"
+    assert len({file.lower() for file in files if file.isascii()}) == 5
+    assert len(set(files)) == len(names)
+
+
+@given(st.lists(st.tuples(st.floats(0, 30), st.integers(1, 50)), max_size=40), st.integers(1, 5), st.integers(50, 100))
+def test_no_minute_has_more_turns_than_it_may(asked: list[tuple[float, int]], requests: int, tokens: int) -> None:
+    clock, connection = Clock(), in_memory()
+    turns, taken = Turns(connection, clock), []
+    for pause, size in asked:
+        clock.now += pause
+        while wait := turns.take("g", size, requests_per_minute=requests, tokens_per_minute=tokens):
+            assert wait <= WINDOW
+            clock.now += wait + 1e-6
+        taken.append((clock.now, size))
+    connection.close()
+    for at, _ in taken:
+        within = [size for when, size in taken if at - WINDOW < when - 1e-6 <= at]
+        assert len(within) <= requests
+        assert sum(within) <= tokens
+    assert all(one[0] <= other[0] for one, other in pairwise(taken))
+
+
+def test_gates_do_not_wait_for_each_other() -> None:
+    connection = in_memory()
+    turns = Turns(connection, Clock())
+    for gate in random.Random(1).sample(["a", "b", "c"], 3):
+        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) == 0
+        assert turns.take(gate, 5, requests_per_minute=1, tokens_per_minute=None) > 0
+    connection.close()
