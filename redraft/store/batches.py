@@ -121,6 +121,7 @@ class Batches:
 
     def open(self, batch: Batch) -> None:
         """Store a batch, or open it again, with the limits and the folder that it is given now."""
+        moment = now()
         with self._connection.writing() as raw:
             known = raw.execute("SELECT asked FROM batches WHERE name = ?", (batch.name,)).fetchone()
             if known is not None and json.loads(known["asked"]) != batch.asked:
@@ -132,7 +133,7 @@ class Batches:
                 " VALUES (?, ?, ?, ?, 'open', ?, ?) ON CONFLICT (name) DO UPDATE SET"
                 " limits = excluded.limits, folder = excluded.folder, status = 'open', error = NULL,"
                 " updated = excluded.updated",
-                (batch.name, _json(batch.asked), _json(batch.limits), storable(batch.folder), now(), now()),
+                (batch.name, _json(batch.asked), _json(batch.limits), storable(batch.folder), moment, moment),
             )
 
     def get(self, name: str) -> Batch:

@@ -84,6 +84,7 @@ class Runs:
 
     def add(self, run: Run) -> None:
         """Store a new run."""
+        moment = now()
         with self._connection.writing() as raw:
             raw.execute(
                 "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
@@ -104,8 +105,8 @@ class Runs:
                     run.refinement.model_dump_json() if run.refinement else None,
                     run.experiment,
                     run.parent,
-                    now(),
-                    now(),
+                    moment,
+                    moment,
                 ),
             )
 
