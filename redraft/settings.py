@@ -79,6 +79,10 @@ class Price(BaseModel):
         fresh = usage.prompt_tokens - cached
         return (fresh * self.prompt + cached * rate + usage.completion_tokens * self.completion) / _MILLION
 
+    def half(self) -> Price:
+        """Half of it."""
+        return Price(**{name: rate / 2 for name, rate in self.model_dump(exclude_none=True).items()})
+
 
 class ModelSettings(BaseModel):
     """A model with all that belongs to it, for whichever role: a table `[models.NAME]` of `redraft.toml`.
@@ -271,6 +275,10 @@ class Refinement(BaseModel):
     """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 
 
+# More than a provider takes in one job.
+_ALL_OF_A_WAVE = 50_000
+
+
 class Limits(BaseModel):
     """How much a run may use, and how hard it may push."""
 
@@ -283,6 +291,13 @@ class Limits(BaseModel):
     max_calls: int | None = Field(default=None, ge=1)
     timeout: float = Field(default=300.0, gt=0)
     """Seconds one request may take."""
+    provider_batch: bool = False
+    """Whether requests go out together as jobs of the provider's, which are cheaper and take up to a day."""
+
+    @property
+    def at_once(self) -> int:
+        """How many requests may be under way at the same time. A job is the better the more of them it takes along."""
+        return _ALL_OF_A_WAVE if self.provider_batch else self.concurrency
 
 
 class _Purpose(BaseModel):

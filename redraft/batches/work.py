@@ -27,6 +27,8 @@ from redraft.store.threads import off_loop
 # What stands in the way of every item alike.
 _HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
 _LOOK_AGAIN = 0.5
+# Documents side by side where their requests go out in jobs.
+_MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
 _RENEWALS_A_LEASE = 4
 _LOST_TEXT = "the text of this line is not in the database any more"
@@ -86,12 +88,17 @@ class Worker:
                 task.cancel()
             await asyncio.gather(beating, *self._at_work.values(), return_exceptions=True)
 
+    @property
+    def _most(self) -> int:
+        """How many documents are worked on side by side: for a job as many as the memory has room for."""
+        return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
+
     async def _take_turns(self) -> None:
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
                 self._put_away()
-                room = self.limits.concurrency - len(self._at_work)
+                room = self._most - len(self._at_work)
                 taken = await self._leased(room) if room else []
                 for item in taken:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))

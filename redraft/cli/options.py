@@ -314,6 +314,13 @@ limit_options = grouped(
     ),
     timeout,
     option(
+        "--provider-batch",
+        section="limits",
+        is_flag=True,
+        default=None,
+        help="Hand requests over as jobs of the provider's batch API: cheaper, within a day.",
+    ),
+    option(
         "--trace-to-langsmith",
         section="model",
         is_flag=True,

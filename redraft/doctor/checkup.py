@@ -184,7 +184,7 @@ async def examine(patient: Patient, bench: Bench) -> CheckUp:
     check_aims(patient.metrics)
     planned = sittings(patient.metrics)
     bench.observer(StageStarted(f"controls for {patient.judge}", 0))
-    crowd, numbers = asyncio.Semaphore(bench.limits.concurrency), count(1)
+    crowd, numbers = asyncio.Semaphore(bench.limits.at_once), count(1)
 
     async def sat(sitting: Sitting) -> _Sat:
         async with crowd:

@@ -45,7 +45,7 @@ class Job:
     @property
     def concurrency(self) -> int:
         """How many requests may be under way at once."""
-        return self.run.limits.concurrency
+        return self.run.limits.at_once
 
     @property
     def refinement(self) -> Refinement:

@@ -88,14 +88,16 @@ class ChatModel:
         reasoning_reserve: int | None = None,
         takes_temperature: bool | None = None,
         seconds: float | None = None,
+        ahead: bool = True,
     ) -> None:
         """What is not given is worked out from what the class of `chat` declares.
 
         `identity` tells its replies from another's, in the cache too: two models that differ in anything but
         provider, name and address need one each. `reasoning_reserve` are the tokens that it may think for in each
         call; without a number that is known by its name, and learned. `seconds` is how long one answer may take from
-        start to end.
+        start to end. With `ahead` one request finds out what the provider accepts, and the others wait for that.
         """
+        self._ahead = ahead
         self._traits = traits = traits_of(chat)
         self.identity = identity or traits.identity
         self._chat = chat
@@ -134,7 +136,7 @@ class ChatModel:
     async def ask(self, request: Request[Given_, Value_]) -> Reply[Value_]:
         """Make one attempt."""
         self._modes.begin_with(request.mode)
-        if not self._modes.settled and request.prompt.returns is not str:
+        if self._ahead and not self._modes.settled and request.prompt.returns is not str:
             # Only one call at a time finds out what the provider accepts; the others wait for what it learns.
             known = self._no_way
             async with self._probing:

@@ -18,6 +18,10 @@ from typing_extensions import override
 
 from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
+from redraft.models.jobs.office import Office
+from redraft.models.jobs.shared import shared_office
+from redraft.models.jobs.transport import JobTransport
+from redraft.models.jobs.wanted import ByJob
 from redraft.models.modes import modes_for
 from redraft.models.reasoning import THOUGHTS
 from redraft.settings import ReplyForm
@@ -45,6 +49,10 @@ def _tls() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
+def _client(seconds: float) -> httpx2.AsyncClient:
+    return openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False, verify=_tls())
+
+
 def open_openai(
     name: str,
     url: str,
@@ -54,11 +62,23 @@ def open_openai(
     closing: AsyncExitStack,
     replies: ReplyForm | None = None,
     reasoning: int | None = None,
+    by_job: ByJob | None = None,
 ) -> ChatModel:
-    """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`."""
+    """A model at `url`. The HTTP client belongs to the running event loop and is closed with `closing`.
+
+    With `by_job` its requests go out in jobs, which take as long as they take.
+    """
     # LangChain's advice on refused schemas is for callers of its readers, and we go without a schema by ourselves.
     warnings.filterwarnings("ignore", message="This model does not support OpenAI's|Invalid schema for OpenAI's")
-    client = openai.DefaultAsyncHttpx2Client(timeout=seconds, follow_redirects=False, verify=_tls())
+    if by_job:
+
+        def office() -> Office:
+            return Office(openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs)
+
+        transport = JobTransport(shared_office((name, url, key), office, by_job.note, closing))
+        client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
+    else:
+        client = _client(seconds)
     bound(client)
     closing.push_async_callback(client.aclose)
     chat = _ChatOpenAI(
@@ -66,9 +86,16 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
-        timeout=seconds,
+        timeout=None if by_job else seconds,
         max_retries=0,
         use_responses_api=False,
     )
     modes = modes_for(replies, speaks_openai=True)
-    return ChatModel(chat, identity=f"openai:{name}@{url}", modes=modes, reasoning_reserve=reasoning, seconds=seconds)
+    return ChatModel(
+        chat,
+        identity=f"openai:{name}@{url}",
+        modes=modes,
+        reasoning_reserve=reasoning,
+        seconds=None if by_job else seconds,
+        ahead=not by_job,
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
@@ -28,10 +28,17 @@ class PriceTable:
 
     builtin: dict[str, Price]
     own: dict[str, Price]
+    in_jobs: bool = False
+    """Whether requests go out as jobs, which OpenAI does for half the price. The user's own prices hold as written."""
+
+    def for_jobs(self) -> PriceTable:
+        """The same table for requests that go out as jobs."""
+        return replace(self, in_jobs=True)
 
     def price(self, name: str, *, at_openai: bool) -> Price | None:
         """The price of a model, or of the model whose dated version it is; None when it is not known."""
-        prices = {**self.builtin, **self.own} if at_openai else self.own
+        builtin = {name: one.half() for name, one in self.builtin.items()} if self.in_jobs else self.builtin
+        prices = {**builtin, **self.own} if at_openai else self.own
         if name in prices:
             return prices[name]
         dated = (known for known in prices if name.startswith(known) and _DATE.fullmatch(name, len(known)))

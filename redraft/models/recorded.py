@@ -34,6 +34,7 @@ from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unob
 from redraft.models import schemas
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
+from redraft.models.jobs.wanted import ATTEMPT
 from redraft.models.limiter import Limiter
 from redraft.models.patience import Patience, Tries
 from redraft.models.prices import FREE
@@ -45,6 +46,7 @@ from redraft.settings import Price
 from redraft.store.bookings import AskedElsewhereError, Booking
 from redraft.store.calls import OK, SENT, Call
 from redraft.store.documents import now
+from redraft.store.jobs import attempt_of
 from redraft.store.manners import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -241,6 +243,7 @@ class RecordedModel:
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
         self._observer(CallStarted(request.label))
         turn.booking.sent = True
+        ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
         try:
             reply = await self._inner.ask(replace(request, most_tokens=turn.most_out))

@@ -121,7 +121,7 @@ async def fill(bench: Bench, document: Document, settings: Settings, template: T
     if settings.model == EXTRACTIVE:
         bench.observer(Noted(_CANNOT_TELL))
     numbers = count(1)
-    crowd = asyncio.Semaphore(bench.limits.concurrency)
+    crowd = asyncio.Semaphore(bench.limits.at_once)
 
     async def one(section: Section) -> Filled:
         async with crowd:

@@ -11,6 +11,7 @@ from redraft.builtin.door import opened as open_extractive
 from redraft.errors import UsageError
 from redraft.models.addresses import base_url, openai_key, plain_address
 from redraft.models.base import Model
+from redraft.models.jobs.wanted import ByJob
 from redraft.models.late import LateModel
 from redraft.models.names import OPENAI, address_in, name_of, provider_of
 from redraft.models.nli.model import opened as open_entailment
@@ -92,10 +93,13 @@ def reasoning_reserve(settings: Settings) -> int:
 
 
 @asynccontextmanager
-async def open_model(settings: Settings, *, seconds: float, usual_key: bool = True) -> AsyncIterator[Model]:
+async def open_model(
+    settings: Settings, *, seconds: float, usual_key: bool = True, by_job: ByJob | None = None
+) -> AsyncIterator[Model]:
     """The model that the settings name, open as long as the context lasts. What takes long to load waits for a call.
 
-    Without a key of its own a model of OpenAI's protocol gets the `usual_key`, OPENAI_API_KEY, only if it may.
+    Without a key of its own a model of OpenAI's protocol gets the `usual_key`, OPENAI_API_KEY, only if it may. With
+    `by_job` its requests go out in jobs.
     """
     provider = provider_of(settings.model)
     if settings.model == EXTRACTIVE:
@@ -104,7 +108,7 @@ async def open_model(settings: Settings, *, seconds: float, usual_key: bool = Tr
         yield open_entailment(name_of(settings.model))
     elif provider == OPENAI:
         async with AsyncExitStack() as closing:
-            yield _late_openai(settings, seconds, closing, usual_key=usual_key)
+            yield _late_openai(settings, seconds, closing, usual_key=usual_key, by_job=by_job)
     else:
         from redraft.models.providers import open_plugged, open_provided
 
@@ -117,7 +121,9 @@ def load_openai() -> None:
     import redraft.models.openai  # noqa: F401
 
 
-def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool) -> Model:
+def _late_openai(
+    settings: Settings, seconds: float, closing: AsyncExitStack, *, usual_key: bool, by_job: ByJob | None
+) -> Model:
     name, url = name_of(settings.model), settings.base_url
     assert url is not None
     key = openai_key(name, url, settings.key_env, usual=usual_key)
@@ -133,6 +139,7 @@ def _late_openai(settings: Settings, seconds: float, closing: AsyncExitStack, *,
             closing=closing,
             replies=settings.replies,
             reasoning=settings.reasoning_tokens,
+            by_job=by_job,
         )
 
     return LateModel(f"{settings.model}@{url}", opened)

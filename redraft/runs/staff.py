@@ -7,10 +7,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from redraft.errors import UsageError
-from redraft.events import Observer
+from redraft.events import Noted, Observer
 from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
 from redraft.models.base import Model
 from redraft.models.budget import Budget
+from redraft.models.jobs.wanted import ByJob
 from redraft.models.limiter import Limiter, shared_limiter
 from redraft.models.names import OPENAI, address_in, provider_of
 from redraft.models.prices import PriceTable, builtin_prices
@@ -111,13 +112,29 @@ def hire(
     A name that is the identity of one of the `objects` means that object; any other is opened.
     """
     table = prices or builtin_prices()
+    if limits.provider_batch:
+        table = table.for_jobs()
     hired = [Hired("writer", settings, _price(settings, limits, table), objects.get(settings.model))]
     for role, name in named_in(judging, refinement):
         model = objects.get(name)
         under = under_name(name, settings, judging, objects)
         under = under if model else resolve(under)
         hired.append(Hired(role, under, _price(under, limits, table), model))
+    if limits.provider_batch:
+        _check_jobs(hired)
     return _with_keys(hired)
+
+
+def _check_jobs(hired: Sequence[Hired]) -> None:
+    """Jobs are of OpenAI's protocol: refuse whoever is asked in another, and a run in which nobody is."""
+    asked = [one for one in hired if one.model is not None or reads_prompts(one.settings.model)]
+    others = [one.settings.model for one in asked if one.model or provider_of(one.settings.model) != OPENAI]
+    if others or not asked:
+        what = f"{others[0]} is asked in another" if others else "nobody here is asked by it"
+        raise UsageError(
+            f"--provider-batch goes by OpenAI's protocol, and {what}",
+            hint="leave it out, or take models of openai:NAME",
+        )
 
 
 def _with_keys(hired: Sequence[Hired]) -> list[Hired]:
@@ -195,7 +212,7 @@ async def at_work(
         everybody = [*hired, aside]
         for one, its in zip(everybody, await off_loop(books, everybody, book), strict=True):
             if one.opened_as not in opened:
-                opened[one.opened_as] = await _opened(one, limits, stack)
+                opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
                 _check_twins(hired, opened)
             model = opened[one.opened_as]
             if one.asked_as not in asked:
@@ -229,7 +246,7 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
 
     return shared_limiter(
         provider,
-        limits.concurrency,
+        limits.at_once,
         requests_per_minute=requests,
         tokens_per_minute=tokens,
         gate=gate,
@@ -237,10 +254,11 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     )
 
 
-async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack) -> Model:
+async def _opened(one: Hired, limits: Limits, stack: AsyncExitStack, store: Store, observer: Observer) -> Model:
     if one.model is not None:
         return one.model
-    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key)
+    by_job = ByJob(store.jobs, lambda said: observer(Noted(said))) if limits.provider_batch else None
+    opening = open_model(one.settings, seconds=limits.timeout, usual_key=one.usual_key, by_job=by_job)
     return await stack.enter_async_context(opening)
 
 

@@ -41,6 +41,7 @@ _OF_RUN = (
     "DELETE FROM drafts WHERE run = :run",
     "DELETE FROM pieces WHERE run = :run",
     "DELETE FROM gaps WHERE run = :run",
+    "DELETE FROM job_lines WHERE call IN (SELECT key FROM calls WHERE run = :run)",
     "DELETE FROM pots WHERE run = :run",
     "UPDATE chapters SET run = NULL WHERE run = :run",
     "DELETE FROM chapters WHERE whole = :run",
@@ -68,6 +69,7 @@ _OF_DOCUMENT = (
 )
 # A user's own prompts may say what they were made for.
 _UNUSED_PROMPTS = "DELETE FROM prompts WHERE hash NOT IN (SELECT j.value FROM runs r, json_each(r.prompt_hashes) j)"
+_EMPTY_JOBS = "DELETE FROM jobs WHERE NOT EXISTS (SELECT 1 FROM job_lines WHERE job = id)"
 _EMPTY_BATCHES = "DELETE FROM batches WHERE NOT EXISTS (SELECT 1 FROM items WHERE batch = name)"
 
 
@@ -196,7 +198,8 @@ class Forgetting:
                 gone.documents.append(document)
                 gone.texts.add(document)
         raw.execute(_UNUSED_PROMPTS)
-        raw.execute(_EMPTY_BATCHES)
+        for statement in (_EMPTY_JOBS, _EMPTY_BATCHES):
+            raw.execute(statement)
         unnamed = {row["id"] for row in raw.execute(_UNNAMED_TEXTS)}
         at_work = self._documents_at_work(raw)
         if at_work:

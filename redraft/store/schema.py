@@ -309,6 +309,27 @@ _BATCHES = (
     "CREATE INDEX turns_at ON turns(at, gate, tokens)",
 )
 
+_JOBS = (
+    """
+    CREATE TABLE jobs (
+        id TEXT PRIMARY KEY,
+        address TEXT NOT NULL,
+        name TEXT,
+        begun TEXT NOT NULL
+    ) STRICT
+    """,
+    """
+    CREATE TABLE job_lines (
+        attempt TEXT NOT NULL,
+        job TEXT NOT NULL REFERENCES jobs(id),
+        call TEXT NOT NULL,
+        PRIMARY KEY (attempt, job)
+    ) STRICT, WITHOUT ROWID
+    """,
+    "CREATE INDEX job_lines_job ON job_lines(job)",
+    "CREATE INDEX calls_of_job_lines ON job_lines(call)",
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -328,5 +349,6 @@ STEPS = {
     "m016_marks": _MARKS,
     "m017_chapters": _CHAPTERS,
     "m018_batches": _BATCHES,
+    "m019_jobs": _JOBS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -22,6 +22,7 @@ from redraft.store.checkpoints import Checkpoints
 from redraft.store.connection import IN_MEMORY, PRIVATE, Connection
 from redraft.store.documents import Documents
 from redraft.store.forgetting import Forgetting, Freed
+from redraft.store.jobs import Jobs
 from redraft.store.judgments import Judgments
 from redraft.store.manners import MannersBook
 from redraft.store.migrations import migrate
@@ -87,6 +88,7 @@ class Store:
         self.prompts = PromptShelf(self._connection)
         self.batches = Batches(self._connection)
         self.turns = Turns(self._connection)
+        self.jobs = Jobs(self._connection)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:

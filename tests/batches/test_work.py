@@ -24,6 +24,7 @@ from redraft.batches.results import results
 from redraft.batches.sources import put_in
 from redraft.batches.standing import standing_of
 from redraft.batches.work import Worker
+from redraft.models.jobs import office
 from redraft.models.prices import PriceTable
 from redraft.settings import Limits, Settings
 from redraft.store.batches import Batch
@@ -273,3 +274,16 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
         process.stdin.close()  # as when whoever holds the other end has died
         assert process.wait(20) == 0
     assert states(store) == {"waiting": 2}
+
+
+def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(office, "_QUIET", 3.0)
+    monkeypatch.setattr(office, "_LONGEST_PAUSE", 0.2)
+    documents(folder, 3)
+    with ChatServer() as server:
+        worked(store, opened(store, folder, server.base_url, provider_batch=True))
+        sizes = [len(server.jobs.lines(name)) for name in server.jobs.jobs]
+
+        assert states(store) == {"done": 3}
+        assert len(server.seen) == sum(sizes)
+        assert sizes == [6, 3, 3, 3]

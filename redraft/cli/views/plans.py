@@ -30,13 +30,13 @@ def show_plan(
     as_json: bool,
 ) -> int:
     """Print to stdout what a command would do."""
-    spending = spending_of(source, settings, order, prices)
+    spending = spending_of(source, settings, order, prices.for_jobs() if limits.provider_batch else prices)
     if as_json:
         echo_json(spending.to_json())
         return _DONE
     for note in spending.notes:
         say(f"note: {note}")
-    rows = [*_what(spending), *_how_much(spending, limits.concurrency)]
+    rows = [*_what(spending), *_how_much(spending, limits)]
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         click.echo(f"{name:<{width}} {value}")
@@ -98,13 +98,14 @@ def _roomy(name: str, judging: Judging, settings: Settings) -> str:
     return f"{in_words(name, judging)}{window}"
 
 
-def _how_much(spending: Spending, concurrency: int) -> list[tuple[str, str]]:
+def _how_much(spending: Spending, limits: Limits) -> list[tuple[str, str]]:
     reasoning = spending.reasoning
     bound = _bound(spending.forecast.about)
     at_most = f"{bound} " if spending.forecast.calls or spending.prepared.plan.compressions else ""
     tokens = f"{bound} {spending.prompt_tokens:,} in, {spending.completion_tokens:,} out"
+    how = "in jobs of the provider's" if limits.provider_batch else f"up to {limits.concurrency} at once"
     return [
-        ("calls", f"{at_most}{spending.calls:,}, up to {concurrency} at once"),
+        ("calls", f"{at_most}{spending.calls:,}, {how}"),
         ("tokens", f"{tokens}, and {reasoning:,} to reason" if reasoning else tokens),
         ("cost", _cost_line(spending)),
     ]

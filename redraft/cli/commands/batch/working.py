@@ -203,5 +203,6 @@ def _workers(wanted: int | None, limits: Limits, waiting: int) -> int:
     """As many as there is something for to do: a worker without a request of its own has nothing to ask."""
     import os
 
-    usual = max(2, os.cpu_count() or 1)
+    # One worker gathers the requests of all documents for the provider's jobs.
+    usual = 1 if limits.provider_batch else max(2, os.cpu_count() or 1)
     return max(1, min(wanted or usual, limits.concurrency, waiting))

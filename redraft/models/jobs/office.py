@@ -1,0 +1,273 @@
+"""Where requests are gathered until no more come, handed over as one job, and asked after until there are answers."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import openai
+from openai.types import Batch
+
+from redraft.store.jobs import Jobs, SentJob
+from redraft.store.threads import off_loop
+
+_ENDPOINT: Final = "/v1/chat/completions"
+# What a job may consist of at OpenAI.
+_MOST_LINES, _MOST_BYTES = 50_000, 190_000_000
+# A wave is whole when nothing has joined it for so long; beside what a job takes that is nothing.
+_QUIET = 2.0
+_FIRST_LOOK, _LONGEST_PAUSE, _SLOWER = 1.0, 60.0, 1.5
+_OVER = ("completed", "failed", "expired", "cancelled")
+_TOO_MUCH = "token_limit_exceeded"
+_MARK = "redraft"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server would have answered to a request by itself."""
+
+    status: int
+    body: bytes
+
+    @classmethod
+    def error(cls, status: int, message: str, code: str | None = None) -> Answer:
+        """An error, as OpenAI's protocol has it."""
+        said = {"error": {"message": message, "type": "batch", "param": None, "code": code}}
+        return cls(status, json.dumps(said).encode())
+
+
+_NONE = Answer.error(503, "the provider's job ended without an answer to this request", "batch_without_answer")
+
+
+@dataclass(slots=True)
+class _Posted:
+    """A job that is with the provider, and when to ask after it again."""
+
+    job: SentJob
+    pause: float = _FIRST_LOOK
+    due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
+    files: list[str] = field(default_factory=list)
+    bodies: Mapping[str, Any] = field(default_factory=dict)
+    """What was asked, where it was this process that asked."""
+
+
+class Office:
+    """The jobs of one model's server. All of it happens in one event loop."""
+
+    def __init__(self, client: openai.AsyncOpenAI, address: str, jobs: Jobs) -> None:
+        self._client = client
+        self._address = address
+        self._jobs = jobs
+        self.notes: list[Callable[[str], None]] = []
+        """Who is told what happens: the first of them."""
+        self._gathered: dict[str, Any] = {}
+        self._joined = 0.0
+        self._posted: dict[str, _Posted] = {}
+        self._ended: list[_Posted] = []
+        self._answers: dict[str, Answer] = {}
+        self._waiting: dict[str, asyncio.Future[Answer]] = {}
+        self._most_lines = _MOST_LINES
+        self._crowded = False
+        """Whether the provider has said that it is too much at once: then one job waits for the other."""
+        self._worker: asyncio.Task[None] | None = None
+
+    async def ask(self, attempt: str, body: Any) -> Answer:
+        """The answer to a request, from a job that it is in already, or from the next."""
+        if attempt not in self._answers and not await self._is_with_the_provider(attempt):
+            self._gathered[attempt] = body
+            self._joined = time.monotonic()
+        if (answer := self._answers.pop(attempt, None)) is not None:
+            return answer
+        answered: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        self._waiting[attempt] = answered
+        if self._worker is None or self._worker.done():
+            self._worker = asyncio.create_task(self._work())
+        try:
+            return await answered
+        finally:
+            self._waiting.pop(attempt, None)
+            self._gathered.pop(attempt, None)
+
+    async def aclose(self) -> None:
+        """Stop looking. What is with the provider stays there, and is asked for again by whoever goes on."""
+        if self._worker is not None:
+            self._worker.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._worker
+        await self._tidy()
+        await self._client.close()
+
+    def _note(self, said: str) -> None:
+        for note in self.notes[:1]:
+            note(said)
+
+    async def _is_with_the_provider(self, attempt: str) -> bool:
+        if any(attempt in posted.job.attempts for posted in self._posted.values()):
+            return True
+        job = await off_loop(self._jobs.holding, self._address, attempt)
+        if job is None or any(ended.job.id == job.id for ended in self._ended):
+            return False
+        if job.name is None and (name := await self._name_of(job)) is not None:
+            await off_loop(self._jobs.name, job.id, name)
+            job = SentJob(job.id, name, job.attempts)
+        if job.name is None:
+            return False
+        await off_loop(self._jobs.take_over, attempt)
+        if job.id not in self._posted:
+            self._posted[job.id] = _Posted(job)
+            self._note(f"the provider has {_requests(len(job.attempts))} already, as the job {job.name}")
+        return True
+
+    async def _name_of(self, job: SentJob) -> str | None:
+        """What the provider calls a job whose sender died before it heard of that; None where it never came to be."""
+        async for known in self._client.batches.list(limit=100):
+            if (known.metadata or {}).get(_MARK) == job.id:
+                return known.id
+        return None
+
+    async def _work(self) -> None:
+        """Hand over and look after jobs as long as somebody waits."""
+        try:
+            while self._waiting:
+                now = time.monotonic()
+                if self._gathered and now >= self._joined + _QUIET and not (self._crowded and self._posted):
+                    await self._post()
+                for posted in [one for one in self._posted.values() if one.due <= now]:
+                    await self._look(posted)
+                await asyncio.sleep(self._pause())
+        except Exception as error:  # noqa: BLE001  (whoever waits is to hear of it)
+            self._fail(error)
+
+    def _pause(self) -> float:
+        due = [posted.due for posted in self._posted.values()]
+        if self._gathered:
+            due.append(self._joined + _QUIET)
+        return max(0.05, min(due, default=0.0) - time.monotonic())
+
+    def _fail(self, error: Exception) -> None:
+        """Everybody who waits hears that there is no job to be had; what is with the provider stays there."""
+        answer = None
+        if isinstance(error, openai.APIStatusError):
+            answer = Answer(error.status_code, error.response.content)
+        for waiting in [one for one in self._waiting.values() if not one.done()]:
+            if answer is not None:
+                waiting.set_result(answer)
+            else:
+                waiting.set_exception(error)
+
+    async def _post(self) -> None:
+        """Hand over what was gathered, as much of it as a job takes."""
+        await self._tidy()
+        lines: dict[str, bytes] = {}
+        size = 0
+        for attempt, body in self._gathered.items():
+            line = json.dumps({"custom_id": attempt, "method": "POST", "url": _ENDPOINT, "body": body}).encode() + b"\n"
+            if lines and (len(lines) >= self._most_lines or size + len(line) > _MOST_BYTES):
+                break
+            lines[attempt], size = line, size + len(line)
+        bodies = {attempt: self._gathered.pop(attempt) for attempt in lines}
+        job = await off_loop(self._jobs.open, self._address, list(lines))
+        try:
+            file = await self._client.files.create(file=("requests.jsonl", b"".join(lines.values())), purpose="batch")
+            made = await self._client.batches.create(
+                input_file_id=file.id,
+                endpoint=_ENDPOINT,
+                completion_window="24h",
+                metadata={_MARK: job.id},
+            )
+        except openai.APIStatusError:
+            # It was refused. Without an answer nobody knows, and the record stays for whoever goes on.
+            await off_loop(self._jobs.forget, job.id)
+            raise
+        await off_loop(self._jobs.name, job.id, made.id)
+        self._posted[job.id] = _Posted(SentJob(job.id, made.id, job.attempts), files=[file.id], bodies=bodies)
+        self._note(
+            f"{_requests(len(lines))} handed over as the job {made.id}, which is asked after; Ctrl-C leaves it there"
+        )
+
+    async def _look(self, posted: _Posted) -> None:
+        """Ask after a job, and less often each time; one that is over is taken in."""
+        assert posted.job.name is not None
+        state = await self._client.batches.retrieve(posted.job.name)
+        posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
+        posted.due = time.monotonic() + posted.pause
+        if state.status not in _OVER:
+            return
+        if self._is_too_much(state, posted):
+            return
+        answers = await self._read(state, posted)
+        del self._posted[posted.job.id]
+        self._ended.append(posted)
+        for attempt in posted.job.attempts:
+            self._hand_over(attempt, answers.get(attempt) or _refusal(state) or _NONE)
+        lacking = len(posted.job.attempts) - len(answers)
+        without = f", {_requests(lacking)} without one" if lacking else ""
+        self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
+
+    def _is_too_much(self, state: Batch, posted: _Posted) -> bool:
+        """Whether the provider takes fewer requests at once: then the same go out again in smaller jobs."""
+        codes = [one.code for one in (state.errors.data or [])] if state.errors else []
+        if state.status != "failed" or _TOO_MUCH not in codes or len(posted.bodies) < 2:
+            return False
+        self._most_lines, self._crowded = len(posted.bodies) // 2, True
+        self._gathered = {name: body for name, body in posted.bodies.items() if name in self._waiting} | self._gathered
+        del self._posted[posted.job.id]
+        self._ended.append(posted)
+        self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
+        return True
+
+    def _hand_over(self, attempt: str, answer: Answer) -> None:
+        waiting = self._waiting.get(attempt)
+        if waiting is None:
+            self._answers[attempt] = answer
+        elif not waiting.done():
+            waiting.set_result(answer)
+
+    async def _read(self, state: Batch, posted: _Posted) -> dict[str, Answer]:
+        """The answers of a job that is over, by attempt."""
+        found: dict[str, Answer] = {}
+        for file in (state.output_file_id, state.error_file_id):
+            if file:
+                posted.files.append(file)
+                content = await self._client.files.content(file)
+                found |= dict(filter(None, map(_answer_in, content.content.splitlines())))
+        return found
+
+    async def _tidy(self) -> None:
+        """Forget the jobs of which every answer has been handed over, here and at the provider."""
+        for ended in [one for one in self._ended if not self._answers.keys() & set(one.job.attempts)]:
+            self._ended.remove(ended)
+            await off_loop(self._jobs.forget, ended.job.id)
+            for file in ended.files:
+                with suppress(openai.OpenAIError):
+                    await self._client.files.delete(file)
+
+
+def _requests(number: int) -> str:
+    return f"{number:,} request" + "s" * (number != 1)
+
+
+def _answer_in(line: bytes) -> tuple[str, Answer] | None:
+    """A line of a file of answers; None for what is none."""
+    try:
+        said = json.loads(line)
+        response = said.get("response")
+        if response:
+            return said["custom_id"], Answer(int(response["status_code"]), json.dumps(response["body"]).encode())
+        error = said.get("error") or {}
+        return said["custom_id"], Answer.error(503, str(error.get("message")), str(error.get("code")))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _refusal(state: Batch) -> Answer | None:
+    """What a provider says that takes none of a job's requests."""
+    if state.status != "failed":
+        return None
+    said = [one.message or one.code or "" for one in (state.errors.data or [])] if state.errors else []
+    return Answer.error(400, f"the provider refuses the job: {'; '.join(said) or 'it does not say why'}")

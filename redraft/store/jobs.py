@@ -1,0 +1,85 @@
+"""Jobs that are with a provider: which requests went out in which, so that none of them goes out twice."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from redraft.store.connection import Connection
+from redraft.store.documents import now
+
+# So long a provider keeps the answers of a job.
+_KEPT_FOR = timedelta(days=30)
+_TAKE_OVER = "DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')"
+
+
+def attempt_of(key: str, number: int) -> str:
+    """The name of an attempt at a call, as it stands in a job."""
+    return f"{key}-{number}"
+
+
+@dataclass(frozen=True, slots=True)
+class SentJob:
+    """A job as it is on record."""
+
+    id: str
+    """By this the provider knows it too, among what a job may bear of its sender's."""
+    name: str | None
+    """What the provider calls it; None as long as nobody has heard of that."""
+    attempts: tuple[str, ...]
+    """The names of the attempts that it consists of."""
+
+
+class Jobs:
+    """The jobs of one database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def open(self, address: str, attempts: Sequence[str]) -> SentJob:
+        """Put a job on record that is about to be handed over."""
+        key = secrets.token_hex(8)
+        with self._connection.writing() as raw:
+            gone = (_moment_before(_KEPT_FOR),)
+            raw.execute("DELETE FROM job_lines WHERE job IN (SELECT id FROM jobs WHERE begun < ?)", gone)
+            raw.execute("DELETE FROM jobs WHERE begun < ?", gone)
+            raw.execute("INSERT INTO jobs (id, address, name, begun) VALUES (?, ?, NULL, ?)", (key, address, now()))
+            raw.executemany(
+                "INSERT INTO job_lines VALUES (?, ?, ?)", [(one, key, one.rpartition("-")[0]) for one in attempts]
+            )
+        return SentJob(key, None, tuple(attempts))
+
+    def name(self, job: str, name: str) -> None:
+        """Record what the provider calls it: from now on it is there, whatever becomes of this process."""
+        with self._connection.writing() as raw:
+            raw.execute("UPDATE jobs SET name = ? WHERE id = ?", (name, job))
+
+    def holding(self, address: str, attempt: str) -> SentJob | None:
+        """The last job at this address that an attempt went out in."""
+        row = self._connection.row(
+            "SELECT jobs.id, name FROM job_lines JOIN jobs ON jobs.id = job"
+            " WHERE attempt = ? AND address = ? ORDER BY begun DESC LIMIT 1",
+            (attempt, address),
+        )
+        if row is None:
+            return None
+        lines = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (row["id"],))
+        return SentJob(row["id"], row["name"], tuple(one["attempt"] for one in lines))
+
+    def take_over(self, attempt: str) -> None:
+        """An attempt of a process that died is waited for again: it is one call, and is booked once."""
+        with self._connection.writing() as raw:
+            key, _, number = attempt.rpartition("-")
+            raw.execute(_TAKE_OVER, (key, int(number)))
+
+    def forget(self, job: str) -> None:
+        """All of its answers are where they belong, or it never came to be."""
+        with self._connection.writing() as raw:
+            raw.execute("DELETE FROM job_lines WHERE job = ?", (job,))
+            raw.execute("DELETE FROM jobs WHERE id = ?", (job,))
+
+
+def _moment_before(time: timedelta) -> str:
+    return (datetime.now(UTC) - time).isoformat(timespec="milliseconds")
