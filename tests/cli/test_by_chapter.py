@@ -83,6 +83,7 @@ def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> No
     assert again["summary"] == made["summary"]
 
 
+@pytest.mark.slow
 def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     name = in_markdown(command.folder)
     options = ("--refine", "-g", "coverage=0.9", "--rounds", "1", "--json", "-q")
@@ -110,6 +111,7 @@ def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> No
     assert {one["status"] for one in again["chapters"]} == {"done"}
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
     with ChatServer(summarizer(), latency=lambda prompt, completion, index: 0.05) as server:
         command = Inside(tmp_path, server.base_url)

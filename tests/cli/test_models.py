@@ -209,6 +209,7 @@ def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) ->
     assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
 
 
+@pytest.mark.slow
 def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_type(tmp_path: Path) -> None:
     away = f"http://127.0.0.1:{free_port()}/v1"
     (tmp_path / "redraft.toml").write_text(

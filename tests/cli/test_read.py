@@ -34,6 +34,7 @@ def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> Non
     assert text.startswith("## Chapter 2: The Counting House\n")
 
 
+@pytest.mark.slow
 def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"

@@ -50,6 +50,7 @@ def evaluated(command: Inside) -> Any:
     return command.run("evaluate", "book.md", "poor.md", "--json").json
 
 
+@pytest.mark.slow
 def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -> None:
     done = command.run("trace", refined["run"])
 

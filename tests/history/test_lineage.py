@@ -95,6 +95,7 @@ async def test_the_way_names_every_text_in_between(tmp_path: Path) -> None:
     assert levels == sorted(levels, reverse=True)
 
 
+@pytest.mark.slow
 async def test_what_no_text_says_was_invented_where_it_came_up(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, inventive)
     found = read_lineage(desk.store, run)
@@ -105,6 +106,7 @@ async def test_what_no_text_says_was_invented_where_it_came_up(tmp_path: Path) -
     assert not invented.origins
 
 
+@pytest.mark.slow
 async def test_what_was_worked_out_once_is_not_worked_out_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +124,7 @@ async def test_what_was_worked_out_once_is_not_worked_out_again(
     assert read_lineage(desk.store, again.run.id).sentences == first.sentences
 
 
+@pytest.mark.slow
 async def test_a_database_that_nobody_may_write_to_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -190,6 +193,7 @@ async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those
     assert after.sentences[0].origins[0].way[0].kind == "base"
 
 
+@pytest.mark.slow
 async def test_a_fork_goes_back_to_the_run_that_it_was_forked_from(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await court.refine(told(1, wrong={2: "Bob"}), policy="all")

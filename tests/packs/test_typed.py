@@ -52,6 +52,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "redraft.db")
 
 
+@pytest.mark.slow
 async def test_there_is_one_question_of_each_type_about_each_third(store: Store) -> None:
     document = book(12)
     found = await builder(store, document, read).build()
