@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-# Twice what a test may take that is not marked, and more: where others work too, tests take longer.
+# Several times what a test may take that is not marked: where others work too, tests take longer.
 NAMED_FROM_SECONDS = 5.0
 _LEFT_OUT = "slow tests left out"
 

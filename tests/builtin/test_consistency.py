@@ -79,6 +79,7 @@ def test_the_document_bears_itself_out() -> None:
     _verbatim([sample()], split(sample()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
 def test_every_story_bears_itself_out() -> None:
     for story in stories()[::6]:

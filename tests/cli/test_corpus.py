@@ -82,6 +82,7 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
     assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == known
 
 
+@pytest.mark.slow
 def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> None:
     shown = command.run("read", *paths).out
     assert "document   alder.docx: " in shown
@@ -100,6 +101,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -
         assert said in command.run(*words).err
 
 
+@pytest.mark.slow
 def test_one_of_several_comes_from_stdin(command: Inside, paths: list[str]) -> None:
     piped = (command.folder / paths[0]).read_bytes()
     made = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json

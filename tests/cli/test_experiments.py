@@ -187,6 +187,7 @@ def test_a_price_table_makes_money_countable(inside: Inside) -> None:
     assert "may pass --max-cost 0.01" in done.err
 
 
+@pytest.mark.slow
 def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "-o", "results")
     assert done.code == 0, done.err

@@ -55,6 +55,7 @@ def fresh(command: Inside, folder: Path, **environment: str) -> Inside:
     return Inside(command.folder, **{**kept, "COLUMNS": "100", "REDRAFT_DB": str(folder / "own.db"), **environment})
 
 
+@pytest.mark.slow
 def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> None:
     done = command.run("keyfacts", "book.md")
 
@@ -355,6 +356,7 @@ def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -
     assert command.run("evaluate", "book.md", "first.md", *BOTH, "--json").json["metrics"]["keyfact_recall"]["score"]
 
 
+@pytest.mark.slow
 def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside, tmp_path: Path, trees: Any) -> None:
     there = fresh(command, tmp_path)
     exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json")

@@ -81,6 +81,7 @@ def test_without_a_decider_the_writer_decides(command: Inside, leading: Leading)
     assert models_asked(command, done.json["run"])["decide"] == {"openai:m"}
 
 
+@pytest.mark.slow
 def test_the_built_in_model_decides_and_says_so(command: Inside, leading: Leading) -> None:
     done = command.run(*REFINE, "--decider", "extractive", "--json")
 

@@ -18,6 +18,7 @@ def command(tmp_path: Path) -> Inside:
     return Inside(tmp_path, COLUMNS="100")
 
 
+@pytest.mark.slow
 def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"

@@ -398,6 +398,7 @@ async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None
         assert {*read} == {whole}, "it is never read in stretches"
 
 
+@pytest.mark.slow
 async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
     run = outcome.systems[0].run

@@ -153,6 +153,7 @@ async def test_the_sample_is_drawn_from_all_documents(tmp_path: Path, server: Ch
     assert len({one.document for one in outcome.marked}) == 2
 
 
+@pytest.mark.slow
 async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
     broken = True
 

@@ -133,6 +133,7 @@ async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
     assert len(sent) == len(set(sent))
 
 
+@pytest.mark.slow
 async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def failing(seen: Seen) -> str | Answer | Fault:
         return Fault("status", status=400) if seen.model == "starter" else answer(seen)

@@ -320,6 +320,7 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run(Limits(max_calls=5))
     assert outcome.stopped is not None

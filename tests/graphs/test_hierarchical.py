@@ -420,6 +420,7 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
             await shop.resume(stopped.run.id)
 
 
+@pytest.mark.slow
 async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     ask = desk.model.ask

@@ -17,6 +17,7 @@ from tests.support import Desk, story
 COUNTER = EstimatingTokenizer()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
 async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(tmp_path: Path, strategy: str) -> None:
     document = story(60)

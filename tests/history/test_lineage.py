@@ -66,6 +66,7 @@ def chapters(found: Lineage) -> dict[str, str]:
     return {one.text: one.origins[0].chapter if one.origins else "" for one in found.sentences}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "window"), [("hierarchical", 660), ("incremental", 900), ("direct", 8000)], ids=lambda one: str(one)
 )
@@ -82,6 +83,7 @@ async def test_every_sentence_leads_to_its_chapter(tmp_path: Path, strategy: str
         assert one.origins[0].way[-1].node == ""
 
 
+@pytest.mark.slow
 async def test_the_way_names_every_text_in_between(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     first = read_lineage(desk.store, run).sentences[0]
@@ -135,6 +137,7 @@ async def test_a_database_that_nobody_may_write_to_is_read_all_the_same(
         assert database.execute("SELECT count(*) FROM links").fetchone() == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_a_run_of_an_older_redraft_is_traced_by_its_chunks_and_marked(tmp_path: Path, strategy: str) -> None:
     desk, run = await drafted(tmp_path, strategy=strategy, context_tokens=900)
@@ -146,6 +149,7 @@ async def test_a_run_of_an_older_redraft_is_traced_by_its_chunks_and_marked(tmp_
     assert chapters(found) == {line: line.split(" ")[1] for line in KEEPERS}
 
 
+@pytest.mark.slow
 async def test_a_text_that_says_what_only_the_document_says_drifts(tmp_path: Path) -> None:
     def forgetful(request: Request[Any, Any]) -> Line:
         text = str(faithful(request))
@@ -171,6 +175,7 @@ def revised(store: Store, run: str, text: str, evidence: Span) -> str:
     return store.runs.keep_draft(run, text, 9, f"revision of {base.id}", round_=1, parents=parents)
 
 
+@pytest.mark.slow
 async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those_of_the_evidence(
     tmp_path: Path,
 ) -> None:

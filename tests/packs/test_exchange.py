@@ -170,6 +170,7 @@ SPOILED: dict[str, Callable[[Json], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SPOILED)
 async def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
     court: Court, elsewhere: Store, exported: Json, what: str

@@ -35,6 +35,7 @@ def numbers(pack: Pack) -> list[int]:
     return [asked_of(question.text) for question in pack.questions]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keepers", "questions"), [(6, 6), (20, 7), (30, 11), (80, 12)])
 async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, keepers: int, questions: int) -> None:
     court = Court(tmp_path, document=island(keepers))
@@ -150,6 +151,7 @@ async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
     assert [question.id for question in pack.questions] == list(range(1, len(pack.questions) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [[], [3, 3, 99, -1, 1]])
 async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document(
     tmp_path: Path, order: list[int]
@@ -172,6 +174,7 @@ async def test_the_pack_is_the_same_wherever_it_is_built(tmp_path: Path) -> None
     assert packs[0] == packs[1]
 
 
+@pytest.mark.slow
 async def test_the_places_of_the_answers_hold_the_words_that_were_quoted(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(600))
     pack = await built(court)
@@ -183,6 +186,7 @@ async def test_the_places_of_the_answers_hold_the_words_that_were_quoted(tmp_pat
         assert question.position == question.evidence.span.start / len(court.document.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keepers", [80, 600], ids=["a document that fits", "a longer one"])
 async def test_where_the_quote_is_nowhere_the_place_is_the_nearest_to_question_and_answer(
     tmp_path: Path, keepers: int
@@ -275,6 +279,7 @@ async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path
 PARTS = st.lists(st.integers(0, 9), min_size=1, max_size=40).map(sorted)
 
 
+@pytest.mark.slow
 @given(parts=PARTS, wanted=st.integers(1, 50), data=st.data())
 def test_the_best_are_chosen_from_every_part(parts: list[int], wanted: int, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(parts))))

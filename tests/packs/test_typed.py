@@ -87,6 +87,7 @@ async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Sto
     ]
 
 
+@pytest.mark.slow
 async def test_a_question_that_the_document_answers_after_all_is_not_unanswerable(store: Store) -> None:
     def replies(request: Request[Any, Any]) -> BaseModel:
         given = request.given

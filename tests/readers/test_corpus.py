@@ -175,6 +175,7 @@ chapters = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(chapters=chapters, before=st.integers(0, 60))
 def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:

@@ -292,6 +292,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, path: Path) -> None:
     fill(store)
     with started(_KILLED, path) as other:

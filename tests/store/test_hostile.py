@@ -71,6 +71,7 @@ def test_a_greedy_writer_slows_us_down_and_no_more(path: Path) -> None:
     assert intact(path)
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_what_it_stored(path: Path) -> None:
     with Store(path) as store:
         with started(_WRITE, path, 10**9) as other:

@@ -232,6 +232,7 @@ def test_evidence_may_stand_at_the_very_beginning(store: Store, draft: str, evid
     assert store.judgments.of(draft)["coverage"].findings[0].evidence == evidence
 
 
+@pytest.mark.slow
 def test_a_megabyte_comes_back_as_a_question(store: Store) -> None:
     some = tuple(question(n, text, answer=text, evidence=Evidence(text)) for n, text in enumerate(EXTREMES.values()))
     store.packs.add(pack(questions=some), "key")

@@ -145,6 +145,7 @@ def test_prose_is_measured_once_and_never_counted_again() -> None:
     assert counting.read == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
 def test_what_is_read_again_grows_with_the_text(name: str) -> None:
     counting = Counting()
