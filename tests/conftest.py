@@ -9,11 +9,22 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.fresh import copy_new_databases
+from tests.slowness import Slowness
+
 # How long an example takes says more about what else the machine is doing.
 settings.register_profile("redraft", deadline=None)
 settings.load_profile("redraft")
 
+# Nothing here speaks TLS, and to read who is trusted in all the world takes 40 ms for each client of a model.
+os.environ.pop("SSL_CERT_FILE", None)
+os.environ["SSL_CERT_DIR"] = os.devnull
+
 _LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.pluginmanager.register(Slowness(config))
 
 
 @pytest.fixture(autouse=True)
@@ -32,3 +43,8 @@ def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
 def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in os.environ if name.startswith(("REDRAFT_", "OPENAI_", "TIKTOKEN_"))]:
         monkeypatch.delenv(name)
+
+
+@pytest.fixture(autouse=True)
+def _copied_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    copy_new_databases(monkeypatch)

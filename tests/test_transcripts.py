@@ -70,6 +70,7 @@ class Page:
         return _RUN.sub(run, pattern)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
 def test_what_is_shown_is_what_is_printed(page: Path, tmp_path: Path) -> None:
     (tmp_path / "examples").symlink_to(SAMPLE.parent)

@@ -1,7 +1,8 @@
 """Processes that begin with the libraries loaded: a second of work less for each of hundreds of commands.
 
-A process is forked from a server that has done nothing but import, so that it shares nothing with the tests or with
-another command but the code. What is told apart by a start from nothing, such as how long that takes, is not for this.
+A process is forked from a server that has imported the code and made an empty database for all to copy: nothing else
+is shared with the tests or with another command. What is told apart by a start from nothing, such as how long that
+takes, is not for this.
 """
 
 from __future__ import annotations
@@ -13,10 +14,16 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
+from tests.fresh import copy_new_databases, template
+
 # What a command would load: the libraries, and redraft itself.
 _LOADED = ["redraft.cli.main", "redraft.runs.workshop", "redraft.models.openai", "redraft.builtin.model", "tests.warm"]
 _FORKING = multiprocessing.get_context("forkserver")
 _FORKING.set_forkserver_preload(_LOADED)
+# Made in the server, or else each process would make its own.
+template()
 
 
 def run(
@@ -41,6 +48,7 @@ def _redraft(arguments: list[str], folder: str, environment: dict[str, str], str
     """In the process: be what a shell would have started."""
     from redraft.cli.main import main
 
+    copy_new_databases(pytest.MonkeyPatch())
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
@@ -94,8 +94,12 @@ def _shape(prompt: Prompt[Any, Any]) -> list[dict[str, Any]]:
     return [given, *([prompt.returns.model_json_schema()] if issubclass(prompt.returns, BaseModel) else ())]
 
 
+@lru_cache(maxsize=256)
 def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
-    """Compile a template; a variable that it lacks is as much an error as one that it does not know."""
+    """Compile a template; a variable that it lacks is as much an error as one that it does not know.
+
+    Every book has nearly all of its templates in common with the others of a process.
+    """
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
         template = _ENVIRONMENT.from_string(source)

@@ -64,7 +64,8 @@ def _kind(character: str) -> int:
 def _piece_starts(kinds: Integers) -> Integers:
     """A piece is a run of one kind; capitals go with the small letters after them, ideographs and the like alone."""
     before, after = kinds[:-1], kinds[1:]
-    change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | np.isin(after, (_IDEOGRAPH, _RARE))
+    alone = (after == _IDEOGRAPH) | (after == _RARE)
+    change = (before != after) & ~((before == _UPPER) & (after == _LOWER)) | alone
     runs = np.concatenate(([0], np.flatnonzero(change) + 1))
     lengths = np.diff(np.append(runs, len(kinds)))
     if lengths.max() <= _LONGEST:
@@ -85,8 +86,9 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     word = 1 + 0.07 * np.maximum(length - 4, 0) + 0.4 * np.maximum(length - 9, 0) + 0.25 * excess + 1.6 * accents
     # A single space belongs to the word after it; a line end to the mark before it.
     gap = np.where((length == 1) & (following != _DIGIT), 0.0, 1.0)
-    inner = (length == 1) & np.isin(codes[starts], _APOSTROPHES) & _is_letter(previous) & _is_letter(following)
-    joined = np.where((length == 1) & _is_letter(following), 0.7, 1.0)
+    before_letter = (length == 1) & _is_letter(following)
+    inner = before_letter & _is_apostrophe(codes[starts]) & _is_letter(previous)
+    joined = np.where(before_letter, 0.7, 1.0)
     mark = np.where(inner, 0.0, joined + 0.4 * np.maximum(length - 3, 0))
     astral = (codes[starts] >= _ASTRAL_IDEOGRAPHS[0]) & (codes[starts] <= _ASTRAL_IDEOGRAPHS[1])
     by_kind: dict[int, npt.NDArray[np.floating]] = {
@@ -104,5 +106,13 @@ def _costs(codes: Integers, kinds: Integers, starts: Integers, ends: Integers) -
     return np.asarray(np.choose(kind, [by_kind[each] for each in range(len(by_kind))]), dtype=np.float64)
 
 
+# Of short texts, which most are, `np.isin` would be half of the work.
 def _is_letter(kind: Integers) -> npt.NDArray[np.bool_]:
-    return np.isin(kind, (_LOWER, _UPPER))
+    found: npt.NDArray[np.bool_] = (kind == _LOWER) | (kind == _UPPER)
+    return found
+
+
+def _is_apostrophe(codes: Integers) -> npt.NDArray[np.bool_]:
+    straight, curved = _APOSTROPHES
+    found: npt.NDArray[np.bool_] = (codes == straight) | (codes == curved)
+    return found

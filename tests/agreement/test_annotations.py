@@ -252,6 +252,7 @@ def test_headings_are_no_sentences() -> None:
 _pieces = st.text("ab .", max_size=12)
 
 
+@pytest.mark.slow
 @_HOSTILE
 @given(
     st.text("ab .\n", max_size=60),

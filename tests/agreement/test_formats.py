@@ -294,6 +294,7 @@ REAL: list[tuple[str, str, str | None, int, int, str, float]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
 @pytest.mark.parametrize(("name", "path", "documents", "items", "of", "field", "mean"), REAL)
 def test_the_released_files_are_read_whole(

@@ -88,6 +88,7 @@ def test_the_p_value_is_over_all_orders_where_they_are_few() -> None:
     assert found.p == pytest.approx(2 / 24)
 
 
+@pytest.mark.slow
 def test_the_p_value_of_many_pairs_is_that_of_the_orders_drawn() -> None:
     generator = np.random.default_rng(7)
     x = generator.integers(0, 5, 60).astype(float)
@@ -122,6 +123,7 @@ def test_a_resample_is_weighed_as_if_its_documents_stood_there_as_often() -> Non
         assert tau == pytest.approx(kendalltau(x[there], y[there]).statistic)
 
 
+@pytest.mark.slow
 def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     """Two series with a known tau (2/pi asin r of normal ones, by Greiner), 40 documents of five each, 100 times."""
     generator, inside = np.random.default_rng(11), 0
@@ -136,6 +138,7 @@ def test_the_interval_covers_the_truth_about_as_often_as_it_says() -> None:
     assert 88 <= inside <= 100
 
 
+@pytest.mark.slow
 def test_items_of_one_document_make_the_interval_wider() -> None:
     """The same pairs fifty times over in each of ten documents say no more than once; as 500 documents they would."""
     generator = np.random.default_rng(5)
@@ -213,17 +216,19 @@ def test_the_area_under_the_curve_counts_half_of_the_ties() -> None:
     assert area_under_curve([0.9, 0.5, 0.5, 0.1], [True, True, False, False]) == pytest.approx((1 + 1 + 0.5 + 1) / 4)
 
 
+@pytest.mark.slow
 def test_a_cut_is_chosen_on_other_documents_only() -> None:
     """Scores that say nothing look as if they did by the cut that suits them best, and by no cut of other documents."""
     best, others = [], []
+    one = ["0"] * 30  # for one document no interval is drawn, and nobody asks for it here
     for seed in range(40):
         generator = np.random.default_rng(seed)
         scores, people = generator.normal(size=30), generator.random(30) < 0.5
         documents = [str(n // 2) for n in range(30)]
         said = verdicts_by_cut(scores.tolist(), people.tolist(), documents)
         assert said is not None
-        others.append(told(said, people.tolist(), documents).balanced or 0.0)
-        best.append(max(told((scores >= cut).tolist(), people.tolist(), documents).balanced or 0.0 for cut in scores))
+        others.append(told(said, people.tolist(), one).balanced or 0.0)
+        best.append(max(told((scores >= cut).tolist(), people.tolist(), one).balanced or 0.0 for cut in scores))
     assert np.mean(best) > 0.6
     assert np.mean(others) < 0.53
 

@@ -138,6 +138,7 @@ def test_of_a_retelling_in_other_words_it_is_never_said_that_it_does_not_answer(
     assert UNANSWERABLE in [one.answer for one in answers(pack, split(STORY)[:3])]
 
 
+@pytest.mark.slow
 def test_the_evaluator_leaves_open_what_cannot_be_told_and_asks_once(tmp_path: Path) -> None:
     async def judged(summary: str) -> Evaluation:
         async with Workshop(tmp_path / f"{len(summary)}.db") as shop:

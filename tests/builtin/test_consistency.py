@@ -79,6 +79,7 @@ def test_the_document_bears_itself_out() -> None:
     _verbatim([sample()], split(sample()))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
 def test_every_story_bears_itself_out() -> None:
     for story in stories()[::6]:
@@ -110,6 +111,7 @@ def test_without_passages_nothing_is_borne_out() -> None:
     assert {verdict.document for verdict in judge([], split(STORY))} == {UNANSWERABLE}
 
 
+@pytest.mark.slow
 def test_a_summary_of_another_text_is_not_borne_out() -> None:
     for passages, summary in (
         ([sample()], [sentence for story in stories()[:3] for sentence in split(story["document"])]),
@@ -119,6 +121,7 @@ def test_a_summary_of_another_text_is_not_borne_out() -> None:
         assert sum((verdict.share or 0.0) > 0.8 for verdict in verdicts) <= 0.02 * len(verdicts)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not stories(), reason="needs $REDRAFT_DATA")
 def test_people_s_own_words_are_not_called_wrong_and_those_about_another_story_are() -> None:
     told = stories()[12:20]
@@ -168,6 +171,7 @@ def test_a_shortened_sentence_is_borne_out(fair: str) -> None:
     assert found_in([STORY], [fair]) == set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["name", "number", "negation added", "negation removed"])
 def test_a_swap_is_found_in_its_very_sentence(kind: str) -> None:
     """In a summary of the document's own sentences, one of which has been falsified."""

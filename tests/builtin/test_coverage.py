@@ -85,6 +85,7 @@ def test_an_excerpt_without_sentences_gives_no_questions() -> None:
     assert _asked(STORY, 0) == []
 
 
+@pytest.mark.slow
 def test_a_document_answers_its_own_questions() -> None:
     for text in (sample(), *(story["document"] for story in stories()[::8])):
         pack = pack_of(text)
@@ -104,11 +105,13 @@ def test_any_text_answers_its_own_questions(text: str, count: int) -> None:
         assert coverage(pack, [one.quote for one in pack]) == 1.0
 
 
+@pytest.mark.slow
 def test_an_empty_summary_answers_nothing() -> None:
     assert coverage(pack_of(sample()), []) == 0.0
     assert coverage(pack_of(sample()), ["", "…"]) == 0.0
 
 
+@pytest.mark.slow
 def test_a_summary_of_another_text_answers_next_to_nothing() -> None:
     texts = [sample(), *(story["document"] for story in stories()[12:18])]
     packs = [pack_of(text) for text in texts]

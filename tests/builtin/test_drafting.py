@@ -114,6 +114,7 @@ def test_the_model_says_who_it_is_what_it_used_and_what_it_wrote() -> None:
     assert reply.usage.prompt_tokens > reply.usage.completion_tokens > 0
 
 
+@pytest.mark.slow
 @drafters
 @settings(max_examples=80, deadline=None)
 @given(text=TEXT, words=st.integers(1, 60))
@@ -262,6 +263,7 @@ def test_tidying_any_text_adds_nothing_and_is_done_at_once(text: str) -> None:
 DATA = Path(os.environ.get("REDRAFT_DATA", Path(__file__).parents[3] / "shared" / "data")) / "squality" / "dev.jsonl"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="squality/dev.jsonl is not there")
 def test_summaries_of_stories_resemble_peoples_more_than_their_first_words_do() -> None:
     scorers = pytest.importorskip("rouge_score.rouge_scorer")

@@ -39,6 +39,7 @@ def stated(fact: str, *summary: str) -> tuple[str, list[int]]:
     return one.stated, one.sentences
 
 
+@pytest.mark.slow
 def test_what_is_said_of_facts_is_so_where_it_is_known() -> None:
     assert of_worlds().aligned("yes") >= 0.8
     assert of_worlds().aligned("no") >= 0.9

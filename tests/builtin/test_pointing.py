@@ -70,6 +70,7 @@ def _brought_in(summary: str, evidence: str) -> str:
     return revise(ReviseGiven(summary=summary, points=[point], keep=[], words=250, document=sample()))
 
 
+@pytest.mark.slow
 def test_a_grandson_is_nobody_else_s() -> None:
     summary = "Hester Vane came to the island of Sarn. Everybody knew that the Long Bank was rotten."
     revised = _brought_in(summary, "Her grandson Jem lived with her.")

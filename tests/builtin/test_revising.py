@@ -212,6 +212,7 @@ _POINTS = st.builds(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     st.one_of(raw_texts, st.just(SUMMARY)),

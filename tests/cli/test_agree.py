@@ -50,6 +50,7 @@ def tables(said: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return {table["name"]: table["rows"] for table in said["tables"]}
 
 
+@pytest.mark.slow
 def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "extractive", "--json")
@@ -77,6 +78,7 @@ def test_a_judge_who_knows_agrees_with_people_in_all_respects(inside: tuple[Insi
     assert said["items"][0]["judges"]["openai:fair"]["score"] == 1
 
 
+@pytest.mark.slow
 def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
     inside: tuple[Inside, ChatServer], tmp_path: Path
 ) -> None:
@@ -93,6 +95,7 @@ def test_it_is_written_and_repeated_to_the_byte_without_asking_again(
     assert "openai:fair" in (tmp_path / "out" / "report.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     short = command.run(*JUDGED, "--max-calls", "5", "--concurrency", "1", "--json")
@@ -104,6 +107,7 @@ def test_a_budget_stops_it_and_a_higher_one_goes_on(inside: tuple[Inside, ChatSe
     assert set(sent(server).values()) == {1}
 
 
+@pytest.mark.slow
 def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--judge", "openai:broken", "--json")
@@ -114,6 +118,7 @@ def test_a_judge_that_fails_is_counted_and_the_other_goes_on(inside: tuple[Insid
     assert found["agreement"][1]["tau-b"] is None
 
 
+@pytest.mark.slow
 def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     assert command.run(*JUDGED, "--no-second-look", "--json").code == 0
@@ -128,6 +133,7 @@ def test_a_sweep_over_similarity_and_threshold_asks_nothing_new(inside: tuple[In
     assert len(found["cost"]) == 1
 
 
+@pytest.mark.slow
 def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     swept = command.run(*JUDGED, "--json", "--sweep", "similarity=exact,rouge1", "--sweep", "threshold=0.0,0.6")
@@ -141,6 +147,7 @@ def test_what_is_read_otherwise_is_what_would_be_judged_otherwise(inside: tuple[
         ]
 
 
+@pytest.mark.slow
 def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     options = ("--metric", "coverage", "--sweep", "questions=3-6,6-9", "--json")
@@ -153,6 +160,7 @@ def test_a_sweep_over_questions_asks_each_number_once(inside: tuple[Inside, Chat
     assert len(server.answered) == asked
 
 
+@pytest.mark.slow
 def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServer]) -> None:
     """V: questions, by coverage; VI: questions by likeness; VII: thresholds by likeness, for which nobody is asked."""
     command, server = inside
@@ -182,6 +190,7 @@ def test_the_tables_of_longsumeval_come_of_sweeps(inside: tuple[Inside, ChatServ
     assert all({"exact", "rouge1"} <= row.keys() for row in rows)
 
 
+@pytest.mark.slow
 def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--repeat", "2", "--json")
@@ -189,6 +198,7 @@ def test_a_judge_beside_itself(inside: tuple[Inside, ChatServer]) -> None:
     assert (row["other"], row["items"], row["equal"], row["sd"]) == ("itself", 6, 1, 0)
 
 
+@pytest.mark.slow
 def test_the_plan_asks_nothing_and_bounds_what_is_asked(inside: tuple[Inside, ChatServer]) -> None:
     command, server = inside
     done = command.run(*JUDGED, "--dry-run", "--json")
@@ -279,6 +289,7 @@ def test_there_is_no_sheet_of_what_was_not_judged(inside: tuple[Inside, ChatServ
         assert hint in done.err
 
 
+@pytest.mark.slow
 def test_a_saved_figure_stands_behind_the_scores_of_that_judge_and_of_no_other(
     inside: tuple[Inside, ChatServer], tmp_path: Path
 ) -> None:
@@ -313,6 +324,7 @@ def _plain(shown: str) -> str:
     return " ".join(shown.split())
 
 
+@pytest.mark.slow
 def test_what_was_stopped_is_not_put_on_record(inside: tuple[Inside, ChatServer]) -> None:
     command, _ = inside
     done = command.run(*JUDGED, "--save", "--max-calls", "5", "--concurrency", "1")

@@ -29,6 +29,7 @@ def in_markdown(folder: Path, chapters: int = 3) -> str:
     return path.name
 
 
+@pytest.mark.slow
 def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside) -> None:
     plan = command.run("summarize", "book.pdf", *SMALL, "--dry-run", "--json").json
     made = command.run("summarize", "book.pdf", *SMALL, "--json").json
@@ -45,6 +46,7 @@ def test_each_chapter_has_a_summary_of_its_own_and_all_have_one(command: Inside)
     assert len(plan["chapters"]) == 3
 
 
+@pytest.mark.slow
 def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     first = command.run("summarize", "book.pdf", *SMALL, "-o", "out.md")
     written = (command.folder / "out.md").read_text("utf-8")
@@ -83,6 +85,7 @@ def test_a_forgotten_chapter_is_made_again_by_who_goes_on(command: Inside) -> No
     assert again["summary"] == made["summary"]
 
 
+@pytest.mark.slow
 def test_chapters_are_judged_and_refined_by_themselves(command: Inside) -> None:
     name = in_markdown(command.folder)
     options = ("--refine", "-g", "coverage=0.9", "--rounds", "1", "--json", "-q")
@@ -110,6 +113,7 @@ def test_one_budget_is_for_all_and_what_there_is_is_shown(command: Inside) -> No
     assert {one["status"] for one in again["chapters"]} == {"done"}
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
     with ChatServer(summarizer(), latency=lambda prompt, completion, index: 0.05) as server:
         command = Inside(tmp_path, server.base_url)
@@ -132,6 +136,7 @@ def test_killed_and_resumed_nothing_is_paid_twice(tmp_path: Path) -> None:
     assert (tmp_path / "out.md").read_text("utf-8").count("\n## ") == 5
 
 
+@pytest.mark.slow
 def test_a_chapter_that_nothing_comes_of_is_named_and_left_out(tmp_path: Path) -> None:
     keeps = summarizer()
 

@@ -15,6 +15,8 @@ from tests.cli.inside import Inside
 from tests.command import Command
 from tests.support import SAMPLE
 
+pytestmark = pytest.mark.slow
+
 # Two thirds of that on a machine of one's own; this one may be busy.
 MOST_SECONDS = 2.2
 ANSWERERS = ("openai", "langchain_openai", "langchain", "sklearn", "scipy", "redraft.builtin.model")

@@ -57,6 +57,7 @@ def command(tmp_path: Path) -> Command:
     return Inside(tmp_path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 def test_the_sample_is_summarized_without_key_or_network(command: Command, strategy: str) -> None:
     # One in a process of its own, as anybody has it.
@@ -204,6 +205,7 @@ def test_what_is_no_text_is_refused(command: Command, tmp_path: Path, content: b
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_settings_come_from_flags_then_the_environment_then_the_file(command: Command, tmp_path: Path) -> None:
     (tmp_path / "redraft.toml").write_text('words = 50\nchunk-tokens = 300\n[summarize]\nstrategy = "incremental"\n')
     command.environment["REDRAFT_CHUNK_TOKENS"] = "250"
@@ -240,6 +242,7 @@ def test_a_mistake_in_the_settings_file_is_an_error(command: Command, tmp_path: 
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_path: Path) -> None:
     listed = command.run("prompts", "list", "--json").json["prompts"]
     assert {"summarize_chunk", "merge", "merge_onward", "begin", "update", "compress", "tidy"} <= {
@@ -266,6 +269,7 @@ def test_prompts_are_listed_shown_exported_and_overridden(command: Command, tmp_
     assert "does not use characters, language, query, words and uses unknown wrods" in done.err
 
 
+@pytest.mark.slow
 def test_a_run_whose_prompts_have_changed_is_not_resumed(command: Command, tmp_path: Path) -> None:
     command.run("prompts", "export", "mine")
     arguments = ("summarize", "book.md", "--chunk-tokens", "256", "--prompts", "mine", "--max-calls", "2", "--json")
@@ -332,6 +336,7 @@ def test_every_command_and_option_has_help(name: str, command: Any) -> None:
             assert parameter.help, f"{name} {parameter.name}"
 
 
+@pytest.mark.slow
 def test_the_reader_of_our_output_may_leave_early(command: Command) -> None:
     program = f"{sys.executable} -m redraft show --json x | true; {sys.executable} -m redraft prompts list | head -n 1"
     done = subprocess.run(
@@ -379,6 +384,7 @@ def test_checkpoints_that_cannot_be_used_are_an_error_with_advice(command: Comma
     assert command.run("runs", "--json").json["runs"][0]["status"] == "failed"
 
 
+@pytest.mark.slow
 def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_elsewhere(command: Command) -> None:
     arguments = ("summarize", "book.md", "--words", "60", "--chunk-tokens", "128")
     plain = command.run(*arguments).err

@@ -22,6 +22,7 @@ def inside(tmp_path: Path) -> Inside:
     return Inside(tmp_path, "http://127.0.0.1:9/v1")
 
 
+@pytest.mark.slow
 def test_it_prints_what_matters_and_writes_the_rest(inside: Inside) -> None:
     done = inside.run(*CONTEXT, "--strategy", "hierarchical", "--strategy", "incremental", "-o", "results")
     assert done.code == 0, done.err

@@ -31,6 +31,7 @@ def named_rightly(place: dict[str, str]) -> bool:
     return tree in place["text"] and place["chapter"].endswith(tree) and bool(place["pages"]) == (kind == "pdf")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 def test_every_sentence_names_its_document(command: Inside, paths: list[str], strategy: str) -> None:
     options = ("--strategy", strategy, "--chunk-tokens", "512", "--json")
@@ -45,6 +46,7 @@ def test_every_sentence_names_its_document(command: Inside, paths: list[str], st
         assert {one["document"] for one in cited["places"]} >= set(paths[:2])
 
 
+@pytest.mark.slow
 def test_people_are_told_the_document_wherever_a_place_is(command: Inside, paths: list[str]) -> None:
     run = command.run("summarize", *paths, *SMALL, "--json").json["run"]
     where = "alder.docx, Chapter 1: The alder"
@@ -60,6 +62,7 @@ def test_people_are_told_the_document_wherever_a_place_is(command: Inside, paths
     assert f"{where}, at " in (command.folder / "run.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_same_files_are_the_same_document_to_every_command(command: Inside, paths: list[str]) -> None:
     judged = command.run("evaluate", *paths, "summary.md", "--metric", "coverage", "--metric", "consistency", "--json")
     known = judged.json["source"]["id"]
@@ -79,6 +82,7 @@ def test_the_same_files_are_the_same_document_to_every_command(command: Inside, 
     assert command.run("compare", *paths, "summary.md", "second.md", "--json").json["source"]["id"] == known
 
 
+@pytest.mark.slow
 def test_what_is_read_of_several_is_shown(command: Inside, paths: list[str]) -> None:
     shown = command.run("read", *paths).out
     assert "document   alder.docx: " in shown
@@ -97,6 +101,7 @@ def test_what_cannot_be_meant_is_a_sentence(command: Inside, paths: list[str]) -
         assert said in command.run(*words).err
 
 
+@pytest.mark.slow
 def test_one_of_several_comes_from_stdin(command: Inside, paths: list[str]) -> None:
     piped = (command.folder / paths[0]).read_bytes()
     made = command.run("summarize", "-", paths[1], *SMALL, "--json", stdin=piped).json

@@ -32,6 +32,7 @@ def hospital(folder: Path, fault: str = "") -> Iterator[Inside]:
         yield Inside(folder, server.base_url, COLUMNS="100")
 
 
+@pytest.mark.slow
 def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         done = command.run(*FORM)
@@ -49,6 +50,7 @@ def test_a_judge_that_passes_leaves_with_zero(tmp_path: Path) -> None:
     assert [len(one.json["runs"]) for one in listed] == [0, 10]
 
 
+@pytest.mark.slow
 def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(tmp_path: Path) -> None:
     with hospital(tmp_path, SHUFFLED) as command:
         done = command.run(*FORM, "-q")
@@ -62,6 +64,7 @@ def test_a_control_that_fails_is_told_with_what_was_said_and_leaves_with_three(t
     assert any(run["run"] in told for run in listed)
 
 
+@pytest.mark.slow
 def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         planned = command.run(*FORM, "--dry-run", "--json").json["rows"][-1]["calls"]
@@ -75,6 +78,7 @@ def test_a_used_up_budget_shows_what_was_not_made_and_the_command_goes_on(tmp_pa
     assert went_on.json["judges"][0]["usage"]["calls"] == planned - 2
 
 
+@pytest.mark.slow
 def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
     metrics = [word for name in ("coverage", "faithfulness", "booookscore") for word in ("--metric", name)]
     with hospital(tmp_path) as command:
@@ -88,6 +92,7 @@ def test_the_plan_asks_nobody_and_holds(tmp_path: Path) -> None:
     assert used["prompt_tokens"] <= total["prompt tokens"]
 
 
+@pytest.mark.slow
 def test_the_plan_says_what_it_takes_as_a_rule_and_what_that_costs(tmp_path: Path) -> None:
     asked = ("doctor", "--judge", "openai:gpt-5-mini")
     whole = Inside(tmp_path).run(*asked, "--dry-run")
@@ -106,6 +111,7 @@ def test_the_plan_says_what_it_takes_as_a_rule_and_what_that_costs(tmp_path: Pat
     )
 
 
+@pytest.mark.slow
 def test_several_judges_are_examined_apart(tmp_path: Path) -> None:
     with hospital(tmp_path) as command:
         done = command.run(*FORM, "--judge", "extractive", "--json").json

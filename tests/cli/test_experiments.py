@@ -69,6 +69,7 @@ def inside(tmp_path: Path, server: ChatServer) -> Inside:
     return Inside(tmp_path, server.base_url)
 
 
+@pytest.mark.slow
 def test_hamlet_prints_the_report_and_writes_it_with_its_tables(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "-o", "deep/results")
     assert done.code == 0, done.err
@@ -120,6 +121,7 @@ def test_stored_results_become_one_page(inside: Inside, server: ChatServer) -> N
     assert "tables.json" in broken.err
 
 
+@pytest.mark.slow
 def test_hamlet_as_json(inside: Inside) -> None:
     done = inside.run(*HAMLET, "--json", "-q")
     assert done.code == 0
@@ -130,6 +132,7 @@ def test_hamlet_as_json(inside: Inside) -> None:
     assert not (inside.folder / "report.md").exists(), "without -o nothing is written"
 
 
+@pytest.mark.slow
 def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "--dry-run", "-o", "results")
     assert done.code == 0
@@ -152,6 +155,7 @@ def test_a_dry_run_shows_what_it_comes_to_and_does_nothing(inside: Inside, serve
     assert rows[-1]["calls"] == foreseen["key facts"] + about + 2
 
 
+@pytest.mark.slow
 def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*HAMLET, "--max-calls", "31", "-o", "results")
     assert done.code == 3
@@ -162,6 +166,7 @@ def test_hamlet_short_of_its_budget_says_how_to_go_on(inside: Inside, server: Ch
     assert inside.run(*HAMLET, "-q").code == 0
 
 
+@pytest.mark.slow
 def test_hamlet_with_failures_is_told_from_one_that_came_to_nothing(inside: Inside, broken: set[str]) -> None:
     broken.add("half")
     short = inside.run(*HAMLET)
@@ -182,6 +187,7 @@ def test_a_price_table_makes_money_countable(inside: Inside) -> None:
     assert "may pass --max-cost 0.01" in done.err
 
 
+@pytest.mark.slow
 def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*SIZES, "-o", "results")
     assert done.code == 0, done.err
@@ -235,6 +241,7 @@ def test_a_source_that_is_not_there_is_refused_before_anything_is_asked(inside: 
     assert server.seen == []
 
 
+@pytest.mark.slow
 def test_a_document_that_is_named_twice_counts_once(inside: Inside) -> None:
     (inside.folder / "copy.md").write_text(island(90).text, "utf-8")
     arguments = [*HAMLET]

@@ -18,6 +18,7 @@ def inside(tmp_path: Path) -> Inside:
     return Inside(tmp_path)
 
 
+@pytest.mark.slow
 def test_drafts_may_answer_a_question_and_read_a_beginning_and_are_judged_by_the_whole(inside: Inside) -> None:
     words = ("--query", "Who keeps the lamp?", "--language", "English", "--until", "300", "--metric", "coverage")
     done = inside.run(*GRID, *words, "--json", "-q")

@@ -255,6 +255,7 @@ def plan(command: Inside, *arguments: str) -> Any:
     return done.json
 
 
+@pytest.mark.slow
 def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp_path: Path) -> None:
     fresh = Inside(command.folder, REDRAFT_DB=str(tmp_path / "fresh.db"))
     planned = plan(fresh, "refine", "book.md", "poor.md", *GOALS)
@@ -421,6 +422,7 @@ def test_mistakes_are_told_before_anything_is_stored(
     assert not command.database.exists() or command.run("runs", "--json").json["runs"] == []
 
 
+@pytest.mark.slow
 def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Path) -> None:
     class Factless(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
@@ -454,6 +456,7 @@ def test_a_metric_that_fails_is_shown_beside_those_that_have_scores(tmp_path: Pa
     assert "not sure of keyfact_recall: `redraft resume" in said
 
 
+@pytest.mark.slow
 def test_a_pack_with_holes_says_so_wherever_it_is_shown(tmp_path: Path) -> None:
     class Forgetful(Keepers):
         def ask_document(self, sheet: Sheet) -> Said:
@@ -493,6 +496,7 @@ RETOLD = (
 )
 
 
+@pytest.mark.slow
 def test_what_the_built_in_judge_can_tell_nothing_of_is_refined_to_nothing_and_says_who_could(tmp_path: Path) -> None:
     (tmp_path / "retold.md").write_text(RETOLD)
     asked = ("refine", str(SAMPLE), "retold.md", "--judge", "extractive", "--goal", "consistency=0.9")

@@ -55,6 +55,7 @@ def fresh(command: Inside, folder: Path, **environment: str) -> Inside:
     return Inside(command.folder, **{**kept, "COLUMNS": "100", "REDRAFT_DB": str(folder / "own.db"), **environment})
 
 
+@pytest.mark.slow
 def test_the_key_facts_are_shown_as_trees_with_their_places(command: Inside) -> None:
     done = command.run("keyfacts", "book.md")
 
@@ -138,6 +139,7 @@ def test_the_json_of_key_facts_keeps_the_contract(command: Inside, trees: Any) -
     }
 
 
+@pytest.mark.slow
 def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside, trees: Any) -> None:
     done = command.run("keyfacts", "book.md", "--perspective", "narrative", "--json")
 
@@ -148,6 +150,7 @@ def test_one_perspective_needs_nothing_new_where_both_are_there(command: Inside,
     assert {fact["perspective"] for fact in judged["metrics"]["keyfact_recall"]["details"]["facts"]} == {"analytical"}
 
 
+@pytest.mark.slow
 def test_another_model_validates(command: Inside, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
     done = own.run("keyfacts", "book.md", "--validator", "extractive", "--json")
@@ -171,6 +174,7 @@ def calls(command: Inside) -> list[dict[str, Any]]:
         return [dict(row) for row in raw.execute("SELECT prompt, model, label FROM calls")]
 
 
+@pytest.mark.slow
 def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside, tmp_path: Path, trees: Any) -> None:
     own = fresh(command, tmp_path)
     stopped = own.run("keyfacts", "book.md", "--max-calls", "2", "--json")
@@ -191,6 +195,7 @@ def test_a_build_that_is_stopped_goes_on_and_is_listed_and_shown(command: Inside
     assert "keyfacts  openai:m  The Keepers" in own.run("runs").out
 
 
+@pytest.mark.slow
 def test_what_cannot_be_built_is_told_and_is_no_success(tmp_path: Path) -> None:
     class Silent(Grove):
         def keyfacts_narrative(self, sheet: Sheet) -> Said:
@@ -298,6 +303,7 @@ def plan(command: Inside, *arguments: str) -> Any:
     return done.json
 
 
+@pytest.mark.slow
 def test_a_dry_run_bounds_what_key_facts_cost(command: Inside, tmp_path: Path) -> None:
     own = fresh(command, tmp_path)
     for arguments in (("keyfacts", "book.md"), ("evaluate", "book.md", "poor.md", *BOTH)):
@@ -350,6 +356,7 @@ def test_the_built_in_model_finds_key_facts_and_judges_by_them(tmp_path: Path) -
     assert command.run("evaluate", "book.md", "first.md", *BOTH, "--json").json["metrics"]["keyfact_recall"]["score"]
 
 
+@pytest.mark.slow
 def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside, tmp_path: Path, trees: Any) -> None:
     there = fresh(command, tmp_path)
     exported = command.run("pack", "export", "book.md", "--keyfacts", trees["id"][:6], "-o", "pack.json")
@@ -374,6 +381,7 @@ def test_a_pack_with_key_facts_goes_from_one_machine_to_another(command: Inside,
     assert named["metrics"]["keyfact_recall"]["details"]["keyfacts"] == trees["id"]
 
 
+@pytest.mark.slow
 def test_what_a_judge_says_of_key_facts_is_harmless_on_a_terminal(tmp_path: Path) -> None:
     class Evil(Grove):
         def __call__(self, sheet: Sheet) -> Said:

@@ -59,6 +59,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
         cached.cache_clear()
 
 
+@pytest.mark.slow
 def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: Leading) -> None:
     done = command.run(*REFINE, "--decider", "openai:lead", "--json")
 
@@ -71,6 +72,7 @@ def test_the_decider_is_asked_and_nobody_else_decides(command: Inside, leading: 
     assert models_asked(command, done.json["run"])["revise"] == {"openai:m"}
 
 
+@pytest.mark.slow
 def test_without_a_decider_the_writer_decides(command: Inside, leading: Leading) -> None:
     done = command.run(*REFINE, "--judge", "openai:judge", "--json")
 
@@ -79,6 +81,7 @@ def test_without_a_decider_the_writer_decides(command: Inside, leading: Leading)
     assert models_asked(command, done.json["run"])["decide"] == {"openai:m"}
 
 
+@pytest.mark.slow
 def test_the_built_in_model_decides_and_says_so(command: Inside, leading: Leading) -> None:
     done = command.run(*REFINE, "--decider", "extractive", "--json")
 
@@ -94,6 +97,7 @@ def test_the_plan_names_the_decider(command: Inside) -> None:
     assert "decider" not in command.run(*REFINE, "--dry-run").out
 
 
+@pytest.mark.slow
 def test_a_fork_may_be_led_by_another_model(command: Inside, leading: Leading) -> None:
     first = command.run(*REFINE[:-2], "--json").json["run"]
     assert leading.decisions == []

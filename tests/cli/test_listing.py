@@ -39,6 +39,7 @@ def kinds(command: Inside, *arguments: str) -> list[str]:
     return sorted(one["kind"] for one in command.run("runs", *arguments, "--json").json["runs"])
 
 
+@pytest.mark.slow
 def test_runs_of_experiments_are_listed_when_they_are_asked_for(command: Inside) -> None:
     usual = kinds(command)
     assert "chunk-size" not in usual

@@ -128,6 +128,7 @@ def test_a_check_finds_the_form_that_works(tmp_path: Path, forms: tuple[str, ...
         assert f"structured replies by {mode}, up to 40 tokens of thought" in seen.out
 
 
+@pytest.mark.slow
 def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
     with ChatServer(form_only()) as server:
         done = Inside(tmp_path, server.base_url).run("models", "--check", "openai:m")
@@ -149,6 +150,7 @@ def test_a_check_says_what_does_not_work(tmp_path: Path) -> None:
     assert Inside(tmp_path).run("models", "--check", "extractive", "--json").json["works"] is True
 
 
+@pytest.mark.slow
 def test_without_a_name_everybody_who_has_a_role_is_checked(tmp_path: Path) -> None:
     def script(seen: Seen) -> Reply:
         return Fault("status", status=401) if seen.body["model"] == "j" else form_only("schema")(seen)
@@ -202,6 +204,7 @@ def test_a_table_is_checked_under_its_name_with_its_key(tmp_path: Path) -> None:
         assert (server.seen, server.looked) == ([], [])
 
 
+@pytest.mark.slow
 def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text("The keeper kept the light. The ship came home. " * 20, "utf-8")
     done = Inside(tmp_path).run("summarize", "book.md", "-w", "30")
@@ -209,6 +212,7 @@ def test_a_summary_without_a_language_model_names_the_command(tmp_path: Path) ->
     assert "redraft models" not in Inside(tmp_path).run("summarize", "book.md", "-w", "30", "--quiet").err
 
 
+@pytest.mark.slow
 def test_one_that_cannot_work_hides_no_others_and_the_commands_are_the_ones_to_type(tmp_path: Path) -> None:
     away = f"http://127.0.0.1:{free_port()}/v1"
     (tmp_path / "redraft.toml").write_text(

@@ -98,6 +98,7 @@ def lighthouse(folder: Path) -> Iterator[tuple[Inside, ChatServer]]:
         yield Inside(folder, server.base_url, REDRAFT_MODEL="openai:m", COLUMNS="100"), server
 
 
+@pytest.mark.slow
 def test_a_form_is_filled_section_by_section_and_nothing_is_paid_for_twice(command: Inside, tmp_path: Path) -> None:
     with lighthouse(tmp_path) as (reading, server):
         given = ("summarize", "book.md", "--template", "form.md", "--chunk-tokens", "512")

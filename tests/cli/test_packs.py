@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from tests.cli.inside import Inside
 from tests.judges import island, told
 
 
+@pytest.mark.slow
 def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Path) -> None:
     (tmp_path / "book.md").write_text(island().text, "utf-8")
     (tmp_path / "poor.md").write_text(told(1, 2), "utf-8")
@@ -43,6 +46,7 @@ def test_a_pack_is_built_exported_imported_elsewhere_and_used_there(tmp_path: Pa
     assert there.run("pack", "list", "--json").json["packs"][0]["questions"] == 3
 
 
+@pytest.mark.slow
 def test_a_build_that_is_stopped_by_its_budget_goes_on(tmp_path: Path) -> None:
     # Two stretches, so that there are three calls.
     (tmp_path / "book.md").write_text(island(60).text, "utf-8")

@@ -31,6 +31,7 @@ def inside(tmp_path: Path) -> Inside:
     return Inside(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> None:
     def planned(*more: str) -> dict[str, tuple[int, int]]:
         rows = inside.run(*COMMAND, "--dry-run", "--json", *more).json["rows"]
@@ -48,6 +49,7 @@ def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> No
     assert not (inside.folder / "results").exists()
 
 
+@pytest.mark.slow
 def test_two_settings_of_one_model_take_part_by_their_names(tmp_path: Path) -> None:
     with serving(lambda seen: json.dumps(over_wire(seen))) as server:
         command = Inside(tmp_path)
@@ -80,6 +82,7 @@ def test_a_cosine_needs_an_encoder_and_says_so_before_anything_is_asked(inside: 
     assert "choose rouge1" in refused.err
 
 
+@pytest.mark.slow
 def test_what_answers_are_compared_by_is_on_record(inside: Inside) -> None:
     exact = inside.run(*COMMAND, "--similarity", "exact", "--threshold", "0.9", "--json")
     agreement = next(table for table in exact.json["tables"] if table["name"] == "agreement")

@@ -18,6 +18,7 @@ def command(tmp_path: Path) -> Inside:
     return Inside(tmp_path, COLUMNS="100")
 
 
+@pytest.mark.slow
 def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"
@@ -34,6 +35,7 @@ def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> Non
     assert text.startswith("## Chapter 2: The Counting House\n")
 
 
+@pytest.mark.slow
 def test_pages_reach_citations_findings_and_the_dossier(command: Inside, tmp_path: Path) -> None:
     title, chapters = book()
     path = tmp_path / "book.pdf"

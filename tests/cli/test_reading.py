@@ -36,6 +36,7 @@ def court(tmp_path_factory: pytest.TempPathFactory) -> tuple[Inside, str]:
         return command, done.json["run"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [

@@ -40,6 +40,7 @@ def traced(command: Inside, done: Done) -> list[dict[str, object]]:
     return rounds
 
 
+@pytest.mark.slow
 def test_enter_goes_on_and_s_stops(command: Inside) -> None:
     done = review(command, "", "s")
 
@@ -53,6 +54,7 @@ def test_enter_goes_on_and_s_stops(command: Inside) -> None:
     assert "it was stopped by you" in done.err
 
 
+@pytest.mark.slow
 def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     done = review(command, "?", "d 2", "d 1", "what", "a", "a Say more about the station.", "", "s")
 
@@ -67,6 +69,7 @@ def test_findings_are_dropped_and_requests_are_added(command: Inside) -> None:
     assert made["mending"] == [requests[0]["id"]]
 
 
+@pytest.mark.slow
 def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -> None:
     done = review(command, "e", "", "s")
 
@@ -76,6 +79,7 @@ def test_the_draft_is_edited_and_judged_instead_of_a_revision(command: Inside) -
     assert [(one["reason"], one["accepted"]) for one in traced(command, done)][1] == ("edited by hand", True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("script", "answer"), [("false", "Editing failed"), ("true", "nothing was changed")])
 def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside, script: str, answer: str) -> None:
     command.environment["EDITOR"] = script
@@ -86,6 +90,7 @@ def test_an_editor_that_changes_nothing_leaves_the_question_open(command: Inside
     assert "Traceback" not in done.err
 
 
+@pytest.mark.slow
 def test_at_the_end_of_input_the_run_waits_and_resume_asks_again(command: Inside) -> None:
     done = review(command, "d 1")
     assert done.code == 3, done.err

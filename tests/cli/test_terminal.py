@@ -135,6 +135,7 @@ def test_what_stands_behind_a_margin_makes_room_for_it(monkeypatch: pytest.Monke
     assert max(map(len, terminal.wrapped("word " * 40, "", ""))) == 59
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", [("prompts", "list"), ("runs",), ("pack", "list")])
 def test_lists_fit_80_columns(command: Command, arguments: tuple[str, ...]) -> None:
     inside = Inside(command.folder, COLUMNS="80")

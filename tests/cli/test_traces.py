@@ -50,6 +50,7 @@ def evaluated(command: Inside) -> Any:
     return command.run("evaluate", "book.md", "poor.md", "--json").json
 
 
+@pytest.mark.slow
 def test_a_trace_tells_the_story_round_by_round(command: Inside, refined: Any) -> None:
     done = command.run("trace", refined["run"])
 
@@ -107,6 +108,7 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
     assert third["statistics"]["summary"]["words"] == third["words"]
 
 
+@pytest.mark.slow
 def test_an_evaluation_has_one_round_and_a_plain_summary_says_what_to_do(command: Inside, evaluated: Any) -> None:
     shown = command.run("trace", evaluated["run"]).out
     assert "round 0 · the first draft · 28 words" in shown

@@ -83,6 +83,7 @@ def pair(keepers: Shelf) -> RunsBeside:
         return read_beside(store, [keepers.first, keepers.second])
 
 
+@pytest.mark.slow
 def test_what_flipped_comes_first_then_what_is_told_otherwise(pair: RunsBeside) -> None:
     (document,) = pair.documents
     asked = [(one.text.rstrip("?").split()[4], one.standing) for one in document.items]

@@ -28,6 +28,7 @@ from tests.support import Desk, story
 Show = Callable[[Dossier], str]
 
 
+@pytest.mark.slow
 def test_every_offset_leads_to_the_words_that_it_is_said_to_lead_to(dossier: Dossier) -> None:
     text, summary = dossier.document.text, dossier.summary
     assert text is not None

@@ -147,6 +147,7 @@ def test_the_bootstrap_is_that_of_the_mean() -> None:
     assert spread_of_mean([0.5]) is None, "one summary says nothing of others"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.is_dir(), reason="needs $REDRAFT_DATA")
 @pytest.mark.parametrize(
     ("name", "score", "repeated", "sd"),
@@ -217,6 +218,7 @@ def scores(outcome: CoherenceOutcome, at: int = -1) -> dict[str, float | None]:
     return {key: one.score for key, one in outcome.systems[at].readings.items()}
 
 
+@pytest.mark.slow
 async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
     assert outcome.complete
@@ -239,6 +241,7 @@ async def test_a_judge_annotates_all_sentences_in_batches(tmp_path: Path, server
     assert table(report, "failures").rows == ()
 
 
+@pytest.mark.slow
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.design = replace(lab.design, judges=("openai:x", "openai:y"))
@@ -253,6 +256,7 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
         assert {tuple(run.prompt_hashes) for run in runs} == {("find_confusion",)}
 
 
+@pytest.mark.slow
 async def test_a_summary_that_is_new_is_all_that_is_paid_for(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     await lab.run()
@@ -261,6 +265,7 @@ async def test_a_summary_that_is_new_is_all_that_is_paid_for(tmp_path: Path, ser
     assert len(server.seen) == CALLS + 1
 
 
+@pytest.mark.slow
 async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.design = replace(lab.design, judges=("openai:x", "openai:y"), batch=1)
@@ -286,6 +291,7 @@ async def test_the_budget_holds_over_judges_and_repetitions(tmp_path: Path, serv
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
     tmp_path: Path, server: ChatServer
 ) -> None:
@@ -295,6 +301,7 @@ async def test_of_a_budget_that_does_not_last_most_is_spent_on_whole_summaries(
     assert sum(score == 1 for score in scores(outcome).values()) >= 18 // 3 - 1
 
 
+@pytest.mark.slow
 async def test_a_repetition_keeps_to_the_limits_that_it_is_given(tmp_path: Path) -> None:
     with serving(latency=lambda *_: 0.05) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -303,6 +310,7 @@ async def test_a_repetition_keeps_to_the_limits_that_it_is_given(tmp_path: Path)
         assert server.peak == 1
 
 
+@pytest.mark.slow
 async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) -> None:
     broken = True
 
@@ -337,6 +345,7 @@ async def test_what_fails_is_never_a_score_and_is_tried_again(tmp_path: Path) ->
         assert len(server.seen) == before + 2
 
 
+@pytest.mark.slow
 async def test_judges_beside_annotations_agree_as_far_as_they_do(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     again, bob = "The keeper number 2 is called Tom2.", "The keeper number 5 is called Bob."
@@ -373,6 +382,7 @@ async def test_what_cannot_be_judged_is_refused_before_anything_is_asked(tmp_pat
     assert server.seen == []
 
 
+@pytest.mark.slow
 async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None:
     whole, read = told(*range(1, 400)), list[str]()
 
@@ -388,6 +398,7 @@ async def test_the_window_grows_with_the_longest_summary(tmp_path: Path) -> None
         assert {*read} == {whole}, "it is never read in stretches"
 
 
+@pytest.mark.slow
 async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
     run = outcome.systems[0].run

@@ -83,6 +83,7 @@ def places(outcome: SizeOutcome) -> list[tuple[int, int, str]]:
     return [(one.size, one.chunk, one.judge) for one in outcome.marked]
 
 
+@pytest.mark.slow
 async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run()
     assert outcome.complete
@@ -107,6 +108,7 @@ async def test_each_judge_marks_each_chosen_chunk_of_each_size(tmp_path: Path, s
     ]
 
 
+@pytest.mark.slow
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = chunk_report(await lab.run()).files()
@@ -118,6 +120,7 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
         assert {run.status for run in store.runs.latest(9)} == {"done"}
 
 
+@pytest.mark.slow
 async def test_the_seed_decides_on_the_sample(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     one = {"judges": ("openai:x",), "sizes": (64,), "sample": 5}
@@ -130,6 +133,7 @@ async def test_the_seed_decides_on_the_sample(tmp_path: Path, server: ChatServer
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_the_rest_at_the_end_is_left_out_where_it_is_short(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(judges=("openai:x",), sizes=(64, 1000), sample=100)
@@ -140,6 +144,7 @@ async def test_the_rest_at_the_end_is_left_out_where_it_is_short(tmp_path: Path,
     assert len(outcome.marked) == 1, "but a document is never without a chunk"
 
 
+@pytest.mark.slow
 async def test_the_sample_is_drawn_from_all_documents(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     lab.documents = [island(40), island(60)]
@@ -148,6 +153,7 @@ async def test_the_sample_is_drawn_from_all_documents(tmp_path: Path, server: Ch
     assert len({one.document for one in outcome.marked}) == 2
 
 
+@pytest.mark.slow
 async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
     broken = True
 
@@ -168,6 +174,7 @@ async def test_what_fails_is_recorded_and_tried_again(tmp_path: Path) -> None:
         assert len(server.seen) == before + 2
 
 
+@pytest.mark.slow
 async def test_the_budget_holds_over_all_sizes_and_judges(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_calls=5))

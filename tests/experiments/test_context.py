@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from redraft import Limits, Settings, Store
 from redraft.experiments.context.design import Design
 from redraft.experiments.context.experiment import Outcome, context
@@ -60,6 +62,7 @@ async def run(folder: Path, design: Design, limits: Limits | None = None) -> Out
         return await context([ISLAND], design, Bench(store, limits or Limits()))
 
 
+@pytest.mark.slow
 async def test_each_way_to_read_shows_in_the_tables(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, *ALL, reference=told(*range(4, 90, 7)))
@@ -115,6 +118,7 @@ def _near(found: list[tuple[object, ...]], wanted: tuple[float, ...]) -> bool:
     return all(isinstance(one, float) and abs(one - want) < 0.05 for one, want in zip(values, wanted, strict=True))
 
 
+@pytest.mark.slow
 async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
     with serving(answer) as server:
         design = design_at(server, "even", "starter")
@@ -129,6 +133,7 @@ async def test_it_stops_at_its_budget_and_goes_on(tmp_path: Path) -> None:
     assert len(sent) == len(set(sent))
 
 
+@pytest.mark.slow
 async def test_what_fails_is_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def failing(seen: Seen) -> str | Answer | Fault:
         return Fault("status", status=400) if seen.model == "starter" else answer(seen)

@@ -132,6 +132,7 @@ def ledger(folder: Path) -> Iterator[sqlite3.Connection]:
         database.close()
 
 
+@pytest.mark.slow
 async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path: Path, server: ChatServer) -> None:
     documents = islands(1, 21)
     people = tmp_path / "people" / "people"
@@ -179,6 +180,7 @@ async def test_a_grid_says_who_tells_of_more_and_what_the_order_decides(tmp_path
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path: Path, server: ChatServer) -> None:
     models = [Seat("half", settings(server.base_url, "half"))]
     made = contestants(models, ("direct",), (2048, 512), (80, 90), refined=True)
@@ -205,6 +207,7 @@ async def test_refined_contestants_go_on_from_the_drafts_of_the_others(tmp_path:
     assert cost["summaries by half, refined"][2] > cost["summaries by half"][2] == 1.0
 
 
+@pytest.mark.slow
 async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, server: ChatServer) -> None:
     documents, design = islands(1), designed(server.base_url)
     outcome = await run(tmp_path, documents, design, Limits(max_calls=6, concurrency=1))
@@ -218,6 +221,7 @@ async def test_the_budget_leaves_holes_and_a_higher_one_goes_on(tmp_path: Path, 
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_what_fails_leaves_a_hole_and_stops_nothing_else(tmp_path: Path) -> None:
     def broken(seen: Seen) -> str | Answer | Fault:
         drafting = "<summary>" not in text_of(seen.messages[0])
@@ -264,6 +268,7 @@ def refining(url: str) -> RefiningDesign:
     return RefiningDesign((one,), Seat("fair", seat), judging, (goals,), ("paper", "consistency-first"))
 
 
+@pytest.mark.slow
 async def test_refining_tells_what_it_gains_and_asks_about_a_first_draft_once(
     tmp_path: Path, server: ChatServer
 ) -> None:

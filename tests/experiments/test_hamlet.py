@@ -50,6 +50,7 @@ def statuses(outcome: Outcome) -> Counter[str]:
     return Counter(item.status for item in outcome.items)
 
 
+@pytest.mark.slow
 async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run(queries=None)
     assert outcome.complete
@@ -76,6 +77,7 @@ async def test_every_query_is_put_to_every_model_and_judged_by_its_own_tree(tmp_
         assert item.words == 7 * item.faithfulness.levels["all"].whole
 
 
+@pytest.mark.slow
 async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: Path) -> None:
     def stray(seen: Seen) -> str | Answer | Fault:
         """Answers with keepers who are in the book, but nowhere near what was asked about."""
@@ -94,6 +96,7 @@ async def test_a_sentence_is_judged_by_its_chunk_and_not_by_the_book(tmp_path: P
         assert item.recall.score == 0.0
 
 
+@pytest.mark.slow
 async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = files(await lab.run())
@@ -128,6 +131,7 @@ async def test_a_repetition_asks_nothing_and_comes_out_the_same_to_the_byte(tmp_
     }
 
 
+@pytest.mark.slow
 async def test_what_both_models_lead_to_is_asked_once(tmp_path: Path) -> None:
     with serving(lambda seen: answer(seen) if seen.model != "half" else answer(_as(seen, "whole"))) as server:
         await Lab(tmp_path, server.base_url).run()
@@ -140,6 +144,7 @@ def _as(seen: Seen, model: str) -> Seen:
     return seen
 
 
+@pytest.mark.slow
 async def test_another_model_is_added_for_its_own_price(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     await lab.run(models=lab.seats(ALL_KNOWING))
@@ -181,6 +186,7 @@ def test_after_kill_9_nothing_is_paid_for_twice(tmp_path: Path, server: ChatServ
     assert set(sent(server).values()) == {2}, "neither more nor less was asked than without the deaths"
 
 
+@pytest.mark.slow
 async def test_what_was_stopped_goes_on(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
 
@@ -213,6 +219,7 @@ class Broken:
         return answer(seen)
 
 
+@pytest.mark.slow
 async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path) -> None:
     script = Broken("revise", "half", Fault("status", status=400, message="No *such* | prompt.\nNever."))
     with serving(script) as server:
@@ -235,6 +242,7 @@ async def test_an_item_that_fails_is_recorded_and_stops_no_other(tmp_path: Path)
         assert not [body for body in again if '"whole"' in body], "what was done is not done again"
 
 
+@pytest.mark.slow
 async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> None:
     with serving(Broken("verify_sentences")) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -251,6 +259,7 @@ async def test_a_verdict_that_fails_leaves_the_rest_standing(tmp_path: Path) -> 
     assert "analytical,openai:whole,,,,,,0,0,1,1,0" in files(outcome)["faithfulness.csv"]
 
 
+@pytest.mark.slow
 async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: Path) -> None:
     with serving(Broken("align_facts")) as server:
         lab = Lab(tmp_path, server.base_url)
@@ -262,6 +271,7 @@ async def test_where_facts_are_not_aligned_nothing_is_said_of_levels(tmp_path: P
     assert set(item.faithfulness.levels) == {"all"}, "nobody knows that these sentences carry no fact"
 
 
+@pytest.mark.slow
 async def test_a_document_without_key_facts_stops_no_other(tmp_path: Path) -> None:
     def script(seen: Seen) -> str | Answer | Fault:
         lost = "Tom200" in text_of(seen.messages[0]) and seen.model == "judge"
@@ -288,6 +298,7 @@ def _island_from(first: int) -> Any:
     return parse(("# The Others\n\n" + "\n\n".join(lines)).encode(), name="others.md")
 
 
+@pytest.mark.slow
 async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_calls=40))
@@ -309,6 +320,7 @@ async def test_the_budget_holds_for_all_items_together(tmp_path: Path, server: C
     assert max(sent(server).values()) == 1
 
 
+@pytest.mark.slow
 async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: ChatServer) -> None:
     outcome = await Lab(tmp_path, server.base_url).run(Limits(max_calls=5))
     assert outcome.stopped is not None
@@ -317,6 +329,7 @@ async def test_the_budget_may_end_before_the_first_item(tmp_path: Path, server: 
     assert "stopped: " in files(outcome)["report.md"]
 
 
+@pytest.mark.slow
 async def test_what_is_done_is_read_though_the_budget_is_used_up(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     done = await lab.run()

@@ -40,6 +40,7 @@ def compiled() -> Any:
     return graphs.summarizer("direct").compile(checkpointer=InMemorySaver())
 
 
+@pytest.mark.slow
 async def test_the_question_can_be_read_by_itself(bench: Bench) -> None:
     events: list[Event] = []
     graph = compiled()

@@ -376,6 +376,7 @@ async def test_several_documents_are_summarized_side_by_side_in_one_workshop(ben
 # Whoever watches.
 
 
+@pytest.mark.slow
 async def test_an_observer_that_always_fails_changes_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def faulty(event: Event) -> None:
         raise ZeroDivisionError(event.kind)

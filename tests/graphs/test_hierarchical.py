@@ -244,7 +244,7 @@ async def test_levels_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path)
     desk = Desk(tmp_path, lambda request: prose(400, f"m{request.label}"))
 
     with pytest.raises(NotShrinkingError, match="no fewer than the document") as caught:
-        await desk.summarize(story(100))
+        await desk.summarize(story(30))
 
     assert "--model" in caught.value.hint or "model" in caught.value.hint
 
@@ -256,7 +256,7 @@ async def test_merges_that_do_not_shrink_end_the_run_with_advice(tmp_path: Path)
         return prose(4 * sum(count_words(text) for text in request.given.summaries))
 
     with pytest.raises(NotShrinkingError, match="no fewer than the summaries below"):
-        await Desk(tmp_path, growing).summarize(story(100))
+        await Desk(tmp_path, growing).summarize(story(30))
 
 
 async def test_a_last_merge_within_the_limit_need_not_be_shorter_than_what_it_is_made_of(tmp_path: Path) -> None:
@@ -272,6 +272,7 @@ async def test_a_last_merge_within_the_limit_need_not_be_shorter_than_what_it_is
     assert result.flawed, "it is longer than it was asked to be"
 
 
+@pytest.mark.slow
 async def test_the_budget_ends_a_run_with_the_best_text_and_it_can_go_on(tmp_path: Path) -> None:
     whole = Desk(tmp_path / "whole")
     complete = await whole.summarize(story(200))
@@ -419,6 +420,7 @@ async def test_a_run_names_the_model_that_it_was_given(tmp_path: Path) -> None:
             await shop.resume(stopped.run.id)
 
 
+@pytest.mark.slow
 async def test_merges_under_way_when_a_chunk_fails_are_finished_and_kept(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     ask = desk.model.ask

@@ -80,6 +80,7 @@ async def test_no_more_is_asked_than_was_planned_where_every_chunk_makes_the_sum
     assert result.usage.completion_tokens <= plan.completion_tokens
 
 
+@pytest.mark.slow
 async def test_a_temperature_of_the_user_holds_for_compression_too(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     await run(desk, temperature=0)
@@ -169,6 +170,7 @@ async def test_a_failure_half_way_goes_on_where_it_stopped(tmp_path: Path) -> No
     assert len(labels) == len(set(labels))
 
 
+@pytest.mark.slow
 async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     stopped = await desk.summarize(story(100), Limits(max_calls=5), strategy="incremental")
@@ -178,6 +180,7 @@ async def test_the_budget_keeps_the_running_summary(tmp_path: Path) -> None:
     assert (await desk.resume(stopped.run.id, Limits())).complete
 
 
+@pytest.mark.slow
 async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) -> None:
     desk = Desk(tmp_path, growing)
     await run(desk, query="Who keeps the lamp?")
@@ -185,6 +188,7 @@ async def test_the_query_goes_into_every_prompt_but_the_tidying(tmp_path: Path) 
     assert {request.given.query for request in desk.asked if request.prompt.name != "tidy"} == {"Who keeps the lamp?"}
 
 
+@pytest.mark.slow
 async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         if request.prompt.name == "tidy":
@@ -198,6 +202,7 @@ async def test_a_compression_does_not_hide_the_gap_before_it(tmp_path: Path) -> 
     assert [gap.chunk for gap in result.gaps] == [3]
 
 
+@pytest.mark.slow
 async def test_a_request_that_the_provider_rejects_is_a_gap(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         rejected = request.label.startswith("chunk 4/")

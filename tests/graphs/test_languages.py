@@ -100,6 +100,7 @@ async def test_a_reply_that_is_too_long_or_has_no_end_is_seen_as_such(tmp_path: 
     assert f"Use at most 100 {unit}." in desk.asked[0].text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental", "direct"])
 async def test_a_limit_is_told_in_what_it_is_counted_in(tmp_path: Path, strategy: str) -> None:
     def asked(language: str | None, text: Document) -> Coroutine[Any, Any, list[str]]:

@@ -49,6 +49,7 @@ def test_one_chunk_is_summarized_with_the_whole_limit() -> None:
     assert made.calls == 1 + TIDYING
 
 
+@pytest.mark.slow
 @given(
     words=st.integers(20, 900),
     chunk_tokens=st.integers(64, 1500),

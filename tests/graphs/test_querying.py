@@ -76,6 +76,7 @@ async def test_a_merge_that_has_nothing_to_say_is_dropped_as_a_chunk_is(tmp_path
     assert len(merged) == len([label for label in labels if label.startswith("level 1 merge")]) - 1 > 0
 
 
+@pytest.mark.slow
 async def test_where_no_merge_has_anything_to_say_the_document_has_no_answer(tmp_path: Path) -> None:
     def answer(request: Request[Any, Any]) -> Line:
         return "The text does not say." if request.label.startswith("level") else obedient(request)

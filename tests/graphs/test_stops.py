@@ -168,6 +168,7 @@ async def whole(work: Work, begin: Callable[[], Awaitable[Result]]) -> Result:
     return result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 async def test_a_stop_after_every_write_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -201,6 +202,7 @@ class Saver(InMemorySaver):
     """A saver of somebody else's."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.partition(" ")[2] in DRAFTED])
 async def test_nor_does_one_where_somebody_else_drives_the_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
@@ -227,6 +229,7 @@ async def test_nor_does_one_where_somebody_else_drives_the_graph(
     work.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["draft incremental", "refine waiting"])
 async def test_a_thread_that_was_begun_with_the_saver_as_it_comes_is_gone_on_with(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

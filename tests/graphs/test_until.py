@@ -17,6 +17,7 @@ from tests.support import Desk, story
 COUNTER = EstimatingTokenizer()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["direct", "hierarchical", "incremental"])
 async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(tmp_path: Path, strategy: str) -> None:
     document = story(60)
@@ -37,6 +38,7 @@ async def test_no_strategy_reads_further_and_offsets_stay_those_of_the_document(
     assert all(place.span.end <= end for one in lineage.sentences for place in (*one.origins, *one.direct))
 
 
+@pytest.mark.slow
 async def test_the_same_beginning_is_drafted_once(tmp_path: Path) -> None:
     document, desk = story(60), Desk(tmp_path)
     first, longer = await desk.summarize(document, until=400), await desk.summarize(document, until=800)

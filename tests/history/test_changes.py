@@ -70,6 +70,7 @@ def test_every_sentence_of_both_drafts_is_accounted_for_once(before: list[str], 
     assert len(found.moved) <= max(0, found.kept - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["changed", "other", "repeated", "shuffled"])
 def test_two_thousand_sentences_take_less_than_two_seconds(kind: str) -> None:
     rng = random.Random(1)

@@ -66,6 +66,7 @@ def test_another_cut_another_model_and_another_document_have_their_own(tmp_path:
         assert counting.asked == len(SENTENCES)
 
 
+@pytest.mark.slow
 async def test_a_lineage_with_meanings_is_another_than_one_without(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -66,6 +66,7 @@ def chapters(found: Lineage) -> dict[str, str]:
     return {one.text: one.origins[0].chapter if one.origins else "" for one in found.sentences}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("strategy", "window"), [("hierarchical", 660), ("incremental", 900), ("direct", 8000)], ids=lambda one: str(one)
 )
@@ -82,6 +83,7 @@ async def test_every_sentence_leads_to_its_chapter(tmp_path: Path, strategy: str
         assert one.origins[0].way[-1].node == ""
 
 
+@pytest.mark.slow
 async def test_the_way_names_every_text_in_between(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path)
     first = read_lineage(desk.store, run).sentences[0]
@@ -95,6 +97,7 @@ async def test_the_way_names_every_text_in_between(tmp_path: Path) -> None:
     assert levels == sorted(levels, reverse=True)
 
 
+@pytest.mark.slow
 async def test_what_no_text_says_was_invented_where_it_came_up(tmp_path: Path) -> None:
     desk, run = await drafted(tmp_path, inventive)
     found = read_lineage(desk.store, run)
@@ -105,6 +108,7 @@ async def test_what_no_text_says_was_invented_where_it_came_up(tmp_path: Path) -
     assert not invented.origins
 
 
+@pytest.mark.slow
 async def test_what_was_worked_out_once_is_not_worked_out_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -122,6 +126,7 @@ async def test_what_was_worked_out_once_is_not_worked_out_again(
     assert read_lineage(desk.store, again.run.id).sentences == first.sentences
 
 
+@pytest.mark.slow
 async def test_a_database_that_nobody_may_write_to_is_read_all_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,6 +137,7 @@ async def test_a_database_that_nobody_may_write_to_is_read_all_the_same(
         assert database.execute("SELECT count(*) FROM links").fetchone() == (0,)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_a_run_of_an_older_redraft_is_traced_by_its_chunks_and_marked(tmp_path: Path, strategy: str) -> None:
     desk, run = await drafted(tmp_path, strategy=strategy, context_tokens=900)
@@ -143,6 +149,7 @@ async def test_a_run_of_an_older_redraft_is_traced_by_its_chunks_and_marked(tmp_
     assert chapters(found) == {line: line.split(" ")[1] for line in KEEPERS}
 
 
+@pytest.mark.slow
 async def test_a_text_that_says_what_only_the_document_says_drifts(tmp_path: Path) -> None:
     def forgetful(request: Request[Any, Any]) -> Line:
         text = str(faithful(request))
@@ -168,6 +175,7 @@ def revised(store: Store, run: str, text: str, evidence: Span) -> str:
     return store.runs.keep_draft(run, text, 9, f"revision of {base.id}", round_=1, parents=parents)
 
 
+@pytest.mark.slow
 async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those_of_the_evidence(
     tmp_path: Path,
 ) -> None:
@@ -190,6 +198,7 @@ async def test_an_unchanged_sentence_keeps_its_citations_and_a_new_one_has_those
     assert after.sentences[0].origins[0].way[0].kind == "base"
 
 
+@pytest.mark.slow
 async def test_a_fork_goes_back_to_the_run_that_it_was_forked_from(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await court.refine(told(1, wrong={2: "Bob"}), policy="all")

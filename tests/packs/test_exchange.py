@@ -54,6 +54,7 @@ def bring(store: Store, content: Json | bytes, document: Document | None) -> Pac
     return import_pack(store, data, document, "pack.json")
 
 
+@pytest.mark.slow
 async def test_building_is_a_run_that_makes_no_draft_and_the_pack_is_the_one_that_judges(court: Court) -> None:
     pack = await build(court)
     run = court.store.runs.latest(1)[0]
@@ -84,6 +85,7 @@ async def test_an_exported_pack_is_the_same_elsewhere_and_used_there(
     assert len(elsewhere.packs.all()) == 1
 
 
+@pytest.mark.slow
 async def test_the_pack_that_was_imported_last_is_the_one_that_counts(court: Court) -> None:
     small, large = await build(court, 2), await build(court, 4)
     assert choose(court.store, court.document).questions == large
@@ -168,6 +170,7 @@ SPOILED: dict[str, Callable[[Json], object]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", SPOILED)
 async def test_a_spoiled_pack_is_refused_and_nothing_of_it_is_kept(
     court: Court, elsewhere: Store, exported: Json, what: str

@@ -39,6 +39,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", LARGE)
 def test_a_large_file_takes_little_more_than_itself(tmp_path: Path, kind: str) -> None:
     began = time.monotonic()

@@ -74,6 +74,7 @@ class Asker(Evaluator):
         return self.scored(0.5)
 
 
+@pytest.mark.slow
 async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court: Court) -> None:
     events: list[Event] = []
     first = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"), observer=events.append)
@@ -93,6 +94,7 @@ async def test_what_is_missing_is_on_record_and_what_judges_by_it_says_so(court:
     assert len(court.asked("ask_document")) == 3
 
 
+@pytest.mark.slow
 async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Court) -> None:
     holed, _ = await build(court)
     again, _ = await build(court)
@@ -108,6 +110,7 @@ async def test_building_it_again_tries_again_and_asks_for_nothing_else(court: Co
     assert judged.evaluations["coverage"].details["pack"] == whole.id
 
 
+@pytest.mark.slow
 async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Court) -> None:
     holed, made = await build(court)
     judged = await court.evaluate(POOR, settings=SMALL, metrics=("coverage", "consistency"))
@@ -130,6 +133,7 @@ async def test_resuming_what_built_it_or_was_judged_by_it_tries_again(court: Cou
     assert court.sheets == []
 
 
+@pytest.mark.slow
 async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(court: Court) -> None:
     # A revision so short that its prompt has room for several points in so small a window.
     options: dict[str, Any] = {"settings": {**SMALL, "words": 100}, "rounds": 6}
@@ -154,6 +158,7 @@ async def test_a_refinement_that_rested_on_it_is_done_over_by_the_whole_of_it(co
     assert court.sheets == []
 
 
+@pytest.mark.slow
 async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Path) -> None:
     court = Court(tmp_path, Squeamish("keyfacts_narrative"), document=island(LAST))
     options: dict[str, Any] = {"settings": SMALL, "metrics": ("keyfact_recall",)}
@@ -169,6 +174,7 @@ async def test_key_facts_with_holes_are_tried_again_by_resuming_too(tmp_path: Pa
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> None:
     class Fatal(Evaluator):
         name = "fatal"
@@ -198,6 +204,7 @@ async def test_a_run_goes_on_with_the_pack_that_it_began_with(court: Court) -> N
     assert [one.details.get("pack") for one in result.evaluations.values()] == [began, began, None]
 
 
+@pytest.mark.slow
 async def test_a_file_carries_what_is_missing_and_one_of_before_is_read(court: Court, tmp_path: Path) -> None:
     holed, _ = await build(court)
     shown = json.loads(json.dumps(pack_json(court.document, holed, None)))

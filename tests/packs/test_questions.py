@@ -35,6 +35,7 @@ def numbers(pack: Pack) -> list[int]:
     return [asked_of(question.text) for question in pack.questions]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keepers", "questions"), [(6, 6), (20, 7), (30, 11), (80, 12)])
 async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, keepers: int, questions: int) -> None:
     court = Court(tmp_path, document=island(keepers))
@@ -45,6 +46,7 @@ async def test_six_to_twelve_questions_for_a_document_that_fits(tmp_path: Path, 
     assert not court.asked("rank_questions")
 
 
+@pytest.mark.slow
 async def test_the_pack_is_the_same_for_every_window(tmp_path: Path) -> None:
     """Whatever a judge can read at once, the same questions are asked about the same stretches."""
     packs, asked = [], []
@@ -58,6 +60,7 @@ async def test_the_pack_is_the_same_for_every_window(tmp_path: Path) -> None:
     assert len(packs[0].questions) > 12
 
 
+@pytest.mark.slow
 async def test_a_pack_that_was_built_in_one_window_serves_another(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(600))
     await built(court, settings={"context_tokens": 8192})
@@ -76,6 +79,7 @@ async def test_a_small_window_reads_a_stretch_in_parts_and_has_as_many_questions
     assert {int(question.position * 5) for question in small.questions} == set(range(5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [(9, 15), "9-15"])
 async def test_a_range_of_questions_holds_for_each_stretch(tmp_path: Path, given: object) -> None:
     court = Court(tmp_path, document=island(400))
@@ -102,6 +106,7 @@ async def test_stretches_are_about_as_long_as_each_other(tmp_path: Path) -> None
     assert max(lengths) < 1.3 * min(lengths)
 
 
+@pytest.mark.slow
 async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path) -> None:
     sizes = []
     for keepers in (300, 800, 3000):
@@ -111,6 +116,7 @@ async def test_the_number_grows_with_the_document_up_to_the_limit(tmp_path: Path
     assert 12 < sizes[0] < sizes[1] < sizes[2] == 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1, 3, 25])
 async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:
     pack = await built(Court(tmp_path, document=island(3000)), questions=limit)
@@ -118,12 +124,14 @@ async def test_the_limit_is_the_users(tmp_path: Path, limit: int) -> None:
     assert len(pack.questions) == limit
 
 
+@pytest.mark.slow
 async def test_every_part_of_a_long_document_is_asked_about(tmp_path: Path) -> None:
     pack = await built(Court(tmp_path, document=island(1200)))
 
     assert {int(question.position * 5) for question in pack.questions} == set(range(5))
 
 
+@pytest.mark.slow
 async def test_a_document_of_more_parts_than_can_be_ranked_is_asked_about_to_its_end(tmp_path: Path) -> None:
     pack = await built(Court(tmp_path, document=island(1200)), stretch_tokens=256)
 
@@ -143,6 +151,7 @@ async def test_the_judge_says_which_come_first(tmp_path: Path) -> None:
     assert [question.id for question in pack.questions] == list(range(1, len(pack.questions) + 1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [[], [3, 3, 99, -1, 1]])
 async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document(
     tmp_path: Path, order: list[int]
@@ -158,12 +167,14 @@ async def test_what_the_ranking_passes_over_follows_in_the_order_of_the_document
     assert found[len(named) :] == sorted(found[len(named) :])
 
 
+@pytest.mark.slow
 async def test_the_pack_is_the_same_wherever_it_is_built(tmp_path: Path) -> None:
     packs = [await built(Court(tmp_path / name, document=island(600))) for name in ("here", "there")]
 
     assert packs[0] == packs[1]
 
 
+@pytest.mark.slow
 async def test_the_places_of_the_answers_hold_the_words_that_were_quoted(tmp_path: Path) -> None:
     court = Court(tmp_path, document=island(600))
     pack = await built(court)
@@ -175,6 +186,7 @@ async def test_the_places_of_the_answers_hold_the_words_that_were_quoted(tmp_pat
         assert question.position == question.evidence.span.start / len(court.document.text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("keepers", [80, 600], ids=["a document that fits", "a longer one"])
 async def test_where_the_quote_is_nowhere_the_place_is_the_nearest_to_question_and_answer(
     tmp_path: Path, keepers: int
@@ -214,6 +226,7 @@ async def test_a_question_that_asks_nothing_or_has_no_answer_is_left_out(tmp_pat
     assert 1 not in numbers(await built(Court(tmp_path, Absent())))
 
 
+@pytest.mark.slow
 async def test_a_stretch_that_the_judge_declines_is_named_and_stops_no_other(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -251,6 +264,7 @@ async def test_without_any_question_there_is_no_pack_and_no_score(tmp_path: Path
     assert court.store.packs.all() == []
 
 
+@pytest.mark.slow
 async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path) -> None:
     court = Court(tmp_path)
     small = await built(court, questions=2)
@@ -265,6 +279,7 @@ async def test_a_pack_can_be_named_and_must_be_about_the_document(tmp_path: Path
 PARTS = st.lists(st.integers(0, 9), min_size=1, max_size=40).map(sorted)
 
 
+@pytest.mark.slow
 @given(parts=PARTS, wanted=st.integers(1, 50), data=st.data())
 def test_the_best_are_chosen_from_every_part(parts: list[int], wanted: int, data: st.DataObject) -> None:
     order = data.draw(st.permutations(range(len(parts))))

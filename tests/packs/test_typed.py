@@ -52,6 +52,7 @@ def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "redraft.db")
 
 
+@pytest.mark.slow
 async def test_there_is_one_question_of_each_type_about_each_third(store: Store) -> None:
     document = book(12)
     found = await builder(store, document, read).build()
@@ -86,6 +87,7 @@ async def test_what_cannot_be_asked_is_tried_elsewhere_and_then_named(store: Sto
     ]
 
 
+@pytest.mark.slow
 async def test_a_question_that_the_document_answers_after_all_is_not_unanswerable(store: Store) -> None:
     def replies(request: Request[Any, Any]) -> BaseModel:
         given = request.given

@@ -93,6 +93,7 @@ EMPTY: dict[str, Plot] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", PLOTS)
 @settings(max_examples=60, deadline=None)
 @given(data=st.data())

@@ -348,6 +348,7 @@ class TestMinimap:
         )
         assert picture.data.rows[9] == ("90–100", 0.0, 0.5, 0.0)
 
+    @pytest.mark.slow
     def test_many_stretches_are_drawn_in_steps(self) -> None:
         many = [Stretch(Span(at * 60, at * 60 + 20), "covered") for at in range(100_000)]
         assert len(Minimap(6_000_000, many).picture().svg) < 40_000

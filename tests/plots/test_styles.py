@@ -95,6 +95,7 @@ def test_a_reader_without_eyes_is_told(kind: str) -> None:
     assert picture.data.rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", SAMPLES)
 def test_ids_are_of_the_picture_alone(kind: str) -> None:
     plot = SAMPLES[kind]

@@ -57,6 +57,7 @@ def test_many_calls_share_rows_and_each_moment_shows_the_commonest_kind() -> Non
     assert second[0].left < second[1].left
 
 
+@pytest.mark.slow
 def test_thirty_thousand_calls_are_a_small_picture() -> None:
     for look in (WIDE, NARROW):
         picture = Waterfall(calls()).picture(look)
@@ -66,6 +67,7 @@ def test_thirty_thousand_calls_are_a_small_picture() -> None:
         assert "30,000 calls" in picture.alt
 
 
+@pytest.mark.slow
 def test_the_worst_of_runs_is_a_small_picture_too() -> None:
     """In every row two kinds take turns to be the commonest, from each step of time to the next."""
     worst, seconds = [], 1200.0
@@ -84,6 +86,7 @@ def test_the_worst_of_runs_is_a_small_picture_too() -> None:
     assert len(read.svg.encode()) < MOST_BYTES
 
 
+@pytest.mark.slow
 def test_work_grows_hardly_faster_than_the_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counted, not timed: how often a call's time is looked up in the steps."""
     from redraft.plots import waterfall

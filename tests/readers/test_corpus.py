@@ -59,6 +59,7 @@ def at(document: Document, words: str) -> Span:
     return Span(start, start + len(words))
 
 
+@pytest.mark.slow
 def test_every_place_knows_its_document_its_chapter_and_its_page(paths: list[str]) -> None:
     corpus, alone = load_all(paths), {Path(path).name: load(path) for path in paths}
     for name, one in alone.items():
@@ -121,6 +122,7 @@ def test_one_that_cannot_be_read_is_named(paths: list[str], tmp_path: Path) -> N
         load_all([paths[0], str(broken)])
 
 
+@pytest.mark.slow
 def test_what_cannot_be_meant_of_several_is_refused(paths: list[str]) -> None:
     for wanted, option in ((choice(pages="3"), "--pages"), (choice(chapters="1"), "--chapters")):
         with pytest.raises(UsageError, match=f"{option} is about one document, and 2 are given"):
@@ -155,6 +157,7 @@ def test_no_chunk_and_no_part_has_text_of_two_documents(texts: list[str], budget
         assert one.tokens == tokenizer.count(corpus.text[slice(*one.span)])
 
 
+@pytest.mark.slow
 def test_no_passage_has_text_of_two_documents() -> None:
     # A heading without a text of its own joins what follows it, but not another document.
     first = parse(b"# Oaks\n\nThey stand in the park.\n\n## Elms", name="oaks.md")
@@ -172,6 +175,7 @@ chapters = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(chapters=chapters, before=st.integers(0, 60))
 def test_the_parts_of_a_document_cover_it(chapters: list[tuple[int, int]], before: int) -> None:
@@ -200,6 +204,7 @@ def test_parts_are_chapters_and_what_stands_beside_them() -> None:
     assert parts[0].span.start == 0
 
 
+@pytest.mark.slow
 def test_each_of_several_documents_is_a_part(paths: list[str]) -> None:
     assert [one.title for one in parted(load_all(paths))] == [Path(path).name for path in paths]
 

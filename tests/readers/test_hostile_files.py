@@ -163,6 +163,7 @@ def test_what_is_no_such_file_says_so(form: str, data: bytes) -> None:
     assert refusal(form, data).message
 
 
+@pytest.mark.slow
 def test_deep_pages_are_read_or_refused() -> None:
     assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
     assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message

@@ -151,6 +151,7 @@ def test_what_would_go_is_told_and_stays(store: Store, path: Path) -> None:
     assert replace(freed, bytes=0) == replace(foreseen, bytes=0)
 
 
+@pytest.mark.slow
 def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(store: Store, path: Path) -> None:
     fill(store)
     before = dump(path)
@@ -169,6 +170,7 @@ def test_an_id_that_nobody_has_is_refused(store: Store) -> None:
     assert store.runs.get("abc123")
 
 
+@pytest.mark.slow
 def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: Store, path: Path) -> None:
     fill(store)
     store.runs.add(run("at-work", PRINTABLE))
@@ -220,6 +222,7 @@ def threads(store: Store) -> set[str]:
         return {row[0] for table in tables for row in saver.execute(f"SELECT thread_id FROM {table}")}
 
 
+@pytest.mark.slow
 async def test_checkpoints_of_a_run_go_with_it_and_no_others(tmp_path: Path) -> None:
     court = Court(tmp_path, Lazy())
     runs = [(await court.refine(POOR, rounds=2, settings={"sample": n})).run.id for n in range(2)]
@@ -236,6 +239,7 @@ async def test_checkpoints_of_a_run_go_with_it_and_no_others(tmp_path: Path) -> 
     court.store.close()
 
 
+@pytest.mark.slow
 async def test_a_text_that_only_a_checkpoint_names_stays_with_it(tmp_path: Path) -> None:
     court = Court(tmp_path)
     first = await court.refine(GOOD)
@@ -255,6 +259,7 @@ async def test_a_text_that_only_a_checkpoint_names_stays_with_it(tmp_path: Path)
     court.store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["hierarchical", "incremental"])
 async def test_the_same_run_again_is_not_hurt_by_the_first_one(tmp_path: Path, strategy: str) -> None:
     """They have asked the same and share every reply; what the second has is all there after the first is gone."""
@@ -287,6 +292,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, path: Path) -> None:
     fill(store)
     with started(_KILLED, path) as other:

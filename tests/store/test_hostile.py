@@ -37,6 +37,7 @@ def intact(path: Path) -> bool:
         return bool(database.execute("PRAGMA integrity_check").fetchone() == ("ok",))
 
 
+@pytest.mark.slow
 def test_two_processes_write_at_once(path: Path) -> None:
     with Store(path) as store, started(_WRITE, path, 1500) as other:
         for n in range(1500):
@@ -70,6 +71,7 @@ def test_a_greedy_writer_slows_us_down_and_no_more(path: Path) -> None:
     assert intact(path)
 
 
+@pytest.mark.slow
 def test_a_writer_that_is_killed_leaves_what_it_stored(path: Path) -> None:
     with Store(path) as store:
         with started(_WRITE, path, 10**9) as other:
@@ -247,6 +249,7 @@ with Store(sys.argv[1]) as store, store.claim("abc123"):
 """
 
 
+@pytest.mark.slow
 def test_a_claim_keeps_others_out_and_ends_with_its_process(path: Path) -> None:
     with Store(path) as store:
         assert not store.is_claimed("abc123")
@@ -305,6 +308,7 @@ with Store(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.slow
 def test_no_two_processes_hold_a_claim_at_once(path: Path) -> None:
     processes = [start(_RACE, path, path.with_name("inside")) for _ in range(3)]
     for process in processes:

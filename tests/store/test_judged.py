@@ -169,6 +169,7 @@ _evaluations = st.builds(
 )
 
 
+@pytest.mark.slow
 @hostile
 @given(_packs)
 def test_every_pack_comes_back(store: Store, one: Pack) -> None:
@@ -178,6 +179,7 @@ def test_every_pack_comes_back(store: Store, one: Pack) -> None:
     assert store.packs.get(one.id) == store.packs.find(BOOK, one.id) == expected
 
 
+@pytest.mark.slow
 @hostile
 @given(_evaluations)
 def test_every_evaluation_comes_back(store: Store, one: Evaluation) -> None:
@@ -186,6 +188,7 @@ def test_every_evaluation_comes_back(store: Store, one: Evaluation) -> None:
     assert store.judgments.of(draft) == {"coverage": stored_evaluation(one)}
 
 
+@pytest.mark.slow
 @hostile
 @given(_texts, _numbers, _numbers, st.lists(_texts, max_size=3))
 def test_every_draft_comes_back(store: Store, text: str, words: int, number: int, notes: list[str]) -> None:
@@ -195,6 +198,7 @@ def test_every_draft_comes_back(store: Store, text: str, words: int, number: int
     assert found.notes == tuple(map(as_stored, notes))
 
 
+@pytest.mark.slow
 @hostile
 @given(
     st.lists(st.text(max_size=9), max_size=3),
@@ -228,12 +232,14 @@ def test_evidence_may_stand_at_the_very_beginning(store: Store, draft: str, evid
     assert store.judgments.of(draft)["coverage"].findings[0].evidence == evidence
 
 
+@pytest.mark.slow
 def test_a_megabyte_comes_back_as_a_question(store: Store) -> None:
     some = tuple(question(n, text, answer=text, evidence=Evidence(text)) for n, text in enumerate(EXTREMES.values()))
     store.packs.add(pack(questions=some), "key")
     assert store.packs.get("pack-1").questions == some
 
 
+@pytest.mark.slow
 def test_a_megabyte_comes_back_as_a_finding(store: Store, draft: str) -> None:
     some = tuple(finding(text, found=text, evidence=Evidence(text)) for text in EXTREMES.values())
     one = evaluation(findings=some, held=tuple(EXTREMES.values()), details=EXTREMES)
@@ -668,6 +674,7 @@ def judged_by_two(store: Store, draft: str) -> Store:
     return store
 
 
+@pytest.mark.slow
 def test_two_processes_judge_at_once(judged_by_two: Store, draft: str) -> None:
     store = judged_by_two
     said = store.judgments.verdicts([f"{n} {k}" for n in range(150) for k in range(3)])

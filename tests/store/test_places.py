@@ -88,6 +88,7 @@ def test_a_log_may_go_at_any_moment(tmp_path: Path) -> None:
             other.join()
 
 
+@pytest.mark.slow
 async def test_a_database_in_memory_makes_no_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     court = Court(tmp_path / "elsewhere", Lazy())

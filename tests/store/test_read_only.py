@@ -69,6 +69,7 @@ def expect_read(command: Command) -> None:
     assert listed(command.folder) == before
 
 
+@pytest.mark.slow
 def test_a_database_that_was_closed_is_read(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)
@@ -118,6 +119,7 @@ def test_a_database_of_an_older_redraft_is_read_and_left_as_it_is(command: Comma
     expect_read(command)
 
 
+@pytest.mark.slow
 def test_what_writes_says_that_it_cannot(command: Command) -> None:
     with Store(command.database) as store:
         fill(store)

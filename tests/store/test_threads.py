@@ -72,6 +72,7 @@ def longest(moments: list[float], hold: Hold) -> float:
     return max(later - earlier for earlier, later in zip([hold.began, *inside], [*inside, hold.ended], strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("metric", "part", "write"),
     [
@@ -103,6 +104,7 @@ async def test_the_loop_goes_on_while_a_draft_is_judged(
     assert longest(moments, hold) < STALL
 
 
+@pytest.mark.slow
 async def test_what_is_stored_is_stored_when_whoever_waits_is_cancelled(tmp_path: Path) -> None:
     court = Court(tmp_path)
     hold = Hold(court.store.path)

@@ -68,6 +68,7 @@ _keyfacts = st.builds(
 )
 
 
+@pytest.mark.slow
 @hostile
 @given(_keyfacts)
 def test_all_key_facts_come_back(store: Store, one: KeyFacts) -> None:
@@ -77,6 +78,7 @@ def test_all_key_facts_come_back(store: Store, one: KeyFacts) -> None:
     assert store.keyfacts.get(one.id) == store.keyfacts.find(BOOK, one.id) == expected
 
 
+@pytest.mark.slow
 def test_a_megabyte_comes_back_as_a_fact(store: Store) -> None:
     facts = tuple(fact(n, text, evidence=Evidence(text)) for n, text in enumerate(EXTREMES.values()))
     one = keyfacts(trees=(tree(*facts),), missing=tuple(EXTREMES.values()))

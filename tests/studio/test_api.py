@@ -53,6 +53,7 @@ def events_of(client: httpx.Client, run: str) -> list[dict[str, Any]]:
         return [json.loads(line.removeprefix("data: ")) for line in reply.iter_lines() if line.startswith("data: ")]
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_and_its_status_result_and_dossier_are_read(client: httpx.Client, refined: str) -> None:
     status = Status.model_validate(client.get(f"/api/runs/{refined[:5]}").json())
     assert (status.run, status.kind, status.at_work, status.resumable) == (refined, "refine", False, False)
@@ -170,6 +171,7 @@ def test_an_unknown_run_is_not_found_and_an_unknown_address_neither(client: http
     assert (page.status_code, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.Client) -> None:
     run = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
     assert at_rest(client, run)["status"] == "waiting"
@@ -189,6 +191,7 @@ def test_a_run_that_waits_is_answered_and_a_wrong_answer_is_said(client: httpx.C
     assert client.get(f"/api/runs/{run}/review").json() == {"question": None}
 
 
+@pytest.mark.slow
 def test_a_run_is_stopped_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     calls = iter(range(10_000))

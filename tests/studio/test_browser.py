@@ -80,6 +80,7 @@ def ready(page: Any) -> None:
     page.wait_for_selector(_READY, state="attached")
 
 
+@pytest.mark.slow
 def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client: httpx.Client, tmp_path: Path) -> None:
     book = tmp_path / "ledger.md"
     book.write_text(f"{chapter()}\n\nThis one was handed over.\n", "utf-8")
@@ -136,6 +137,7 @@ def test_a_file_that_is_too_large_is_not_sent(page: Any, at: Served) -> None:
     assert page.url.endswith("/runs/new")
 
 
+@pytest.mark.slow
 def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     page: Any, at: Served, client: httpx.Client, slow: Slow
 ) -> None:
@@ -159,6 +161,7 @@ def test_a_run_under_way_shows_its_progress_and_leads_to_its_end(
     slow.at_once = 10**9
 
 
+@pytest.mark.slow
 def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: httpx.Client, slow: Slow) -> None:
     slow.opened.clear()
     slow.at_once = 0
@@ -173,6 +176,7 @@ def test_a_run_is_stopped_and_goes_on_by_buttons(page: Any, at: Served, client: 
     assert client.get(f"/api/runs/{run}").json()["status"] == "done"
 
 
+@pytest.mark.slow
 def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(
         client,
@@ -226,6 +230,7 @@ def test_a_run_that_waits_is_reviewed_to_its_end(page: Any, at: Served, client: 
     assert texts[-1].endswith("Mr. Dunne wrote a letter.")
 
 
+@pytest.mark.slow
 def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Served, client: httpx.Client) -> None:
     run = begin(client, kind="evaluate", words=40, metrics=["coverage"], text=f"{chapter()} One agrees.")
     at_rest(client, run)
@@ -246,6 +251,7 @@ def test_a_finding_is_agreed_with_by_the_keyboard_and_stays_so(page: Any, at: Se
     assert page.title() != "pwned"
 
 
+@pytest.mark.slow
 def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> None:
     """The title, the text, the query, the summary, the run's own note and error, and the address of a page."""
     text = f"# {EVIL}\n\n{chapter().partition(chr(10))[2]}\n\n{EVIL} came to the island in May. {EVIL}"
@@ -274,6 +280,7 @@ def test_no_text_is_ever_markup(page: Any, at: Served, client: httpx.Client) -> 
     assert "<img src=x" in page.inner_text("main")
 
 
+@pytest.mark.slow
 def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at: Served, client: httpx.Client) -> None:
     text = f"{chapter()} Two to compare."
     for words in (30, 70):
@@ -302,6 +309,7 @@ def test_the_list_is_filtered_sorted_and_compared_without_a_mouse(page: Any, at:
     page.wait_for_selector("text=A comparison of 2 runs")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (1440, "dark"), (390, "light"), (360, "dark")])
 def test_every_page_is_for_everybody_and_fits(
     chrome: Any, at: Served, client: httpx.Client, width: int, scheme: str

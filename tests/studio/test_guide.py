@@ -15,6 +15,8 @@ import pytest
 from tests.studio.served import TOKEN, Served, at_rest, begin, chapter, served
 from tests.support import SAMPLE
 
+pytestmark = pytest.mark.slow
+
 GUIDE = SAMPLE.parent.parent / "docs" / "studio.md"
 _BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _REQUEST = re.compile(r"^curl .*?(?=^curl |\Z)", re.MULTILINE | re.DOTALL)

@@ -87,6 +87,7 @@ def test_a_row_is_read_anew_once_its_run_has_changed(store: Store) -> None:
     assert rows.all() == []
 
 
+@pytest.mark.slow
 def test_three_hundred_runs_are_paged_and_at_rest_each_is_read_once(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,6 +110,7 @@ def test_three_hundred_runs_are_paged_and_at_rest_each_is_read_once(
     assert len(set(seen)) == 300
 
 
+@pytest.mark.slow
 def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
     """Also of runs without a summary: those that compare, build or are part of an experiment."""
     with Store(tmp_path / "redraft.db") as store:
@@ -149,6 +151,7 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
         assert client.get("/api/runs/aaaa/dossier").status_code == 409
 
 
+@pytest.mark.slow
 async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> None:
     """Whatever reads or writes a file does so in a thread."""
     with Store(tmp_path / "redraft.db") as store:

@@ -149,6 +149,7 @@ def test_where_others_can_reach_it_everything_needs_the_token(open_to_all: Serve
         assert client.get("/api/runs", headers={"Host": "evil.example"}).status_code == 421
 
 
+@pytest.mark.slow
 def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -> None:
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
@@ -177,6 +178,7 @@ def test_one_that_is_only_for_reading_has_no_route_that_writes(tmp_path: Path) -
         assert client.get("/runs/new").status_code == 404
 
 
+@pytest.mark.slow
 def test_an_upload_that_is_too_large_is_refused_whatever_it_says_of_its_length(at: Served) -> None:
     with at.client() as client:
         large = {"file": ("book.txt", b"A word. " * (MOST_BYTES // 8 + 1), "text/plain")}

@@ -109,6 +109,7 @@ def test_true_stories(tokenizer: Tokenizer, stories: list[str]) -> None:
         assert sum(full) / len(full) > 500, "chunks are filled"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
 def test_extremes(tokenizer: Tokenizer, name: str) -> None:
     text = EXTREMES[name]
@@ -144,6 +145,7 @@ def test_prose_is_measured_once_and_never_counted_again() -> None:
     assert counting.read == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EXTREMES)
 def test_what_is_read_again_grows_with_the_text(name: str) -> None:
     counting = Counting()
@@ -187,6 +189,7 @@ def test_a_slash_after_a_line_end_is_counted_with_it(vocabulary: Tokenizer) -> N
         check_counts(text, chunk(document(text), vocabulary, budget), vocabulary, budget)
 
 
+@pytest.mark.slow
 def test_a_long_run_of_blanks_is_cut_where_it_begins(vocabulary: Tokenizer) -> None:
     text = f"Before. {' ' * 1_200_000} After. {'And on. ' * 10}"
     for budget in (500, 50_000):

@@ -65,6 +65,7 @@ def test_every_sentence_is_in_a_passage_and_none_is_too_long(text: str) -> None:
     assert not "".join(text[at] for at in range(len(text)) if not covered[at]).strip()
 
 
+@pytest.mark.slow
 def test_passages_overlap_by_a_sentence(tokenizer: Tokenizer) -> None:
     source = load(str(SAMPLE))
     found = all_of(Passages(source, tokenizer))

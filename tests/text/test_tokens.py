@@ -106,6 +106,7 @@ def test_extremes_are_measured(tokenizer: Tokenizer, name: str) -> None:
     assert tokenizer.measure(text).tokens(0, len(text)) == tokenizer.count(text) > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("blank", [" ", "\t", "\u00a0", "\n", " \n"])
 def test_runs_of_blanks_on_which_tiktoken_overflows(vocabulary: Tokenizer, blank: str) -> None:
     text = f"a{blank * 1_500_000}b"
