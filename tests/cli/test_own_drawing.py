@@ -1,0 +1,62 @@
+"""A judge that the settings file has draws its replies as its table says, in experiments as anywhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+from tests.judges import Keepers, island, seen_on, told
+
+_WRITERS, _JUDGE = ("w", "v"), "j"
+KEEPERS = 12
+
+
+def replied(seen: Seen) -> str:
+    """Whoever is asked knows all about keepers."""
+    sheet = seen_on(seen)
+    if seen.model in _WRITERS:
+        return told(*range(1, KEEPERS + 1))
+    said = Keepers()(sheet)
+    return said if isinstance(said, str) else json.dumps(said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("grid", "-m", "calm", "-m", "warm", "--metric", "coverage", "--metric", "keyfact_recall", "--prefer"),
+        ("longsumeval", "-m", "calm", "--thresholds", "coverage=0.9", "--rounds", "1", "--order", "paper"),
+        ("hamlet", "-m", "calm", "--queries", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
+    with ChatServer(replied) as server:
+        own = (("calm", "w", 0.1, 0.8), ("warm", "v", 0.9, 0.7), ("strict", _JUDGE, 0.3, 0.6))
+        tables = "".join(
+            f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ncontext_tokens = 8000\n'
+            f"temperature = {temperature}\ntop_p = {top_p}\n"
+            for name, model, temperature, top_p in own
+        )
+        (tmp_path / "redraft.toml").write_text(tables, "utf-8")
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        name, *rest = words
+        run = ("experiment", name, "book.md", *rest, "--judge", "strict", "--words", "60", "--json", "-q")
+        first = command.run(*run)
+        assert first.code in (0, 3), first.err + first.out[-3000:]
+        drawn = {(seen.model, seen.body["temperature"], seen.body["top_p"]) for seen in server.answered}
+        asked = len(server.answered)
+        command.run(*run)
+        assert len(server.answered) == asked or first.code == 3, "what is done is found again"
+        command.run(*run, "--temperature", "1.5")
+        judged = {seen.body["temperature"] for seen in server.answered if seen.model == _JUDGE}
+    assert (_JUDGE, 0.3, 0.6) in drawn
+    assert {one for one in drawn if one[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
+    assert {one for one in drawn if one[0] == "w"} <= {("w", 0.1, 0.8)}
+    assert judged == {0.3}, "a --temperature is said of those who write"
