@@ -252,6 +252,19 @@ class TestDifferences:
         assert "← more in old" in words
         assert "more in new →" in words
 
+    @both
+    @pytest.mark.parametrize("value", [-0.4, 0.4, 0.0], ids=["zero at the right", "zero at the left", "in the middle"])
+    def test_the_line_at_zero_goes_through_neither_word_above_it(self, look: Look, value: float) -> None:
+        names = ("extractive, hierarchical, 200 words", "extractive, incremental, chunks of 1024, 100 words")
+        plot = Differences([Difference("coverage", value, value - 0.05, value + 0.05, 9)], *names, "score")
+        read = Read(plot.picture(look))
+        sides = [one for one, words in zip(read.of("text"), read.words, strict=True) if {"←", "→"} & {*words}]
+        assert len(sides) == 2
+        for rule in read.of("line", "plot-rule"):
+            for side in sides:
+                beside = rule.right < side.left or rule.left > side.right
+                assert beside or rule.top >= side.bottom or rule.bottom <= side.top
+
 
 class TestTrends:
     plot = Trends(
