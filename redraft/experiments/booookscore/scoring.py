@@ -212,7 +212,7 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class Seat:
     """A judge with the file's texts before it, as a document that its run can be about."""
 
     judge: str
@@ -225,7 +225,7 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     design, summaries = outcome.design, outcome.summaries
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
-    seats = await asyncio.to_thread(_seats, outcome)
+    seats = await asyncio.to_thread(seats_of, outcome)
     bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
     for seat in seats:
         bench.note(seat.prepared)
@@ -238,7 +238,7 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
-def _seats(outcome: CoherenceOutcome) -> list[_Seat]:
+def seats_of(outcome: CoherenceOutcome) -> list[Seat]:
     """The judges, each at the same texts."""
     text, name = "\n\n".join(one.text for one in outcome.summaries), outcome.file.name
     document = Document(content_id(text), name, text, source=name)
@@ -248,7 +248,7 @@ def _seats(outcome: CoherenceOutcome) -> list[_Seat]:
     return [_seat(judge, document, outcome) for judge in judges]
 
 
-def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> _Seat:
+def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Seat:
     design, summaries = outcome.design, outcome.summaries
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)
@@ -262,7 +262,7 @@ def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> _Seat:
             f"the prompt does not fit into a window of {design.context_tokens:,} tokens",
             hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
         )
-    return _Seat(judge, prepared, design.order(judge))
+    return Seat(judge, prepared, design.order(judge))
 
 
 def _window(needed: int) -> int:
@@ -273,7 +273,7 @@ def _window(needed: int) -> int:
     return window
 
 
-async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
+async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
     prepared, store, order = seat.prepared, bench.store, seat.order
     run = await bench.opened(prepared, order)
@@ -306,7 +306,7 @@ async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[i
     return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 
-def _proofreader(seat: _Seat, model: Model, bench: Bench) -> Proofreader:
+def _proofreader(seat: Seat, model: Model, bench: Bench) -> Proofreader:
     prepared, order = seat.prepared, seat.order
     assert order.judging is not None
     window = prepared.settings.context_tokens

@@ -117,7 +117,7 @@ class SizeOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
     """The chosen chunks of one size of one document."""
 
     size: int
@@ -134,7 +134,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
         )
     bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
-    batches = await asyncio.to_thread(_batches, documents, design)
+    batches = await asyncio.to_thread(batches_of, documents, design)
     for batch in batches:
         bench.note(batch.prepared)
         assert order.judging is not None
@@ -143,7 +143,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
     numbers = count(1)
 
-    async def marked(batch: _Batch) -> tuple[list[Marked], Totals]:
+    async def marked(batch: Batch) -> tuple[list[Marked], Totals]:
         done, run = await _marked(batch, order, bench)
         name = f"{batch.prepared.document.title}, chunks of {batch.size} tokens"
         bench.observer(PartDone(name, next(numbers), len(batches)))
@@ -172,16 +172,16 @@ def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) ->
     return tuple(found)
 
 
-def _batches(documents: Sequence[Document], design: SizeDesign) -> list[_Batch]:
+def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[Batch]:
     """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
-    batches: list[_Batch] = []
+    batches: list[Batch] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
         for number, one in enumerate(prepared):
             if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
-                batches.append(_Batch(size, one, own))
+                batches.append(Batch(size, one, own))
     return batches
 
 
@@ -192,7 +192,7 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
+async def _marked(batch: Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
     """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
     prepared, store = batch.prepared, bench.store
     run = await bench.opened(prepared, order)
@@ -217,7 +217,7 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
     return done, run.id
 
 
-async def _mark(batch: _Batch, chunk: Chunk, named: tuple[str, Model], run: str, bench: Bench) -> Marked:
+async def _mark(batch: Batch, chunk: Chunk, named: tuple[str, Model], run: str, bench: Bench) -> Marked:
     prepared, (judge, model) = batch.prepared, named
     document, settings = prepared.document, prepared.settings
     name = f"chunk {chunk.index + 1}/{len(prepared.chunks)} of {batch.size} tokens"

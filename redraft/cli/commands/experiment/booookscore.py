@@ -35,7 +35,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
         "annotations",
         "judge",
         "batch",
-        "context-tokens",
+        "dry-run",
         "max-calls",
         "max-cost",
         "output",
@@ -79,6 +79,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.replies
+@options.dry_run
 @options.limit_options
 @options.max_source
 @options.prices
@@ -104,13 +105,13 @@ def booookscore(
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     from redraft.agreement.annotations import read_annotations, read_summaries
+    from redraft.experiments.booookscore.planning import plan_table
     from redraft.experiments.booookscore.scoring import CoherenceDesign, judged, measured
     from redraft.experiments.booookscore.tables import coherence_report
     from redraft.models.prices import price_table
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
 
-    folder = delivery.folder(output)
     limits, table = asked.limits(given), price_table(prices)
     named = given["judge"] if judging else ()
     design = CoherenceDesign(
@@ -124,6 +125,9 @@ def booookscore(
     )
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
     outcome = measured(file, known, design)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_table(outcome, table), as_json=as_json)
+    folder = delivery.folder(output)
     if design.judges:
         with Store(db) as store:
             outcome = delivery.work(
