@@ -81,8 +81,8 @@ SETS: Mapping[str, PublicSet] = {
             "Reports of the US Congressional Research Service and of the Government Accountability Office, with their"
             " summaries.",
             (
-                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report in the"
-                " folders crs and gao, each of which is read as it is.",
+                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report: its"
+                " folders crs and gao are read as they are.",
                 "As files: data/{crs,gao}_{train,valid,test}.jsonl of huggingface.co/datasets/launch/gov_report; large"
                 " ones are read with --max-source 1GB.",
                 "As pairs of report and summary: huggingface.co/datasets/ccdv/govreport-summarization, saved as JSON"
@@ -107,8 +107,8 @@ SETS: Mapping[str, PublicSet] = {
             "QMSum (Zhong et al., 2021)",
             "Transcripts of meetings, each with questions about it and answers by people.",
             (
-                "Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum; the same is there with a"
-                " file for each meeting, in data/ALL/{train,val,test}.",
+                "Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum; the same is there with"
+                " a file for each meeting, in data/ALL/{train,val,test}.",
             ),
             "Its publishers ask to limit it to research; the code has a licence file.",
             ("qmsum",),

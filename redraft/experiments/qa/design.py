@@ -87,8 +87,8 @@ class Design:
         return keyed(self.judge.settings, self._everyone)
 
     def answering(self, name: str, step: Step) -> Settings:
-        """How a contestant answers, and drafts what it answers from: like a direct summary, an answer has all that it is
-        from before it at once."""
+        """How a contestant answers, and drafts what it answers from: an answer, like a direct summary, has all that it
+        is from before it at once."""
         one = self.contestant(name)
         own = seated(one.model, self.models).settings
         changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
