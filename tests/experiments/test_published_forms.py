@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -147,7 +147,7 @@ class TestXSum:
 
 
 class TestSquality:
-    entry: dict[str, Any] = {
+    entry: ClassVar[dict[str, Any]] = {
         "metadata": {"passage_id": "63521", "uid": "fdc4", "license": "This eBook is for the use of anyone."},
         "document": f"Raiders\n \n\n By GENE\n \n {CHAPTER}",
         "questions": [
@@ -172,8 +172,12 @@ class TestSquality:
 
 
 class TestGovReport:
-    within = {"section_title": "Costs", "paragraphs": ["It costs\n  ten\tpounds.", "It cost nine."], "subsections": []}
-    gao = {
+    within: ClassVar[dict[str, Any]] = {
+        "section_title": "Costs",
+        "paragraphs": ["It costs\n  ten\tpounds.", "It cost nine."],
+        "subsections": [],
+    }
+    gao: ClassVar[dict[str, Any]] = {
         "id": "GAO-20-1",
         "url": "https://www.gao.gov/",
         "title": "Bridges: More Keepers Are Needed",
@@ -187,7 +191,7 @@ class TestGovReport:
             {"section_title": "Appendix I", "paragraphs": ["Scope."], "subsections": []},
         ],
     }
-    crs = {
+    crs: ClassVar[dict[str, Any]] = {
         "id": "R40001",
         "title": "Bridges",
         "summary": ["Bridges are lost.", "Why is not known."],
@@ -199,7 +203,7 @@ class TestGovReport:
     def test_a_report_of_gao_is_told_by_its_page_without_headings_and_recommendations(
         self, tmp_path: Path, suffix: str
     ) -> None:
-        """As the set has it in the setting of its paper. In the archive each report is a file, in lines it is a line."""
+        """As the set has it in the setting of its paper. In the archive each report is a file, else it is a line."""
         report = only(lines(tmp_path / f"gao_test{suffix}", self.gao))
         assert report.title == "Bridges: More Keepers Are Needed"
         assert report.text == f"{self.costs}\n\nAppendix I\n\nScope.", "the heading of the letter is left out"
@@ -241,7 +245,7 @@ class TestGovReport:
 
 
 class TestQMSum:
-    meeting = {
+    meeting: ClassVar[dict[str, Any]] = {
         "topic_list": [{"topic": "The bridge", "relevant_text_span": [["0", "1"], ["2", "2"]]}],
         "general_query_list": [{"query": "Summarize the whole meeting.", "answer": TOLD}],
         "specific_query_list": [

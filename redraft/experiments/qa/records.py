@@ -92,12 +92,12 @@ class Item:
     """How many characters were read."""
     run: str | None
     status: str
-    draft: str | None = None
-    """The run that made the summary from which it is answered, if it is from one."""
     response: Response | None = None
     verdict: Judged | None = None
     """Of an answer, and of the reason where the question takes yes or no."""
     similarity: float | None = None
+    draft: str | None = None
+    """The run that made the summary from which it is answered, if it is from one."""
 
     @property
     def name(self) -> tuple[str, int]:
