@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from redraft.agreement.annotations import Summaries
+from redraft.experiments.booookscore.scoring import CoherenceDesign, measured, seats_of
+from redraft.settings import ModelSettings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, island, seen_on, told
@@ -60,3 +63,35 @@ def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
     assert {one for one in drawn if one[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
     assert {one for one in drawn if one[0] == "w"} <= {("w", 0.1, 0.8)}
     assert judged == {0.3}, "a --temperature is said of those who write"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("chunk-size", "book.md", "--sizes", "128"), ("booookscore", "--summaries", "summaries.json")],
+    ids=lambda words: words[0],
+)
+def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
+    (tmp_path / "summaries.json").write_text(json.dumps({"a": told(1, 2, 3)}), "utf-8")
+    with ChatServer(replied) as server:
+        table = f'[models.strict]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ntemperature = 0.3\ntop_p = 0.6\n'
+        (tmp_path / "redraft.toml").write_text(table, "utf-8")
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        run = ("experiment", *words, "--judge", "strict", "--judge", "openai:plain", "--temperature", "0.9", "--json")
+        planned = command.run(*run, "--dry-run").json["rows"]
+        done = command.run(*run, "-q")
+        assert done.code == 0, done.err
+        drawn = {(seen.model, seen.body["temperature"], seen.body.get("top_p")) for seen in server.answered}
+        asked = len(server.answered)
+        assert command.run(*run, "-q").out == done.out
+    assert drawn == {("j", 0.3, 0.6), ("plain", 0.9, None)}
+    assert len(server.answered) == asked == planned[-1]["calls"]
+    assert "strict" in done.out, "in tables it has the name that it was given"
+
+
+def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> None:
+    own = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
+    design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": own}, temperature=0.9)
+    outcome = measured(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
+    found = [seat.prepared.settings for seat in seats_of(outcome)]
+    assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from math import ceil
 from random import Random
+from typing import NamedTuple
 
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
@@ -16,7 +17,6 @@ from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, StageStarted
 from redraft.history.certificates import Certificate, certificate
-from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure, failure
@@ -24,7 +24,7 @@ from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
-from redraft.settings import Judging, Part, ReplyForm, Settings
+from redraft.settings import Judging, ModelSettings, Part, ReplyForm, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -51,19 +51,28 @@ class SizeDesign:
     temperature: float | None = None
     prompts: str = "standard"
     replies: ReplyForm | None = None
+    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What the settings file has under the names of judges."""
 
     def settings(self, size: int) -> Settings:
         """How chunks of one size are made and marked."""
+        first = self.judges[0]
+        own = {"model": first, "base_url": self.base_url}
+        if first in self.own:
+            own = self.own[first].model_dump(include={"model", "base_url", "key_env", "price"})
         return Settings(
             strategy="given",
-            model=self.judges[0],
-            base_url=self.base_url,
             chunk_tokens=size,
             context_tokens=self.context_tokens or self.window,
             temperature=self.temperature,
             prompts=self.prompts,
             replies=self.replies,
+            **own,
         )
+
+    def drawn(self, judge: str) -> float | None:
+        """The temperature of a judge: its own, or else that of the command."""
+        return self.own[judge].temperature if judge in self.own else self.temperature
 
     @property
     def window(self) -> int:
@@ -72,7 +81,7 @@ class SizeDesign:
 
     def order(self) -> Order:
         """The order to mark chunks."""
-        judging = located(Judging(judges=self.judges), self.settings(self.sizes[0]))
+        judging = located(Judging(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
         return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
@@ -125,6 +134,13 @@ class Batch:
     chunks: tuple[Chunk, ...]
 
 
+class _Seat(NamedTuple):
+    """A judge by the name that it was given."""
+
+    name: str
+    judge: Judge
+
+
 async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: Bench) -> SizeOutcome:
     """Have all chosen chunks marked, as far as the limits allow. What fails is recorded, and stops nothing else."""
     if design.context_tokens is not None and design.context_tokens < design.window:
@@ -144,7 +160,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     numbers = count(1)
 
     async def marked(batch: Batch) -> tuple[list[Marked], Totals]:
-        done, run = await _marked(batch, order, bench)
+        done, run = await _marked(batch, order, design, bench)
         name = f"{batch.prepared.document.title}, chunks of {batch.size} tokens"
         bench.observer(PartDone(name, next(numbers), len(batches)))
         return done, bench.store.calls.totals(run)
@@ -192,7 +208,7 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-async def _marked(batch: Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
+async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) -> tuple[list[Marked], str]:
     """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
     prepared, store = batch.prepared, bench.store
     run = await bench.opened(prepared, order)
@@ -204,9 +220,10 @@ async def _marked(batch: Batch, order: Order, bench: Bench) -> tuple[list[Marked
                 on_record(store, run.id),
                 at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
             ):
-                judges = list(
-                    zip(order.judging.judges if order.judging else (), (one.model for one in staff.judges), strict=True)
-                )
+                judges = [
+                    _Seat(name, Judge(one.model, one.book, store.judgments, temperature=design.drawn(name)))
+                    for name, one in zip(design.judges, staff.judges, strict=True)
+                ]
                 done = await together(
                     _mark(batch, chunk, judge, run.id, bench) for chunk in batch.chunks for judge in judges
                 )
@@ -217,12 +234,11 @@ async def _marked(batch: Batch, order: Order, bench: Bench) -> tuple[list[Marked
     return done, run.id
 
 
-async def _mark(batch: Batch, chunk: Chunk, named: tuple[str, Model], run: str, bench: Bench) -> Marked:
-    prepared, (judge, model) = batch.prepared, named
-    document, settings = prepared.document, prepared.settings
-    name = f"chunk {chunk.index + 1}/{len(prepared.chunks)} of {batch.size} tokens"
-    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, judge, run)
-    factfinder = Factfinder(Judge(model, prepared.book, bench.store.judgments, temperature=settings.temperature))
+async def _mark(batch: Batch, chunk: Chunk, seat: _Seat, run: str, bench: Bench) -> Marked:
+    document = batch.prepared.document
+    name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
+    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, seat.name, run)
+    factfinder = Factfinder(seat.judge)
     try:
         marks = await factfinder.mark(document.text[chunk.span.start : chunk.span.end], name)
     except BudgetError as error:

@@ -57,8 +57,9 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, or PROVIDER:NAME. Beside"
-    " FILE only where it is named in the command.  [default: extractive, without FILE]",
+    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a"
+    " [models.NAME] in redraft.toml. Beside FILE only where it is named in the command.  [default: extractive, without"
+    " FILE]",
 )
 @judging.judge_base_url
 @options.option(
@@ -122,6 +123,7 @@ def booookscore(
         temperature=given["temperature"],
         prompts=given["prompts"],
         replies=given["replies"],
+        own=asked.models_named({**given, "judge": named}),
     )
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
     outcome = measured(file, known, design)

@@ -82,6 +82,7 @@ used up. Repeat the command, with a higher limit, to go on.
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=given["quiet"])
+    from redraft.cli import given as asked
     from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes
     from redraft.experiments.chunk_size.planning import plan_table
     from redraft.experiments.chunk_size.tables import chunk_report
@@ -97,6 +98,7 @@ def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
         temperature=given["temperature"],
         prompts=given["prompts"],
         replies=given["replies"],
+        own=asked.models_named(given),
     )
     documents = documents_of(sources)
     return delivery.carry_out(
