@@ -277,6 +277,13 @@ class TestTrends:
         "Accuracy",
     )
 
+    @both
+    def test_between_whole_steps_there_is_no_tick(self, look: Look) -> None:
+        rounds = Trends([Trend("a", [Reading(at, 0.5) for at in range(3)])], "round", "score", "By round")
+        read = Read(rounds.picture(look))
+        assert all(read.tick(label)[0] > 0 for label in ("0", "1", "2"))
+        assert {read.tick(label)[0] for label in ("0.0", "0.5", "1.0", "1.5")} == {-1.0}
+
     def test_lines_stop_at_holes(self) -> None:
         read = Read(self.plot.picture())
         lines = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-width") == "2"]
