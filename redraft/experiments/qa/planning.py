@@ -12,7 +12,7 @@ from redraft.agents.questioner import ANSWER, QUESTION, VERDICT
 from redraft.agents.room import USUAL
 from redraft.domain import Document, Usage
 from redraft.errors import PlanError
-from redraft.experiments.planning import USUAL_REPLY
+from redraft.experiments.planning import USUAL_REPLY, cost_of
 from redraft.experiments.qa.design import DIRECT, Design
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS
 from redraft.experiments.stages import DRAFTING
@@ -23,7 +23,6 @@ from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Cell, Table
-from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.preparing import Prepared, prepare
 from redraft.settings import Settings
 
@@ -44,16 +43,13 @@ class _Work:
     usual: Usage
     most: Usage
 
-    def cost(self, used: Usage, calls: int, prices: PriceTable) -> float | None:
-        """Thinking included; None where the price is not known."""
-        price = price_of(self.settings, prices)
-        thinking = calls * reasoning_reserve(self.settings)
-        return None if price is None else price.of(Usage(used.prompt_tokens, used.completion_tokens + thinking))
-
     def row(self, title: str, prices: PriceTable) -> tuple[Cell, ...]:
         """The cells of its line."""
         (calls, most), usual, bound = self.calls, self.usual, self.most
-        costs = (self.cost(usual, calls, prices), self.cost(bound, most, prices))
+        costs = (
+            cost_of(self.settings, calls, usual, prices, USUAL_REPLY),
+            cost_of(self.settings, most, bound, prices),
+        )
         tokens = (usual.prompt_tokens, bound.prompt_tokens, usual.completion_tokens, bound.completion_tokens)
         return (title, self.stage, self.settings.model, calls, most, *tokens, *costs)
 
