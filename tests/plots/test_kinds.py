@@ -284,6 +284,12 @@ class TestTrends:
         assert all(read.tick(label)[0] > 0 for label in ("0", "1", "2"))
         assert {read.tick(label)[0] for label in ("0.0", "0.5", "1.0", "1.5")} == {-1.0}
 
+    def test_long_names_that_begin_alike_are_told_apart_in_the_legend_of_a_phone(self) -> None:
+        both_ways = [f"openai:SmolLM2-135M-Instruct, hierarchical, {way}" for way in ("TF-IDF cosine", "alignment")]
+        trends = Trends([Trend(name, [Reading(1, 0.5), Reading(2, 0.6)]) for name in both_ways], "x", "y", "Two")
+        assert {"…TF-IDF cosine", "…alignment"} <= {*Read(trends.picture(NARROW)).words}
+        assert {*both_ways} <= {*Read(trends.picture(WIDE)).words}
+
     def test_lines_stop_at_holes(self) -> None:
         read = Read(self.plot.picture())
         lines = [mark for mark in read.of("path", "plot-s1") if mark.attributes.get("stroke-width") == "2"]
