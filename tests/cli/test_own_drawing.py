@@ -9,7 +9,9 @@ import pytest
 
 from redraft.agreement.annotations import Summaries
 from redraft.experiments.booookscore.scoring import CoherenceDesign, measured, seats_of
-from redraft.settings import ModelSettings
+from redraft.experiments.seats import judged_by
+from redraft.runs.staff import hire
+from redraft.settings import NO_KEY, Judging, Limits, ModelSettings, Settings
 from tests.chatserver import ChatServer, Seen
 from tests.cli.inside import Inside
 from tests.judges import Keepers, island, seen_on, told
@@ -95,3 +97,14 @@ def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> N
     outcome = measured(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
     found = [seat.prepared.settings for seat in seats_of(outcome)]
     assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]
+
+
+def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
+    seat = Settings(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
+    named = Judging.model_validate_json(judged_by(Judging(), "strict", seat).model_dump_json())
+    assert named.models["strict"].temperature == 0.3
+    writer, judge = hire(seat, named, Limits(), None)
+    assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
+    assert (writer.usual_key, judge.usual_key) == (False, False)
+    plain = seat.model_copy(update={"temperature": None})
+    assert judged_by(Judging(), "strict", plain) == Judging(), "what was judged before is found again"
