@@ -24,6 +24,8 @@ from redraft.text.words import count_words
 
 METRICS = ("coverage", "consistency")
 _BOOK = 400_000
+_LONG = 2000
+"""The words, at most, of the draft of which two sentences are changed."""
 
 
 def documents(most: int) -> list[Document]:
@@ -110,27 +112,28 @@ async def _pairs(document: Document, words: int) -> list[tuple[str, str, str]]:
     async with fresh() as shop:
         result = await refined(document, words, 1, shop)
         drafts = [shop.store.runs.draft(made.draft).text for made in result.rounds]
-        long = (await shop.summarize(document, words=1200)).summary or ""
+        long = (await shop.summarize(document, words=_LONG)).summary or ""
         other = (await shop.summarize(document, words=words)).summary or ""
-    sixty = [long[span.start : span.end] for span in sentences(long)][:60]
-    changed = [*sixty]
+    told = [long[span.start : span.end] for span in sentences(long)]
     # Two sentences of the document that are not in the summary take the places of two that are.
     others = [document.text[span.start : span.end] for span in sentences(document.text)]
-    spare = [text for text in others if text not in sixty and 12 <= len(text.split()) <= 30]
-    changed[20], changed[40] = spare[100], spare[300]
-    await _judged_again(document, sixty, changed)
+    spare = [text for text in others if text not in told and 12 <= len(text.split()) <= 30]
+    changed = [*told]
+    for part in (1, 2):
+        changed[part * len(told) // 3] = spare[part * len(spare) // 3]
+    await _judged_again(document, told, changed)
     return [
         (f"the first {words} words, then their first revision", drafts[0], drafts[1]),
-        (f"two of {len(sixty)} sentences changed", " ".join(sixty), " ".join(changed)),
+        (f"two of {len(told)} sentences changed", " ".join(told), " ".join(changed)),
         ("another summary altogether", drafts[0], other),
     ]
 
 
-async def _judged_again(document: Document, sixty: list[str], changed: list[str]) -> None:
+async def _judged_again(document: Document, told: list[str], changed: list[str]) -> None:
     async with fresh() as shop:
-        results = [await shop.evaluate(document, " ".join(text), metrics=["consistency"]) for text in (sixty, changed)]
+        results = [await shop.evaluate(document, " ".join(text), metrics=["consistency"]) for text in (told, changed)]
         asked = [_sentences_asked(shop.store, result.run.id) for result in results]
-    print(f"sentences asked about: {asked[0]} of {len(sixty)} for the first draft, {asked[1]} after two were changed\n")
+    print(f"sentences asked about: {asked[0]} of {len(told)} for the first draft, {asked[1]} after two were changed\n")
 
 
 def _sentences_asked(store: Store, run: str) -> int:

@@ -94,8 +94,8 @@ class ModelSettings(BaseModel):
 
     model: str = Field(min_length=1)
     base_url: str | None = None
-    key_env: str | None = Field(default=None, min_length=1)
-    """The environment variable with the key for the model's address and for no other."""
+    key_env: str | None = None
+    """The environment variable with the key for the model's address and for no other, or `NO_KEY`."""
     context_tokens: int | None = Field(default=None, ge=64)
     """Its window: the most tokens of a prompt with its reply."""
     temperature: float | None = Field(default=None, ge=0, le=2)

@@ -65,7 +65,7 @@ class Work(Generic[Made]):
     report: Callable[[Made], Report]
     is_some: Callable[[Made], bool]
     """Whether anything came of it, if it is not complete."""
-    plan: Callable[[PriceTable], Table] | None = None
+    plan: Callable[[PriceTable], Table]
     """What it would come to, for `--dry-run`."""
 
 
@@ -77,7 +77,7 @@ def carry_out(it: Work[Made], given: Mapping[str, Any]) -> int:
     from redraft.store.store import Store
 
     limits, prices, quiet = asked.limits(given), price_table(given["prices"]), given["quiet"]
-    if it.plan is not None and given["dry_run"]:
+    if given["dry_run"]:
         return show_plan(it.plan(prices), as_json=given["as_json"])
     target = folder(given["output"])
     with Store(given["db"]) as store:

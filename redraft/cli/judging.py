@@ -43,7 +43,7 @@ required_judges = option(
     multiple=True,
     required=True,
     metavar="NAME",
-    help="Model that judges: extractive, openai:NAME, or PROVIDER:NAME.",
+    help="Model that judges: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a [models.NAME] in redraft.toml.",
 )
 
 questions = grouped(

@@ -48,6 +48,8 @@ def _checked(name: str, table: object, place: str) -> ModelSettings:
     if unknown := sorted({*table} - ModelSettings.model_fields.keys()):
         known = ", ".join(ModelSettings.model_fields)
         raise UsageError(f"unknown field {', '.join(map(str, unknown))}", place=at, hint=f"there are: {known}")
+    if table.get("key_env") == "":
+        raise UsageError("key_env: it names no variable", place=at, hint="name one, or leave it out")
     if "model" not in table:
         raise UsageError("it does not say which model it is about", place=at, hint='add model = "openai:NAME"')
     try:

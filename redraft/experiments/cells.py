@@ -69,9 +69,9 @@ def pair_pictures(
 
 def against_cost(rows: Sequence[dict[str, Cell]], who: str, score: str, metric: str) -> ScoreAgainstCost | None:
     """The scores of contestants against what a summary of theirs costs, in tokens where none has a price; None where
-    none takes anything."""
+    none takes anything, or none has a score."""
     column = "USD each" if any(number(row["USD each"]) for row in rows) else "tokens each"
-    if not any(number(row[column]) for row in rows):
+    if not any(number(row[column]) for row in rows) or all(number(row[score]) is None for row in rows):
         return None
     marks = [
         Contestant(

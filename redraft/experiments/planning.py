@@ -41,18 +41,20 @@ class Step:
 
     def cost(self, prices: PriceTable) -> float | None:
         """What it costs at most, thinking included; None where the price is not known."""
-        return _cost(self.model, self.calls, self.usage, prices)
+        return cost_of(self.model, self.calls, self.usage, prices)
 
     def likely_cost(self, prices: PriceTable) -> float | None:
-        """What it costs as a rule; None where nothing is known of that, or of the price."""
+        """What it costs as a rule, where thinking takes as much of its room as replies do of theirs; None where nothing
+        is known of that, or of the price."""
         if self.expected is None or self.expected_calls is None:
             return None
-        return _cost(self.model, self.expected_calls, self.expected, prices)
+        return cost_of(self.model, self.expected_calls, self.expected, prices, USUAL_REPLY)
 
 
-def _cost(model: Settings, calls: int, usage: Usage, prices: PriceTable) -> float | None:
+def cost_of(model: Settings, calls: int, usage: Usage, prices: PriceTable, thought: float = 1) -> float | None:
+    """What so many calls cost, in which so much is thought of what may be; None where the price is not known."""
     price = price_of(model, prices)
-    thinking = calls * reasoning_reserve(model)
+    thinking = ceil(thought * calls * reasoning_reserve(model))
     used = Usage(usage.prompt_tokens, usage.completion_tokens + thinking)
     return None if price is None else price.of(used)
 
@@ -79,7 +81,7 @@ def table_of(steps: Sequence[Step], about: str, prices: PriceTable) -> Table:
         "plan",
         "What it comes to",
         f"{about} Replies that must be asked for again come on top, and so do those in which a model thinks; their"
-        " price is in USD.",
+        " price is in USD, for all of the room for thinking, or for as much of it as expected.",
         "Nothing was asked and nothing stored; what is known already costs nothing.",
         (
             *("document", "step", "model", "times", "calls", "prompt tokens", "reply tokens", "USD"),

@@ -52,6 +52,16 @@ def difference(found: Sequence[Both], pairs: str) -> Iterator[Cell]:
     yield "documents" if over_documents else pairs
 
 
+def interval_of_share(parts: Sequence[tuple[float, float]]) -> Interval | None:
+    """How much a share would differ if others had been drawn of the things that each have a part of it and of its
+    whole: the same for the same things in any order; None for too few."""
+    if len(parts) < FEWEST:
+        return None
+    sums = np.asarray(sorted(parts), dtype=np.float64)
+    found, _ = _shares(np.hstack([draws(len(sums)) @ sums] * 2))
+    return interval(found)
+
+
 def _interval(sums: np.ndarray) -> Interval | None:
     if len(sums) < FEWEST:
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from redraft.models.addresses import base_url, home_of_the_key, server_at
 from redraft.models.names import OPENAI, provider_of
-from redraft.settings import NO_KEY, Settings
+from redraft.settings import NO_KEY, Judging, ModelSettings, Settings
 
 _OF_ITS_PLACE = {"base_url", "key_env", "price"}
 
@@ -36,3 +36,13 @@ def keyed(one: Settings, everyone: Iterable[Settings]) -> Settings:
     wanting = [it for it in everyone if it.key_env is None and provider_of(it.model) == OPENAI]
     home = home_of_the_key([base_url(it.base_url) for it in wanting])
     return one if server_at(base_url(one.base_url)) == home else one.model_copy(update={"key_env": NO_KEY})
+
+
+def judged_by(judging: Judging, name: str, settings: Settings) -> Judging:
+    """The judging by the model that these settings are of. One that draws its replies in a way of its own is named with
+    it: a run gives a judge who has no name there what the prompts have, in place of what a writer has."""
+    if settings.temperature is None and settings.top_p is None:
+        return judging
+    of_it = {one: getattr(settings, one) for one in ModelSettings.model_fields}
+    models = {**judging.models, name: ModelSettings.model_validate(of_it)}
+    return judging.model_copy(update={"judges": (name,), "models": models})

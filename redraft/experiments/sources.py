@@ -9,7 +9,7 @@ from pathlib import Path
 
 from redraft.domain import Document
 from redraft.errors import DocumentError
-from redraft.experiments.data.reading import LINES, SUFFIXES, examples_of
+from redraft.experiments.data.reading import LINES, SUFFIXES, examples_of, form_suffix
 from redraft.readers.documents import finished, is_readable, load
 from redraft.readers.installed import how_to_read, installed_for
 from redraft.sources import STDIN, is_no_path
@@ -48,9 +48,14 @@ def _documents(source: str) -> Iterator[Document]:
 
 
 def _folder(folder: Path) -> Iterator[Document]:
-    """The files in a folder that can be read, but for hidden ones; not those of folders within it."""
+    """The files in a folder that can be read, but for hidden ones; not those of folders within it.
+
+    A set that has a file for each document is a folder too: what else a set may be written in counts where nothing else
+    is there, for beside documents it is about them.
+    """
     files = [one for one in sorted(folder.iterdir()) if one.is_file() and not one.name.startswith(".")]
-    readable = [one for one in files if one.suffix.lower() == LINES or is_readable(one)]
+    readable = [one for one in files if form_suffix(one) == LINES or is_readable(one)]
+    readable = readable or [one for one in files if form_suffix(one) in SUFFIXES]
     if not readable:
         raise DocumentError("no file in it can be read", place=str(folder), hint=how_to_read())
     for one in readable:
@@ -58,7 +63,7 @@ def _folder(folder: Path) -> Iterator[Document]:
 
 
 def _file(path: Path) -> Iterator[Document]:
-    if path.suffix.lower() not in SUFFIXES or installed_for(path):
+    if form_suffix(path) not in SUFFIXES or installed_for(path):
         yield load(path)
         return
     for one in examples_of(path):

@@ -85,11 +85,11 @@ class Differences:
         zero = x.place(0)
         for tick in x.ticks():
             made.cross(canvas, x.place(tick), "grid")
-        canvas.line((zero, top), (zero, top + 16), "rule", thick=1.6)
         made.cross(canvas, zero, "rule", thick=1.6)
         left, right = f"← more in {isolated(self.second)}", f"more in {isolated(self.first)} →"
         before, after = zero - 8 - MARGIN, canvas.width - MARGIN - zero - 8
         if text_width(left) <= before and text_width(right) <= after:
+            canvas.line((zero, top), (zero, top + 16), "rule", thick=1.6)
             canvas.text(zero - 8, top + 12, left, anchor="end", ink="muted")
             canvas.text(zero + 8, top + 12, right, ink="muted")
             return

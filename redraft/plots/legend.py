@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from redraft.plots.canvas import MARGIN, SMALL, Canvas, text_width
+from redraft.plots.labels import apart
 from redraft.plots.series import Hatch, Series
 
 _SWATCH, _GAP, _LINE = 26.0, 16.0, 19.0
@@ -22,13 +23,13 @@ def legend(canvas: Canvas, top: float, entries: Sequence[Entry]) -> float:
     """The entries, in as many rows as they need, and where there is room below them."""
     if not entries:
         return top
-    x, y = MARGIN, top + SMALL + 3
+    x, y, brief = MARGIN, top + SMALL + 3, apart(entry.words for entry in entries)
     for entry in entries:
         room = min(text_width(entry.words), canvas.width - 2 * MARGIN - _SWATCH - 6)
         if x > MARGIN and x + _SWATCH + 6 + room > canvas.width - MARGIN:
             x, y = MARGIN, y + _LINE
         entry.draw(canvas, x, y - 4, _SWATCH)
-        canvas.text(x + _SWATCH + 6, y, entry.words, room=room + 0.01)
+        canvas.text(x + _SWATCH + 6, y, entry.words, room=room + 0.01, brief=brief[entry.words])
         x += _SWATCH + 6 + room + _GAP
     return y + 6
 

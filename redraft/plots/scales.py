@@ -33,13 +33,14 @@ class Linear:
     end: float = 1.0
 
     @classmethod
-    def over(cls, values: Iterable[Number], *, ticks: int = 5) -> Linear:
-        """A scale with room for all of the values and about so many ticks; what is not known takes no room."""
+    def over(cls, values: Iterable[Number], *, ticks: int = 5, least: float = 0.0) -> Linear:
+        """A scale with room for all of the values and about so many ticks, which are so far apart at least; what is not
+        known takes no room."""
         low, high = _bounds(values)
         if high - low <= max(_NEAR * max(abs(low), abs(high)), _SMALLEST):
             room = abs(high) / 10 if abs(high) > _SMALLEST else 0.5
             low, high = low - room, high + room
-        step = _round_step((high - low) / ticks)
+        step = max(least, _round_step((high - low) / ticks))
         return cls(math.floor(low / step + _NEAR) * step, math.ceil(high / step - _NEAR) * step, step)
 
     @classmethod

@@ -46,7 +46,10 @@ class Trends:
         if not values:
             return canvas.picture(canvas.nothing(top), "Nothing was measured.", "Nothing was measured.")
         top = legend(canvas, top, [line_entry(trend.name, series(at)) for at, trend in enumerate(self.trends)])
-        x = Linear.over((one.at for one in readings), ticks=4 if canvas.narrow else 7)
+        steps = [at for one in readings if (at := finite(one.at)) is not None]
+        # Between two rounds there is none.
+        least = 1.0 if all(at.is_integer() for at in steps) else 0.0
+        x = Linear.over(steps, ticks=4 if canvas.narrow else 7, least=least)
         made = frame(
             canvas, top, _HEIGHT, x, Linear.of_scores([*values, *self.ends]), x_name=self.x_name, y_name=self.y_name
         )

@@ -93,6 +93,27 @@ def test_it_prints_the_report_and_writes_it_with_its_tables(inside: Inside, serv
     assert {path.name: path.read_bytes() for path in results.iterdir()} == first
 
 
+def test_a_dry_run_shows_what_judging_comes_to_and_does_nothing(inside: Inside, server: ChatServer) -> None:
+    plan = (*JUDGED, "--judge", "extractive", "--batch", "2", "--dry-run")
+    done = inside.run(*plan, "-o", "results")
+    assert (done.code, server.seen) == (0, [])
+    assert "Nothing was asked and nothing stored" in done.out
+    assert not inside.database.exists()
+    assert not (inside.folder / "results").exists()
+    first, built_in, total = inside.run(*plan, "--json").json["rows"]
+    # Two summaries of three sentences each, of which a judge has two before it at once.
+    assert (first["times"], first["calls"], first["expected calls"]) == (2, 4, 4)
+    assert (first["USD"], built_in["USD"], total["calls"]) == (None, 0, 8)
+    assert inside.run(*JUDGED, "--batch", "2", "-q").code == 0
+    assert len(server.seen) == first["calls"]
+    usage = inside.run(*JUDGED, "--batch", "2", "--json", "-q").json["tables"]
+    (made,) = [row for one in usage if one["name"] == "cost" for row in one["rows"]]
+    assert 0.5 * first["prompt tokens"] < made["prompt tokens"] <= first["prompt tokens"]
+    assert made["reply tokens"] <= first["reply tokens"]
+    (none,) = inside.run(*GIVEN, "--dry-run", "--json").json["rows"]
+    assert none["calls"] == 0, "where nobody judges nothing is to be paid for"
+
+
 def test_without_annotations_and_judges_the_built_in_model_judges(inside: Inside, server: ChatServer) -> None:
     done = inside.run(*BASE, "--json", "-q")
     assert done.json["settings"]["judges"] == ["extractive"]

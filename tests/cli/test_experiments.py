@@ -204,6 +204,20 @@ def test_chunk_size_prints_and_writes(inside: Inside, server: ChatServer) -> Non
     assert short.code in (0, 3)
 
 
+def test_a_dry_run_of_chunk_sizes_counts_each_chunk_before_each_judge(inside: Inside, server: ChatServer) -> None:
+    done = inside.run(*SIZES, "--dry-run", "-o", "results")
+    assert (done.code, server.seen) == (0, [])
+    assert "Nothing was asked and nothing stored" in done.out
+    assert not inside.database.exists()
+    *rows, total = inside.run(*SIZES, "--dry-run", "--json").json["rows"]
+    judges = {row["model"]: 0 for row in rows}
+    for row in rows:
+        judges[row["model"]] += row["calls"]
+    assert inside.run(*SIZES, "-q").code == 0
+    assert total["calls"] == total["expected calls"] == len(server.seen)
+    assert judges == Counter(f"openai:{seen.model}" for seen in server.seen)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -43,6 +43,7 @@ price = { prompt = 1.0, completion = 2 }
             r"\[models.a\]: price.completion: field required",
         ),
         ('[models.a]\nmodel = "openai:w"\nprice = { prompt = nan, completion = 1 }', r"\[models.a\]: price.prompt: "),
+        ('[models.a]\nmodel = "openai:w"\nkey_env = ""', r"\[models.a\]: key_env: it names no variable"),
         ("[models.a]\ntemperature = 1", r"\[models.a\]: it does not say which model it is about"),
         ('[models.a]\nmodel = "extractive"', r"\[models.a\]: model: the built-in model has no settings"),
         ('[models."openai:x"]\nmodel = "openai:w"', "a model cannot be named 'openai:x'"),

@@ -43,6 +43,9 @@ def test_a_dry_run_counts_the_questions_and_stores_nothing(inside: Inside) -> No
     assert planned() == {"questions": (18, 108), "answers": (24, 48), "verdicts": (1, 2), "total": (43, 158)}
     assert planned("--at-once", "4")["answers"] == (6, 12)
     assert planned("--per-third", "2")["answers"] == (48, 96)
+    both = planned("--strategy", "direct", "--strategy", "hierarchical")
+    assert both["answers"] == both["answers, hierarchical"] == (24, 48)
+    assert both["drafting, hierarchical"][0] > 0
     assert not inside.database.exists()
     shown = inside.run(*COMMAND, "--dry-run", "-o", "results")
     assert "Nothing was asked and nothing stored" in shown.out

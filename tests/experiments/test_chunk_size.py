@@ -16,9 +16,13 @@ from redraft import Limits, Store, Workshop
 from redraft.domain import Document, Totals
 from redraft.errors import BudgetError, RunError, UsageError
 from redraft.experiments.chunk_size.marking import Marked, SizeDesign, SizeOutcome, chunk_sizes
+from redraft.experiments.chunk_size.planning import plan_table
 from redraft.experiments.chunk_size.tables import chunk_report
+from redraft.models.prices import PriceTable
 from redraft.prompts.factual import ChunkMarks
+from redraft.readers.documents import parse
 from redraft.runs.bench import Bench
+from redraft.settings import ModelSettings, Price
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import LOST, rows
 from tests.experiments.world import answer, sent, serving
@@ -204,3 +208,13 @@ async def test_a_part_of_it_is_not_resumed_by_itself(tmp_path: Path, server: Cha
     async with Workshop(tmp_path / "redraft.db") as shop:
         with pytest.raises(RunError, match="part of an experiment"):
             await shop.resume(outcome.marked[0].run)
+
+
+def test_a_model_that_thinks_is_expected_to_use_a_part_of_its_room() -> None:
+    """One chunk before a model that may think 1,000 tokens, at a dollar for a million of either kind."""
+    document = parse(b"The keeper kept the light all night. " * 40, name="x.txt")
+    own = ModelSettings(model="openai:x", reasoning_tokens=1000, price=Price(prompt=0, completion=1))
+    design = SizeDesign(judges=("thinker",), sizes=(2048,), own={"thinker": own})
+    row, _ = plan_table([document], design, PriceTable({}, {})).rows
+    # 150 tokens of a reply and 1,000 of thinking at most; of both 60 % as a rule.
+    assert (row[7], row[9]) == (pytest.approx(1150 / 1e6), pytest.approx(690 / 1e6))

@@ -50,6 +50,11 @@ ENTRIES: dict[str, Any] = {
         "highlight": [{**SECTION, "paragraphs": SUMMARY}],
         "report": [SECTION],
     },
+    "govreport, structure": {
+        "id": "GAO_1",
+        "document_sections": {"title": ["Background"], "paragraphs": [STORY], "depth": [1]},
+        "summary_sections": {"title": ["What GAO Found"], "paragraphs": [SUMMARY]},
+    },
     "document and summary": {"id": "29", "document": STORY, "summary": SUMMARY},
     "documents": {"id": "a", "title": "Lamp", "text": STORY, "summary": [{"source": "x", "text": SUMMARY}]},
 }

@@ -252,6 +252,19 @@ class TestDifferences:
         assert "← more in old" in words
         assert "more in new →" in words
 
+    @both
+    @pytest.mark.parametrize("value", [-0.4, 0.4, 0.0], ids=["zero at the right", "zero at the left", "in the middle"])
+    def test_the_line_at_zero_goes_through_neither_word_above_it(self, look: Look, value: float) -> None:
+        names = ("extractive, hierarchical, 200 words", "extractive, incremental, chunks of 1024, 100 words")
+        plot = Differences([Difference("coverage", value, value - 0.05, value + 0.05, 9)], *names, "score")
+        read = Read(plot.picture(look))
+        sides = [one for one, words in zip(read.of("text"), read.words, strict=True) if {"←", "→"} & {*words}]
+        assert len(sides) == 2
+        for rule in read.of("line", "plot-rule"):
+            for side in sides:
+                beside = rule.right < side.left or rule.left > side.right
+                assert beside or rule.top >= side.bottom or rule.bottom <= side.top
+
 
 class TestTrends:
     plot = Trends(
@@ -263,6 +276,19 @@ class TestTrends:
         "accuracy",
         "Accuracy",
     )
+
+    @both
+    def test_between_whole_steps_there_is_no_tick(self, look: Look) -> None:
+        rounds = Trends([Trend("a", [Reading(at, 0.5) for at in range(3)])], "round", "score", "By round")
+        read = Read(rounds.picture(look))
+        assert all(read.tick(label)[0] > 0 for label in ("0", "1", "2"))
+        assert {read.tick(label)[0] for label in ("0.0", "0.5", "1.0", "1.5")} == {-1.0}
+
+    def test_long_names_that_begin_alike_are_told_apart_in_the_legend_of_a_phone(self) -> None:
+        both_ways = [f"openai:SmolLM2-135M-Instruct, hierarchical, {way}" for way in ("TF-IDF cosine", "alignment")]
+        trends = Trends([Trend(name, [Reading(1, 0.5), Reading(2, 0.6)]) for name in both_ways], "x", "y", "Two")
+        assert {"…TF-IDF cosine", "…alignment"} <= {*Read(trends.picture(NARROW)).words}
+        assert {*both_ways} <= {*Read(trends.picture(WIDE)).words}
 
     def test_lines_stop_at_holes(self) -> None:
         read = Read(self.plot.picture())

@@ -30,7 +30,7 @@ from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
-from redraft.settings import EXTRACTIVE, Judging, Part, ReplyForm, Settings
+from redraft.settings import EXTRACTIVE, Judging, ModelSettings, Part, ReplyForm, Settings
 from redraft.text.cleaning import one_line
 from redraft.text.repetition import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
@@ -121,9 +121,16 @@ class CoherenceDesign:
     temperature: float | None = None
     prompts: str = "standard"
     replies: ReplyForm | None = None
+    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What the settings file has under the names of judges."""
 
     def settings(self, judge: str) -> Settings:
         """How one judge reads the summaries."""
+        if judge in self.own:
+            its = self.own[judge]
+            window = {"context_tokens": self.window(judge) or _WINDOW}
+            named = {name: value for name, value in its.model_dump().items() if value is not None}
+            return Settings.model_validate({**named, **window, "strategy": "given"})
         return Settings(
             strategy="given",
             model=judge,
@@ -134,9 +141,15 @@ class CoherenceDesign:
             replies=self.replies,
         )
 
+    def window(self, judge: str) -> int | None:
+        """The window that is said to be a judge's."""
+        its = self.own.get(judge)
+        return self.context_tokens or (its.context_tokens if its else None)
+
     def order(self, judge: str) -> Order:
         """The order to annotate."""
-        judging = located(Judging(judges=(judge,), batch=self.batch), self.settings(judge))
+        models = {judge: self.own[judge]} if judge in self.own else {}
+        judging = located(Judging(judges=(judge,), batch=self.batch, models=models), self.settings(judge))
         return Order(Part(kind=BOOOOKSCORE, judging=judging), prompts=(FIND_CONFUSION,))
 
 
@@ -212,7 +225,7 @@ def _annotated(summaries: Sequence[Summary], annotations: Annotations) -> System
 
 
 @dataclass(frozen=True, slots=True)
-class _Seat:
+class Seat:
     """A judge with the file's texts before it, as a document that its run can be about."""
 
     judge: str
@@ -225,7 +238,7 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     design, summaries = outcome.design, outcome.summaries
     if not any(one.sentences for one in summaries):
         raise UsageError("no summary has a sentence that could be judged", place=outcome.file.name)
-    seats = await asyncio.to_thread(_seats, outcome)
+    seats = await asyncio.to_thread(seats_of, outcome)
     bench.draw_on("booookscore", repr(design), *(seat.prepared.document.id for seat in seats))
     for seat in seats:
         bench.note(seat.prepared)
@@ -238,31 +251,32 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
     return replace(outcome, systems=(*outcome.systems, *systems), stopped=bench.stopped)
 
 
-def _seats(outcome: CoherenceOutcome) -> list[_Seat]:
+def seats_of(outcome: CoherenceOutcome) -> list[Seat]:
     """The judges, each at the same texts."""
     text, name = "\n\n".join(one.text for one in outcome.summaries), outcome.file.name
     document = Document(content_id(text), name, text, source=name)
     judges = outcome.design.judges
     # Judges that are named twice are refused, before any of them has a run of its own.
-    located(Judging(judges=judges, base_url=outcome.design.base_url), outcome.design.settings(judges[0]))
+    named = Judging(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
+    located(named, outcome.design.settings(judges[0]))
     return [_seat(judge, document, outcome) for judge in judges]
 
 
-def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> _Seat:
+def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Seat:
     design, summaries = outcome.design, outcome.summaries
     prepared = prepare(document, design.settings(judge))
     least = least_window(prepared.book, prepared.tokenizer)
-    if design.context_tokens is None:
+    if (window := design.window(judge)) is None:
         longest = max(prepared.tokenizer.count(one.text) for one in summaries)
         needed = least + 2 * longest + design.batch * CONFUSION.tokens(wording(prepared))
         settings = prepared.settings.model_copy(update={"context_tokens": _window(needed)})
         prepared = replace(prepared, settings=settings)
-    elif judge != EXTRACTIVE and design.context_tokens < least:
+    elif judge != EXTRACTIVE and window < least:
         raise UsageError(
-            f"the prompt does not fit into a window of {design.context_tokens:,} tokens",
+            f"the prompt does not fit into a window of {window:,} tokens",
             hint=f"use --context-tokens {least} or more, or leave it out; or use --prompts simple, which is shorter",
         )
-    return _Seat(judge, prepared, design.order(judge))
+    return Seat(judge, prepared, design.order(judge))
 
 
 def _window(needed: int) -> int:
@@ -273,7 +287,7 @@ def _window(needed: int) -> int:
     return window
 
 
-async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
+async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[int], of: int, bench: Bench) -> System:
     """What one judge says of the summaries, in a run of its own. What it has said before is remembered."""
     prepared, store, order = seat.prepared, bench.store, seat.order
     run = await bench.opened(prepared, order)
@@ -306,7 +320,7 @@ async def _system(seat: _Seat, summaries: Sequence[Summary], numbers: Iterator[i
     return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
 
-def _proofreader(seat: _Seat, model: Model, bench: Bench) -> Proofreader:
+def _proofreader(seat: Seat, model: Model, bench: Bench) -> Proofreader:
     prepared, order = seat.prepared, seat.order
     assert order.judging is not None
     window = prepared.settings.context_tokens

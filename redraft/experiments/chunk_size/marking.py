@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from math import ceil
 from random import Random
+from typing import NamedTuple
 
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
@@ -16,7 +17,6 @@ from redraft.domain import Chunk, Document, Evaluation, Totals
 from redraft.errors import BudgetError, StoreError, UsageError
 from redraft.events import PartDone, StageStarted
 from redraft.history.certificates import Certificate, certificate
-from redraft.models.base import Model
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkMarks
 from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure, failure
@@ -24,7 +24,7 @@ from redraft.runs.locating import located
 from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
-from redraft.settings import Judging, Part, ReplyForm, Settings
+from redraft.settings import Judging, ModelSettings, Part, ReplyForm, Settings
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -51,19 +51,28 @@ class SizeDesign:
     temperature: float | None = None
     prompts: str = "standard"
     replies: ReplyForm | None = None
+    own: Mapping[str, ModelSettings] = field(default_factory=dict)
+    """What the settings file has under the names of judges."""
 
     def settings(self, size: int) -> Settings:
         """How chunks of one size are made and marked."""
+        first = self.judges[0]
+        own = {"model": first, "base_url": self.base_url}
+        if first in self.own:
+            own = self.own[first].model_dump(include={"model", "base_url", "key_env", "price"})
         return Settings(
             strategy="given",
-            model=self.judges[0],
-            base_url=self.base_url,
             chunk_tokens=size,
             context_tokens=self.context_tokens or self.window,
             temperature=self.temperature,
             prompts=self.prompts,
             replies=self.replies,
+            **own,
         )
+
+    def drawn(self, judge: str) -> float | None:
+        """The temperature of a judge: its own, or else that of the command."""
+        return self.own[judge].temperature if judge in self.own else self.temperature
 
     @property
     def window(self) -> int:
@@ -72,7 +81,7 @@ class SizeDesign:
 
     def order(self) -> Order:
         """The order to mark chunks."""
-        judging = located(Judging(judges=self.judges), self.settings(self.sizes[0]))
+        judging = located(Judging(judges=self.judges, models=dict(self.own)), self.settings(self.sizes[0]))
         return Order(Part(kind=CHUNK_SIZE, judging=judging), prompts=(JUDGE_CHUNK,))
 
 
@@ -117,12 +126,19 @@ class SizeOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class _Batch:
+class Batch:
     """The chosen chunks of one size of one document."""
 
     size: int
     prepared: Prepared
     chunks: tuple[Chunk, ...]
+
+
+class _Seat(NamedTuple):
+    """A judge by the name that it was given."""
+
+    name: str
+    judge: Judge
 
 
 async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: Bench) -> SizeOutcome:
@@ -134,7 +150,7 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
         )
     bench.draw_on("chunk-size", repr(design), *(document.id for document in documents))
     order = design.order()
-    batches = await asyncio.to_thread(_batches, documents, design)
+    batches = await asyncio.to_thread(batches_of, documents, design)
     for batch in batches:
         bench.note(batch.prepared)
         assert order.judging is not None
@@ -143,8 +159,8 @@ async def chunk_sizes(documents: Sequence[Document], design: SizeDesign, bench: 
     bench.observer(StageStarted("chunks", len(design.judges) * sum(len(batch.chunks) for batch in batches)))
     numbers = count(1)
 
-    async def marked(batch: _Batch) -> tuple[list[Marked], Totals]:
-        done, run = await _marked(batch, order, bench)
+    async def marked(batch: Batch) -> tuple[list[Marked], Totals]:
+        done, run = await _marked(batch, order, design, bench)
         name = f"{batch.prepared.document.title}, chunks of {batch.size} tokens"
         bench.observer(PartDone(name, next(numbers), len(batches)))
         return done, bench.store.calls.totals(run)
@@ -172,16 +188,16 @@ def _certificates(marked: Sequence[Marked], design: SizeDesign, bench: Bench) ->
     return tuple(found)
 
 
-def _batches(documents: Sequence[Document], design: SizeDesign) -> list[_Batch]:
+def batches_of(documents: Sequence[Document], design: SizeDesign) -> list[Batch]:
     """The chosen chunks: of each size a random sample of the chunks of all documents, the same for the same seed."""
-    batches: list[_Batch] = []
+    batches: list[Batch] = []
     for size in design.sizes:
         prepared = [prepare(document, design.settings(size)) for document in documents]
         pool = [(number, chunk) for number, one in enumerate(prepared) for chunk in _whole(one, size)]
         chosen = sorted(Random(f"{design.seed} {size}").sample(range(len(pool)), min(design.sample, len(pool))))
         for number, one in enumerate(prepared):
             if own := tuple(pool[at][1] for at in chosen if pool[at][0] == number):
-                batches.append(_Batch(size, one, own))
+                batches.append(Batch(size, one, own))
     return batches
 
 
@@ -192,7 +208,7 @@ def _whole(prepared: Prepared, size: int) -> list[Chunk]:
     return [chunk for chunk in worded if 2 * chunk.tokens >= size or len(worded) == 1]
 
 
-async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marked], str]:
+async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) -> tuple[list[Marked], str]:
     """The marks of a batch, in a run of its own. Those that were given before come from the cache."""
     prepared, store = batch.prepared, bench.store
     run = await bench.opened(prepared, order)
@@ -204,9 +220,10 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
                 on_record(store, run.id),
                 at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
             ):
-                judges = list(
-                    zip(order.judging.judges if order.judging else (), (one.model for one in staff.judges), strict=True)
-                )
+                judges = [
+                    _Seat(name, Judge(one.model, one.book, store.judgments, temperature=design.drawn(name)))
+                    for name, one in zip(design.judges, staff.judges, strict=True)
+                ]
                 done = await together(
                     _mark(batch, chunk, judge, run.id, bench) for chunk in batch.chunks for judge in judges
                 )
@@ -217,12 +234,11 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
     return done, run.id
 
 
-async def _mark(batch: _Batch, chunk: Chunk, named: tuple[str, Model], run: str, bench: Bench) -> Marked:
-    prepared, (judge, model) = batch.prepared, named
-    document, settings = prepared.document, prepared.settings
-    name = f"chunk {chunk.index + 1}/{len(prepared.chunks)} of {batch.size} tokens"
-    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, judge, run)
-    factfinder = Factfinder(Judge(model, prepared.book, bench.store.judgments, temperature=settings.temperature))
+async def _mark(batch: Batch, chunk: Chunk, seat: _Seat, run: str, bench: Bench) -> Marked:
+    document = batch.prepared.document
+    name = f"chunk {chunk.index + 1}/{len(batch.prepared.chunks)} of {batch.size} tokens"
+    marked = Marked(document.id, document.title, batch.size, chunk.index, chunk.tokens, seat.name, run)
+    factfinder = Factfinder(seat.judge)
     try:
         marks = await factfinder.mark(document.text[chunk.span.start : chunk.span.end], name)
     except BudgetError as error:

@@ -68,7 +68,7 @@ def shares_of_facts(table: Table) -> dict[str, Plot]:
                 pictures[f"fact_shares_{len(pictures) + 1}"] = Shares(
                     splits,
                     FATES,
-                    f"Facts of {name}, by {by}",
+                    f"Facts by {by}: {name}",
                     even=False,
                     measure="share of facts, in %",
                     about="Each bar is all facts of a section that match, are lost or are new from one step to the"

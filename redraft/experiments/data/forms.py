@@ -14,6 +14,11 @@ _TITLE = 80
 _EXTRACT = re.compile(r"\[(XSUM|SN)\]([A-Z-]+)\[\1\]")
 _FIRST, _REST, _HEAD = ("INTRODUCTION", "FIRST-SENTENCE"), "RESTBODY", "TITLE"
 _DEEPEST = 20
+_SECTION = ("section_title", "paragraphs", "subsections")
+_HTML = ("<!doctype html", "<html")
+# The bodies of GAO's reports stand under this heading, which the set as its paper has it leaves out; and so it does
+# with the last part of what GAO's page says of a report.
+_LETTER, _RECOMMENDS = "Letter", "What GAO Recommends"
 
 
 def _documents(place: str, entry: Mapping[str, Any]) -> Example:
@@ -35,11 +40,13 @@ def _summaries(entry: Mapping[str, Any]) -> Iterator[Reference]:
 
 def _squality(place: str, entry: Mapping[str, Any]) -> Example:
     text = text_at(entry, "document")
+    if text[:200].lower().startswith(_HTML):
+        raise UnreadableError("its document is a page of HTML: take the file of the same name under txt")
     about = mapping(entry.get("metadata") or {})
     summaries = [
         Reference(text_at(mapping(one), "response_text"), text_at(mapping(question), "question_text"))
         for question in list_at(entry, "questions")
-        for one in list_at(mapping(question), "responses")
+        for one in mapping(question).get("responses") or ()
     ]
     return Example(place, optional(about, "passage_id", "uid"), _first_line(text), text, tuple(summaries))
 
@@ -48,16 +55,21 @@ def _infinitebench(place: str, entry: Mapping[str, Any]) -> Example:
     answers = [clean(one).strip() for one in list_at(entry, "answer") if isinstance(one, str) and one.strip()]
     if not answers:
         raise UnreadableError("`answer` has no text")
-    text, identity = text_at(entry, "context"), optional(entry, "id")
-    return Example(place, identity, f"book {identity or place}", text, tuple(map(Reference, answers)))
+    if entry.get("options"):
+        raise UnreadableError("it has options to choose from, and no summary: take longbook_sum_eng.jsonl")
+    text, identity, asked = text_at(entry, "context"), optional(entry, "id"), optional(entry, "input")
+    summaries = tuple(Reference(one, clean(asked).strip()) for one in answers)
+    return Example(place, identity, f"book {identity or place}", text, summaries)
 
 
 def _booksum(place: str, entry: Mapping[str, Any]) -> Example:
     name = optional(entry, "summary_id", "chapter_path", "book_id")
     book = one_line(optional(entry, "book_id", "bid"))
-    identity = f"{book} {name}".strip()
+    title, source = one_line(f"{book} {name}"), one_line(optional(entry, "source"))
+    # Several people have summarized the same chapter, each for a site of their own.
+    identity = f"{title} ({source})" if title and source else title
     summary = Reference(text_at(entry, "summary_text"))
-    return Example(place, identity, one_line(identity) or place, text_at(entry, "chapter"), (summary,))
+    return Example(place, identity, title or place, text_at(entry, "chapter"), (summary,))
 
 
 def _booksum_paths(place: str, entry: Mapping[str, Any]) -> Example:  # noqa: ARG001 - there is nothing to read in it
@@ -75,10 +87,35 @@ def _report(place: str, entry: Mapping[str, Any]) -> Example:
     identity = optional(entry, "id", "url")
     title = one_line(optional(entry, "title")) or identity or place
     text = _sectioned(entry.get("report") or entry.get("reports"))
-    summary = _sectioned(entry.get("summary") or entry.get("highlight"))
+    summary = _sectioned(entry.get("summary")) or _highlights(entry.get("highlight"))
     if not text or not summary:
         raise UnreadableError(f"there is no {'summary or highlight' if text else 'report'} with a text")
     return Example(place, identity, title, text, (Reference(summary),))
+
+
+def _highlights(found: object) -> str:
+    """What GAO's page says of a report, without the headings of its parts and without what is recommended."""
+    parts = found if isinstance(found, list) else [found]
+    told = [one for one in parts if not (isinstance(one, Mapping) and one.get("section_title") == _RECOMMENDS)]
+    return _sectioned([one.get("paragraphs") if isinstance(one, Mapping) else one for one in told])
+
+
+def _structure(place: str, entry: Mapping[str, Any]) -> Example:
+    """A report of GovReport whose sections stand one after the other, with the titles in a list of their own."""
+    identity = optional(entry, "id")
+    text = _sectioned(_rows(mapping(entry["document_sections"])))
+    summary = _sectioned([one["paragraphs"] for one in _rows(mapping(entry["summary_sections"]))])
+    if not text or not summary:
+        raise UnreadableError(f"there is no {'summary' if text else 'report'} with a text")
+    return Example(place, identity, identity or place, text, (Reference(summary),))
+
+
+def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+    titles, paragraphs = list_at(columns, "title"), list_at(columns, "paragraphs")
+    if len(titles) != len(paragraphs):
+        raise UnreadableError("it has another number of titles than of paragraphs")
+    lines = [text.split("\n") if isinstance(text, str) else text for text in paragraphs]
+    return [{"section_title": title, "paragraphs": own} for title, own in zip(titles, lines, strict=True)]
 
 
 def _sectioned(found: object, depth: int = 0) -> str:
@@ -86,12 +123,13 @@ def _sectioned(found: object, depth: int = 0) -> str:
     if depth > _DEEPEST:
         raise UnreadableError(f"its sections are more than {_DEEPEST} deep")
     if isinstance(found, str):
-        return clean(found).strip()
+        # In a list each paragraph is one text, and its lines are those of the page that it was taken from.
+        return one_line(found) if depth else clean(found).strip()
     if isinstance(found, list):
         return "\n\n".join(part for one in found if (part := _sectioned(one, depth + 1)))
     if isinstance(found, Mapping):
-        parts = [_sectioned(found.get(name), depth + 1) for name in ("section_title", "paragraphs", "subsections")]
-        return "\n\n".join(filter(None, parts))
+        names = ("paragraphs", "subsections") if found.get("section_title") == _LETTER else _SECTION
+        return "\n\n".join(part for name in names if (part := _sectioned(found.get(name), depth + 1)))
     return ""
 
 
@@ -128,6 +166,7 @@ FORMS: tuple[Form, ...] = (
     Form("report and summary", frozenset({"report", "summary"}), _report),
     Form("govreport, crs", frozenset({"reports", "summary"}), _report),
     Form("govreport, gao", frozenset({"report", "highlight"}), _report),
+    Form("govreport, structure", frozenset({"document_sections", "summary_sections"}), _structure),
     Form("document and summary", frozenset({"document", "summary"}), _pair),
     Form("documents", frozenset({"text"}), _documents),
 )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import io
 import json
+import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from redraft.agreement.people import Trouble
 from redraft.errors import UsageError
 from redraft.experiments.data.examples import Contents, Example, Form
 from redraft.experiments.data.forms import extract, form_of
-from redraft.sources import read_file
+from redraft.sources import allowed, read_file, size
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
 
@@ -23,11 +25,13 @@ LINES = ".jsonl"
 SUFFIXES = frozenset({LINES, ".json", ".csv", ".data", ".summary"})
 """Of files that hold documents of a set, and are none themselves."""
 _HINT = "`redraft data list` shows which forms are known"
-_PARQUET = b"PAR1"
+_PARQUET, _GZIP, _ZIPPED = b"PAR1", b"\x1f\x8b", ".gz"
 _CONVERT = """make lines of JSON of it, with pandas and pyarrow:
 python -c "import pandas; pandas.read_parquet('set.parquet').to_json('set.jsonl', orient='records', lines=True)\""""
 _LONGEST_CELL = 200_000_000
 _SHORT = 20
+_OF_SUMMARIES = ("booksum",)
+"""Whose entries are summaries: a chapter comes as often as it was summarized."""
 
 
 def read_contents(source: str | Path) -> Contents:
@@ -38,19 +42,43 @@ def read_contents(source: str | Path) -> Contents:
     except OSError as error:
         hint = "check the path; a large file is read with --max-source 2GB"
         raise UsageError(f"it cannot be read: {error.strerror}", place=str(source), hint=hint) from error
+    checksum = hashlib.sha256(data).hexdigest()
+    data = _unzipped(data, str(source))
     if data.startswith(_PARQUET):
         raise UsageError("it is a Parquet file, and those are not read", place=str(source), hint=_CONVERT)
     text = data.decode("utf-8-sig", "replace")
     form, examples, troubles = _read(path, text)
-    found = Contents(str(source), form, tuple(examples), tuple(troubles), len(data), hashlib.sha256(data).hexdigest())
+    found = Contents(str(source), form, tuple(examples), tuple(troubles), len(data), checksum)
     odd = [Trouble("the file", "some of its letters are no UTF-8")] if "\ufffd" in text else []
     return Contents(
         found.path, form, found.examples, found.troubles, found.bytes, found.sha256, (*odd, *_oddities(found))
     )
 
 
+def form_suffix(path: Path) -> str:
+    """The end of a file's name that says how it is written, whether it is compressed or not."""
+    name = Path(path.stem) if path.suffix.lower() == _ZIPPED else path
+    return name.suffix.lower()
+
+
+def _unzipped(data: bytes, place: str) -> bytes:
+    """The bytes themselves, where they are compressed with gzip; no more of them than a source may have."""
+    if not data.startswith(_GZIP):
+        return data
+    most = allowed()
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
+            found = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise UsageError(f"it cannot be unpacked: {error}", place=place, hint="download it again") from error
+    if len(found) > most:
+        hint = "a large file is read with --max-source 2GB"
+        raise UsageError(f"it has more than {size(most)} when it is unpacked", place=place, hint=hint)
+    return found
+
+
 def _read(path: Path, text: str) -> tuple[str, list[Example], list[Trouble]]:
-    if path.suffix.lower() in {".data", ".summary"}:
+    if form_suffix(path) in {".data", ".summary"}:
         made = extract(path.name, text)
         return (
             "xsum, extracts",
@@ -60,7 +88,10 @@ def _read(path: Path, text: str) -> tuple[str, list[Example], list[Trouble]]:
     form: Form | None = None
     examples: list[Example] = []
     troubles: list[Trouble] = []
-    entries = list(_rows(text) if path.suffix.lower() == ".csv" else entries_in(text))
+    entries = list(_rows(text) if form_suffix(path) == ".csv" else entries_in(text))
+    if form_suffix(path) == ".json" and len(entries) == 1 and isinstance(entries[0], Entry):
+        # A set that has a file for each document says by its name which one it is.
+        entries = [entries[0]._replace(place=path.name.split(".")[0])]
     objects = [one for one in entries if isinstance(one, Entry) and isinstance(one.content, Mapping)]
     if len(entries) > 1 and not objects:
         return "", [], [Trouble("the file", "there is no object in it; a plain text is a SOURCE as it is, and no set")]
@@ -119,7 +150,7 @@ def _oddities(found: Contents) -> Iterator[Trouble]:
             yield Trouble(one.place, f"it has the id of {ids[one.id]}: {one_line(one.id, 60)}")
         ids.setdefault(one.id, one.place)
         key = hashlib.sha256(one.text.encode()).hexdigest()
-        if key in texts:
+        if key in texts and found.form not in _OF_SUMMARIES:
             yield Trouble(one.place, f"it has the text of {texts[key]}")
         texts.setdefault(key, one.place)
         if not one.summaries:
@@ -136,7 +167,8 @@ def examples_of(source: str | Path) -> tuple[Example, ...]:
     found = read_contents(source)
     if found.troubles:
         first = found.troubles[0]
-        raise UsageError(first.message, place=f"{source}, {first.place}", hint=_HINT)
+        hint = f"{_HINT}; `redraft data convert` leaves out what cannot be read" if found.examples else _HINT
+        raise UsageError(first.message, place=f"{source}, {first.place}", hint=hint)
     if not found.examples:
         raise UsageError("the file is empty", place=str(source), hint=_HINT)
     return found.examples

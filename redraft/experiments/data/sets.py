@@ -81,14 +81,15 @@ SETS: Mapping[str, PublicSet] = {
             "Reports of the US Congressional Research Service and of the Government Accountability Office, with their"
             " summaries.",
             (
-                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report.",
+                "The publishers' page, gov-report-data.github.io, leads to an archive with a file for each report: its"
+                " folders crs and gao are read as they are.",
                 "As files: data/{crs,gao}_{train,valid,test}.jsonl of huggingface.co/datasets/launch/gov_report; large"
                 " ones are read with --max-source 1GB.",
                 "As pairs of report and summary: huggingface.co/datasets/ccdv/govreport-summarization, saved as JSON"
                 " lines or CSV.",
             ),
             "The set is CC BY 4.0; reports of the US government are not under copyright.",
-            ("govreport, crs", "govreport, gao", "report and summary", "document and summary"),
+            ("govreport, crs", "govreport, gao", "govreport, structure", "report and summary", "document and summary"),
             {
                 "crs_train": 6514,
                 "crs_valid": 362,
@@ -96,13 +97,19 @@ SETS: Mapping[str, PublicSet] = {
                 "gao_train": 11_005,
                 "gao_valid": 612,
                 "gao_test": 611,
+                "train, of both": 17_519,
+                "valid, of both": 974,
+                "test, of both": 973,
             },
         ),
         PublicSet(
             "qmsum",
             "QMSum (Zhong et al., 2021)",
             "Transcripts of meetings, each with questions about it and answers by people.",
-            ("Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum.",),
+            (
+                "Download data/ALL/jsonl/{train,val,test}.jsonl from github.com/Yale-LILY/QMSum; the same is there with"
+                " a file for each meeting, in data/ALL/{train,val,test}.",
+            ),
             "Its publishers ask to limit it to research; the code has a licence file.",
             ("qmsum",),
             {"meetings in all": 232},

@@ -9,7 +9,7 @@ from itertools import combinations, product
 from redraft.errors import UsageError
 from redraft.evaluators.catalog import metrics
 from redraft.experiments.ready import Ready
-from redraft.experiments.seats import Seat, keyed
+from redraft.experiments.seats import Seat, judged_by, keyed
 from redraft.runs.bench import Bench
 from redraft.runs.locating import located
 from redraft.runs.opening import resolve
@@ -110,7 +110,8 @@ class Design:
 
     def building(self, part: PackPart) -> Order:
         """The order to build what summaries are judged by; the first judge does."""
-        judging = located(self.judging.model_copy(update={"metrics": ()}), self.builder)
+        asked = judged_by(self.judging.model_copy(update={"metrics": ()}), self.judges[0].name, self.builder)
+        judging = located(asked, self.builder)
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
         return Order(purpose, experiment=GRID)
 
@@ -121,14 +122,15 @@ class Design:
         judging = located(panel, self.drafting(one), self.refinement)
         return Order(Refine(judging=judging, refinement=self.refinement), given=draft, experiment=GRID)
 
-    def verdict(self, summary: str, by: Yardsticks, scored: Sequence[str]) -> Order:
-        """The order to judge a summary."""
+    def verdict(self, seat: Seat, summary: str, by: Yardsticks, scored: Sequence[str]) -> Order:
+        """The order that a judge judges a summary."""
         changes: dict[str, object] = {"metrics": tuple(scored), "validator": None, "models": {}, **_asked(by)}
-        return Order(Evaluate(judging=self.judging.model_copy(update=changes)), given=summary, experiment=GRID)
+        judging = judged_by(self.judging.model_copy(update=changes), seat.name, self.seated(seat))
+        return Order(Evaluate(judging=judging), given=summary, experiment=GRID)
 
-    def comparing(self, first: str, second: str) -> Order:
-        """The order to say which of two summaries is better."""
-        judging = Judging(repeat=self.judging.repeat)
+    def comparing(self, seat: Seat, first: str, second: str) -> Order:
+        """The order that a judge says which of two summaries is better."""
+        judging = judged_by(Judging(repeat=self.judging.repeat), seat.name, self.seated(seat))
         return Order(Compare(judging=judging), given=first, other=second, experiment=GRID)
 
     def check(self, bench: Bench) -> None:

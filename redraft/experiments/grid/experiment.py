@@ -98,7 +98,7 @@ def _check_plans(documents: Sequence[Document], design: Design, store: Store) ->
     for."""
     for seat in design.judges:
         prepared = prepare(documents[0], design.seated(seat))
-        check_judging(design.verdict("", Yardsticks(), design.metrics), prepared, store)
+        check_judging(design.verdict(seat, "", Yardsticks(), design.metrics), prepared, store)
     drafting = [one for one in design.contestants if one.settings is not None and one.refines is None]
     refused: list[RedraftError] = []
     for document in documents:
@@ -226,7 +226,7 @@ async def _verdict(
     if summary.text is None:
         return empty
     name = f"{place.document.title} by {summary.contestant}, judged by {seat.name}"
-    order = design.verdict(summary.text, place.yardsticks, scored)
+    order = design.verdict(seat, summary.text, place.yardsticks, scored)
     settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
     made = await making.made(JUDGING, name, place.document, settings, order)
     if made.result is None:
@@ -263,7 +263,7 @@ async def _preference(
     if not one.text or not other.text:
         return replace(pair, made=False)
     name = f"{document.title}: {one.contestant} or {other.contestant}, by {seat.name}"
-    order = design.comparing(one.text, other.text)
+    order = design.comparing(seat, one.text, other.text)
     settings = design.seated(seat).model_copy(update={"strategy": "given", "words": None})
     made = await making.made("preference", name, document, settings, order)
     if made.result is None:

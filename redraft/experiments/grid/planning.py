@@ -8,6 +8,7 @@ from dataclasses import replace
 from redraft.domain import Document
 from redraft.experiments.grid.design import Contestant, Design, Yardsticks
 from redraft.experiments.planning import BUILT, USUAL_ROUNDS, Step, Told, a_text, step_of, table_of, told
+from redraft.experiments.seats import Seat
 from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.models.prices import PriceTable
 from redraft.reports.tables import Table
@@ -73,25 +74,25 @@ def _verdicts(document: Document, design: Design, words: dict[str, int]) -> Iter
             texts = [a_text(words[one.name])] if one.settings else list(_ready(document, one, design))
             stages: list[Told] = []
             for text in texts:
-                order = design.verdict(text, Yardsticks(), design.metrics)
+                order = design.verdict(seat, text, Yardsticks(), design.metrics)
                 assert isinstance(order.purpose, Evaluate)
                 found = forecast(prepare(document, settings, given=text), order).stages
                 stages += told(it for it in found if it.name not in BUILT)
             yield step_of(document, f"{JUDGING} {one.name} by {seat.name}", settings, len(texts), stages)
         if design.prefers:
-            yield _preferences(document, design, words, settings, seat.name)
+            yield _preferences(document, design, words, settings, seat)
 
 
-def _preferences(document: Document, design: Design, words: dict[str, int], settings: Settings, judge: str) -> Step:
+def _preferences(document: Document, design: Design, words: dict[str, int], settings: Settings, seat: Seat) -> Step:
     stages: list[Told] = []
     by_name = {one.name: one for one in design.contestants}
     for first, second in design.pairs:
         texts = [_text(document, by_name[name], design, words) for name in (first, second)]
         if all(texts):
             # Two texts that are not written yet are as long as one another, and yet not the same.
-            order = design.comparing(texts[0], f"{texts[1]} -")
+            order = design.comparing(seat, texts[0], f"{texts[1]} -")
             stages += told(forecast(prepare(document, settings, given=texts[0]), order).stages)
-    return step_of(document, f"preferences by {judge}", settings, len(design.pairs), stages)
+    return step_of(document, f"preferences by {seat.name}", settings, len(design.pairs), stages)
 
 
 def _text(document: Document, one: Contestant, design: Design, words: dict[str, int]) -> str:

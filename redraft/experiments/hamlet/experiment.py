@@ -16,7 +16,7 @@ from redraft.evaluators.keyfact_recall import KeyfactRecall
 from redraft.events import PartDone, StageStarted
 from redraft.experiments.hamlet.queries import asked_trees
 from redraft.experiments.hamlet.records import KEYFACTS, Item, Measured, Subject, item_of, judged
-from redraft.experiments.seats import Seat, keyed, seated
+from redraft.experiments.seats import Seat, judged_by, keyed, seated
 from redraft.experiments.stages import DRAFTING, JUDGING
 from redraft.history.certificates import Certificate, certificate
 from redraft.packs.keyfacts import ALL
@@ -73,13 +73,17 @@ class Design:
     def building(self) -> Order:
         """The order to find a document's key facts."""
         judging = Judging(perspective=self.perspective, validator=self.validator, models=dict(self.own))
-        return Order(BuildKeyfacts(judging=located(judging, self.judging())), experiment=HAMLET)
+        return Order(BuildKeyfacts(judging=self._seated(judging)), experiment=HAMLET)
 
     def verdict(self, keyfacts: str, summary: str) -> Order:
         """The order to judge a summary."""
         metrics = ("keyfact_recall", "faithfulness")
         judging = Judging(metrics=metrics, keyfacts=keyfacts, perspective=self.perspective)
-        return Order(Evaluate(judging=located(judging, self.judging())), given=summary, experiment=HAMLET)
+        return Order(Evaluate(judging=self._seated(judging)), given=summary, experiment=HAMLET)
+
+    def _seated(self, judging: Judging) -> Judging:
+        """The judging by the judge, with everybody's address."""
+        return located(judged_by(judging, self.judge.name, self.judging()), self.judging())
 
     def check(self, bench: Bench) -> None:
         """Refuse what cannot be meant, a name or a price that nobody knows, before anything is paid for."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from redraft.evaluators.catalog import check_goals, metrics
 from redraft.experiments.ready import Ready
-from redraft.experiments.seats import Seat, keyed
+from redraft.experiments.seats import Seat, judged_by, keyed
 from redraft.runs.bench import Bench
 from redraft.runs.locating import located
 from redraft.runs.opening import resolve
@@ -95,7 +95,8 @@ class Design:
     def building(self, part: PackPart) -> Order:
         """The order to build what summaries are judged by."""
         changes: dict[str, object] = {"metrics": (), "judges": (), "models": {}, "base_url": None}
-        judging = located(self.judging.model_copy(update=changes), self.seated())
+        asked = judged_by(self.judging.model_copy(update=changes), self.judge.name, self.seated())
+        judging = located(asked, self.seated())
         purpose = BuildQuestions(judging=judging) if part == "questions" else BuildKeyfacts(judging=judging)
         return Order(purpose, experiment=LONGSUMEVAL)
 

@@ -8,12 +8,13 @@ from itertools import pairwise
 from statistics import fmean
 from typing import NamedTuple
 
-from redraft.dossier.beside.intervals import interval_of_mean
+from redraft.experiments.pooled import interval_of_share
 from redraft.experiments.qa.records import Item
 from redraft.reports.tables import Cell, mean
 
 ALL = "all"
 _MOST_LENGTHS = 13
+_DIGITS = 6
 COUNTS = ("accuracy", "95% from", "95% to", "right", "judged", "unjudged", "no answer", "of", "similarity")
 """The columns of an accuracy, and of what it rests on."""
 
@@ -84,11 +85,11 @@ class Tally:
         """The cells of the columns `COUNTS`."""
         known = [item.correct for item in self.items if item.correct is not None]
         silent = sum(item.response is None for item in self.items)
-        spread = interval_of_mean(self.by_question())
+        spread = interval_of_share(self._by_question())
         return (
             mean([float(one) for one in known]),
-            spread.low if spread else None,
-            spread.high if spread else None,
+            round(spread.low, _DIGITS) if spread else None,
+            round(spread.high, _DIGITS) if spread else None,
             sum(known),
             len(known),
             len(self.items) - len(known) - silent,
@@ -97,13 +98,14 @@ class Tally:
             mean([item.similarity for item in self.items]),
         )
 
-    def by_question(self) -> list[float]:
-        """The mean of each question over its steps, where it has one."""
-        found: dict[tuple[str, int], list[float]] = {}
+    def _by_question(self) -> list[tuple[float, float]]:
+        """Of each question how often it was done right by, and of how often that is known: a question that many steps
+        have read counts as often as in the accuracy itself."""
+        found: dict[tuple[str, int], list[bool]] = {}
         for item in self.items:
             if item.correct is not None:
-                found.setdefault(item.name, []).append(float(item.correct))
-        return [sum(one) / len(one) for one in found.values()]
+                found.setdefault(item.name, []).append(item.correct)
+        return [(sum(one), len(one)) for one in found.values()]
 
     @property
     def basis(self) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
+from typing import NamedTuple
 
 from redraft.agents.questioner import ANSWER
 from redraft.domain import Document
@@ -10,6 +12,7 @@ from redraft.errors import PlanError, UsageError
 from redraft.evaluators.similarity import Similarity, similarity
 from redraft.experiments.context.steps import Step, steps_of
 from redraft.experiments.seats import Seat, keyed, seated
+from redraft.graphs.strategies import strategy_named
 from redraft.packs.typed import BUILDING, PER_THIRD
 from redraft.prompts.typed import ANSWER_QUESTIONS, JUDGE_ANSWERS
 from redraft.runs.bench import Bench
@@ -23,12 +26,22 @@ from redraft.text.words import count_words
 
 QA = "qa"
 """What its runs are for, and the command that repeats them."""
+DIRECT = "direct"
+"""A model has all of what is read before it."""
 # A draft has a limit of words; answers have none, and this is the least that there may be.
 _WORDS = 10
 # About the tokens of a question.
 _QUESTION = 40
 # What a model that reads no prompt may be given at once; it has no window.
-_NO_WINDOW = 100_000_000
+_UNBOUNDED = {"context_tokens": 100_000_000}
+
+
+class Contestant(NamedTuple):
+    """A model, and from what it answers: all of what is read, or its own summary of that by a strategy."""
+
+    name: str
+    model: str
+    strategy: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +51,9 @@ class Design:
     models: tuple[Seat, ...]
     judge: Seat
     """Who makes the questions, and judges the answers."""
+    strategies: tuple[str, ...] = (DIRECT,)
+    words: int | None = None
+    """The limit of a summary from which questions are answered; without one it is what suits what is read."""
     steps: tuple[int, ...] | None = None
     per_third: int = PER_THIRD
     at_once: int = 1
@@ -45,6 +61,20 @@ class Design:
     similarity: SimilarityName = "rouge1"
     threshold: float = 0.6
     embeddings: str | None = None
+
+    @property
+    def contestants(self) -> tuple[Contestant, ...]:
+        """Every model by every strategy, named by what there are several of."""
+        several = len(self.strategies) > 1
+        return tuple(
+            Contestant(f"{one.name}, {strategy}" if several else one.name, one.name, strategy)
+            for one in self.models
+            for strategy in self.strategies
+        )
+
+    def contestant(self, name: str) -> Contestant:
+        """The one of this name."""
+        return next(one for one in self.contestants if one.name == name)
 
     def course(self, document: Document) -> tuple[int, tuple[Step, ...], str]:
         """The tokens of a document, its steps, and what there is to say of them."""
@@ -56,19 +86,21 @@ class Design:
         """Who asks and judges."""
         return keyed(self.judge.settings, self._everyone)
 
-    def answering(self, model: str, step: Step) -> Settings:
-        """How a model answers: like a direct summary, it has all of what is read before it at once."""
-        own = seated(model, self.models).settings
-        changes: dict[str, object] = {"strategy": "direct", "until": step.until, "words": _WORDS}
-        if not reads_prompts(own.model):
-            changes |= {"context_tokens": _NO_WINDOW}
+    def answering(self, name: str, step: Step) -> Settings:
+        """How a contestant answers, and drafts what it answers from: an answer, like a direct summary, has all that it
+        is from before it at once."""
+        one = self.contestant(name)
+        own = seated(one.model, self.models).settings
+        changes: dict[str, object] = {"strategy": one.strategy, "until": step.until, "words": self.words}
+        if one.strategy == DIRECT:
+            changes |= {"words": _WORDS} if reads_prompts(own.model) else {"words": _WORDS, **_UNBOUNDED}
         return keyed(own.model_copy(update=changes), self._everyone)
 
-    def prepared(self, document: Document, model: str, step: Step) -> Prepared:
-        """A step before a model; refused where its window has no room for the questions and the answers besides."""
-        made = prepare(document, self.answering(model, step))
+    def prepared(self, document: Document, name: str, step: Step) -> Prepared:
+        """A step before a contestant; refused where there is no room for the questions and the answers besides."""
+        made = prepare(document, self.answering(name, step))
         asked = made.tokenizer.count(made.book.template(ANSWER_QUESTIONS)) + self.at_once * _QUESTION
-        read = sum(chunk.tokens for chunk in made.chunks)
+        read = self.before(name, made)
         needed, window = read + asked + self.at_once * ANSWER.tokens(wording(made)), made.settings.context_tokens
         if needed > window:
             raise PlanError(
@@ -76,6 +108,12 @@ class Design:
                 hint=f"use --context-tokens {needed} if the model has such a window, or fewer steps with --until",
             )
         return made
+
+    def before(self, name: str, made: Prepared) -> int:
+        """The tokens that a contestant answers from, at most."""
+        if self.contestant(name).strategy == DIRECT:
+            return sum(chunk.tokens for chunk in made.chunks)
+        return ceil(made.plan.words * made.plan.tokens_per_word)
 
     @property
     def _everyone(self) -> list[Settings]:
@@ -106,5 +144,7 @@ class Design:
             raise UsageError("--similarity judge measures nothing: the judge gives its verdicts besides")
         self.measure()
         step = Step(1, 1, None)
-        for settings in (*(self.answering(one.name, step) for one in self.models), self.judging()):
+        for strategy in self.strategies:
+            strategy_named(strategy)
+        for settings in (*(self.answering(one.name, step) for one in self.contestants), self.judging()):
             hire(resolve(settings), None, bench.limits, bench.prices)

@@ -15,12 +15,13 @@ from redraft.domain import Document
 from redraft.errors import BudgetError, RedraftError, StoreError
 from redraft.events import Noted, PartDone, StageStarted
 from redraft.experiments.context.steps import Step
-from redraft.experiments.qa.design import QA, Design
+from redraft.experiments.qa.design import DIRECT, QA, Design
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject, items_of
+from redraft.experiments.stages import DRAFTING
 from redraft.packs.typed import TypedBuilder
 from redraft.prompts.typed import AnswerPair
 from redraft.questions import TypedQuestions
-from redraft.runs.bench import Bench
+from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import failure
 from redraft.runs.jobs import desk_of, wording
 from redraft.runs.preparing import Order, Prepared, prepare
@@ -63,7 +64,7 @@ async def qa(documents: Sequence[Document], design: Design, bench: Bench) -> Out
         (subject, Cell(subject.document.id, one.name, step))
         for subject in subjects
         if subject.questions
-        for one in design.models
+        for one in design.contestants
         for step in subject.steps
     ]
     await _count_what_is_known(wanted, design, bench)
@@ -90,7 +91,7 @@ def _check_plans(documents: Sequence[Document], design: Design) -> None:
     """Where no model has room for a step of any of the documents, say so before their questions are paid for."""
     refused: list[RedraftError] = []
     for document in documents:
-        for one in design.models:
+        for one in design.contestants:
             try:
                 design.prepared(document, one.name, design.course(document)[1][0])
             except RedraftError as error:
@@ -105,7 +106,10 @@ async def _count_what_is_known(wanted: Sequence[tuple[Subject, Cell]], design: D
     for subject, cell in wanted:
         if subject.questions:
             order = design.answers(subject.questions.id)
-            await bench.begun(subject.document, design.answering(cell.model, cell.step), order)
+            settings = design.answering(cell.model, cell.step)
+            await bench.begun(subject.document, settings, order)
+            if settings.strategy != DIRECT:
+                await bench.known(subject.document, settings, Order())
     for subject in {id(subject): subject for subject, _ in wanted}.values():
         if subject.questions:
             await bench.begun(subject.document, design.judging(), design.verdicts(subject.questions.id))
@@ -194,12 +198,17 @@ async def _answered(subject: Subject, cell: Cell, design: Design, bench: Bench) 
     """The cell with its answers."""
     assert subject.questions is not None
     questions, settings = subject.questions.questions, design.answering(cell.model, cell.step)
-    order = design.answers(subject.questions.id)
+    order, stage = design.answers(subject.questions.id), DRAFTING
+    watch = Watch(f"{subject.document.title}, {cell.model}", bench.observer)
     try:
-        await asyncio.to_thread(design.prepared, subject.document, cell.model, cell.step)
+        read = await asyncio.to_thread(design.prepared, subject.document, cell.model, cell.step)
+        cell = replace(cell, end=read.chunks[-1].span.end)
+        text = subject.document.text[: cell.end]
+        if settings.strategy != DIRECT:
+            text = (await bench.made(subject.document, settings, Order(experiment=QA), watch)).summary or ""
+        stage = ANSWERS
         async with _at_work(subject.document, settings, order, bench) as (run, prepared, staff):
-            cell = replace(cell, run=run.id, end=prepared.chunks[-1].span.end)
-            text, judge = subject.document.text[: cell.end], _judge(staff.writer, prepared, bench)
+            cell, judge = replace(cell, run=run.id), _judge(staff.writer, prepared, bench)
             label = f"after {cell.step.tokens} tokens"
             said = await Questioner(judge).answer(text, [one.text for one in questions], design.at_once, label)
         responses = {questions[n].id: one for n, one in sorted(said.verdicts.items())}
@@ -209,8 +218,9 @@ async def _answered(subject: Subject, cell: Cell, design: Design, bench: Bench) 
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the other cells go on
-        cell = replace(cell, failure=failure(ANSWERS, error))
-    return replace(cell, usage=bench.store.calls.totals(cell.run)) if cell.run else cell
+        cell = replace(cell, failure=failure(stage if watch.run else ANSWERS, error))
+    used, drafted = (bench.store.calls.totals(run) if run else None for run in (cell.run, watch.run))
+    return replace(cell, usage=used, draft=watch.run, drafting=drafted)
 
 
 async def _judged(subject: Subject, cells: Sequence[Cell], design: Design, bench: Bench) -> tuple[Subject, list[Item]]:

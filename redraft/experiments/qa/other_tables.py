@@ -9,6 +9,7 @@ from redraft.agreement.raters import cohens_kappa
 from redraft.domain import Totals
 from redraft.experiments.qa.counting import ALL, Tally, lengths
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS, Cell, Item, Subject
+from redraft.experiments.stages import DRAFTING
 from redraft.packs.keyfacts import share
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Cell as TableCell
@@ -159,6 +160,8 @@ def cost_table(subjects: Sequence[Subject], cells: Sequence[Cell]) -> Table:
     for model in dict.fromkeys(cell.model for cell in cells):
         for length in lengths({(cell.document, cell.step.number): cell.step.tokens for cell in cells}):
             own = [one for one in cells if one.model == model and (one.document, one.step.number) in length.steps]
+            if drafts := [one.drafting for one in own if one.drafting]:
+                parts.append((DRAFTING, model, length.tokens, drafts))
             parts.append((ANSWERS, model, length.tokens, [one.usage for one in own if one.usage]))
     parts.append((VERDICTS, "the judge", None, [one.usage[VERDICTS] for one in subjects if VERDICTS in one.usage]))
     everything = [used for *_, some in parts for used in some]

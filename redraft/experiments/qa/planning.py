@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Any
 
@@ -12,8 +12,10 @@ from redraft.agents.questioner import ANSWER, QUESTION, VERDICT
 from redraft.agents.room import USUAL
 from redraft.domain import Document, Usage
 from redraft.errors import PlanError
-from redraft.experiments.qa.design import Design
+from redraft.experiments.planning import USUAL_REPLY, cost_of
+from redraft.experiments.qa.design import DIRECT, Design
 from redraft.experiments.qa.records import ANSWERS, QUESTIONS, VERDICTS
+from redraft.experiments.stages import DRAFTING
 from redraft.models.prices import PriceTable
 from redraft.packs.typed import MOST_TRIES
 from redraft.prompts.contract import Prompt
@@ -21,7 +23,6 @@ from redraft.prompts.judging import ANSWER_FROM_DOCUMENT
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.questions import THIRDS, TYPES
 from redraft.reports.tables import Cell, Table
-from redraft.runs.opening import price_of, reasoning_reserve
 from redraft.runs.preparing import Prepared, prepare
 from redraft.settings import Settings
 
@@ -42,16 +43,13 @@ class _Work:
     usual: Usage
     most: Usage
 
-    def cost(self, used: Usage, calls: int, prices: PriceTable) -> float | None:
-        """Thinking included; None where the price is not known."""
-        price = price_of(self.settings, prices)
-        thinking = calls * reasoning_reserve(self.settings)
-        return None if price is None else price.of(Usage(used.prompt_tokens, used.completion_tokens + thinking))
-
     def row(self, title: str, prices: PriceTable) -> tuple[Cell, ...]:
         """The cells of its line."""
         (calls, most), usual, bound = self.calls, self.usual, self.most
-        costs = (self.cost(usual, calls, prices), self.cost(bound, most, prices))
+        costs = (
+            cost_of(self.settings, calls, usual, prices, USUAL_REPLY),
+            cost_of(self.settings, most, bound, prices),
+        )
         tokens = (usual.prompt_tokens, bound.prompt_tokens, usual.completion_tokens, bound.completion_tokens)
         return (title, self.stage, self.settings.model, calls, most, *tokens, *costs)
 
@@ -91,7 +89,7 @@ def _works(document: Document, design: Design, unfit: list[str]) -> Iterator[_Wo
     yield _asking(judging, questions)
     _, steps, _ = design.course(document)
     put = 0
-    for one in design.models:
+    for one in design.contestants:
         cells: list[Prepared] = []
         for step in steps:
             try:
@@ -100,7 +98,13 @@ def _works(document: Document, design: Design, unfit: list[str]) -> Iterator[_Wo
                 unfit.append(f"{one.name} at {step.tokens:,} tokens of {document.title}")
         if cells:
             put += questions * len(cells)
-            yield _answering(cells, questions, design.at_once)
+            before = [design.before(one.name, cell) for cell in cells]
+            answering = _answering(cells, before, questions, design.at_once)
+            if one.strategy == DIRECT:
+                yield answering
+            else:
+                yield replace(_drafting(cells), stage=f"{DRAFTING}, {one.strategy}")
+                yield replace(answering, stage=f"{ANSWERS}, {one.strategy}")
     yield _judging(judging, put)
 
 
@@ -116,10 +120,18 @@ def _asking(judging: Prepared, questions: int) -> _Work:
     return _Work(QUESTIONS, judging.settings, (calls, 2 * MOST_TRIES * calls), usual, most)
 
 
-def _answering(cells: Sequence[Prepared], questions: int, at_once: int) -> _Work:
-    """Every question at every step, so many at once."""
+def _drafting(cells: Sequence[Prepared]) -> _Work:
+    """A summary at every step, from which questions are answered."""
+    calls, prompt = sum(one.plan.calls for one in cells), sum(one.plan.prompt_tokens for one in cells)
+    replies = sum(one.plan.completion_tokens for one in cells)
+    usual = Usage(prompt, ceil(USUAL_REPLY * replies))
+    return _Work(DRAFTING, cells[0].settings, (calls, calls), usual, Usage(prompt, replies))
+
+
+def _answering(cells: Sequence[Prepared], before: Sequence[int], questions: int, at_once: int) -> _Work:
+    """Every question at every step, so many at once, with so many tokens before whoever answers."""
     calls = ceil(questions / at_once)
-    read = sum(sum(chunk.tokens for chunk in one.chunks) + _overhead(one, ANSWER_QUESTIONS) for one in cells)
+    read = sum(before) + sum(_overhead(one, ANSWER_QUESTIONS) for one in cells)
     prompt, replies = calls * read + len(cells) * questions * _ANSWER, len(cells) * questions
     usual = Usage(prompt, replies * _ANSWER)
     most = Usage(2 * prompt, 2 * replies * ANSWER.tokens(USUAL))

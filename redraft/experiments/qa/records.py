@@ -55,6 +55,7 @@ class Cell:
 
     document: str
     model: str
+    """The name of the contestant: a model, with what it answers from where that is not the same for all."""
     step: Step
     end: int | None = None
     """How many characters were read."""
@@ -63,6 +64,10 @@ class Cell:
     """Why a question has no answer in a cell that was done."""
     run: str | None = None
     usage: Totals | None = None
+    draft: str | None = None
+    """The run that made the summary from which it answers, if it does from one."""
+    drafting: Totals | None = None
+    """What that used."""
     failure: Failure | None = None
     done: bool = False
 
@@ -91,6 +96,8 @@ class Item:
     verdict: Judged | None = None
     """Of an answer, and of the reason where the question takes yes or no."""
     similarity: float | None = None
+    draft: str | None = None
+    """The run that made the summary from which it is answered, if it is from one."""
 
     @property
     def name(self) -> tuple[str, int]:
@@ -181,6 +188,7 @@ class Item:
             "third_read": self.third_read,
             "status": self.status,
             "run": self.run,
+            "draft": self.draft,
             "answer": self.response.answer if self.response else None,
             "reason": self.response.reason if self.response else None,
             "abstained": self.abstained,
@@ -209,6 +217,7 @@ def items_of(subject: Subject, cell: Cell) -> list[Item]:
             end=cell.end,
             run=cell.run,
             status=cell.status,
+            draft=cell.draft,
             response=cell.responses.get(question.id),
         )
         for question in asked.questions

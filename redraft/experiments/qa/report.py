@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from redraft.experiments.qa.counting import Tally
+from redraft.experiments.qa.design import DIRECT
 from redraft.experiments.qa.experiment import Outcome
 from redraft.experiments.qa.other_tables import (
     abstention_table,
@@ -33,6 +34,8 @@ def qa_report(outcome: Outcome) -> Report:
         tuple(_about(outcome)),
         {
             "models": [one.name for one in design.models],
+            "strategies": list(design.strategies),
+            "words": design.words,
             "judge": design.judge.name,
             "steps": list(design.steps) if design.steps else None,
             "per_third": design.per_third,
@@ -93,6 +96,10 @@ def _headline(outcome: Outcome) -> Iterator[str]:
         yield f"stopped: {plain(outcome.stopped.message)}"
 
 
+def _source(strategy: str) -> str:
+    return "all that is read" if strategy == DIRECT else f"their {strategy} summary of that"
+
+
 def _number(cell: object) -> float | None:
     return float(cell) if isinstance(cell, int | float) else None
 
@@ -107,6 +114,7 @@ def _counted(outcome: Outcome) -> str:
 def _about(outcome: Outcome) -> Iterator[str]:
     design, cells = outcome.design, outcome.cells
     yield f"models: {', '.join(plain(one.name) for one in design.models)}"
+    yield f"from what they answer: {', '.join(_source(strategy) for strategy in design.strategies)}"
     itself = " (one of the models that are judged)" if design.judge.name in [one.name for one in design.models] else ""
     yield f"questions and verdicts by {plain(design.judge.name)}{itself}"
     for subject in outcome.subjects:

@@ -119,21 +119,27 @@ def describe(files: tuple[str, ...], sample: int | None, output: str | None, as_
 @options.typed_option("--output", "-o", section="output", required=True, metavar="FILE", help="Write them there.")
 @options.quiet
 def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet: bool) -> int:
-    """Write the documents of FILEs with their summaries into one file, a JSON object on each line."""
+    """Write the documents of FILEs with their summaries into one file, a JSON object on each line.
+
+    Entries that cannot be read are left out; the exit code is 3 then.
+    """
     from pathlib import Path
 
     from redraft.cli.files import check_output
     from redraft.cli.terminal import say
     from redraft.experiments.data.describing import VOCABULARY
     from redraft.experiments.data.joining import as_line, joined
-    from redraft.experiments.data.reading import examples_of
+    from redraft.experiments.data.reading import examples_of, read_contents
     from redraft.files import write
     from redraft.text.tokens import tokenizer_named
 
     check_output(output)
     reading(*files, quiet=quiet)
-    examples: Any = [example for file in files for example in examples_of(file)]
-    read = len(examples)
+    found = [read_contents(file) for file in files]
+    examples: Any = [
+        example for file, one in zip(files, found, strict=True) for example in one.examples or examples_of(file)
+    ]
+    read, left_out = len(examples), sum(len(one.troubles) for one in found)
     if join_tokens is not None:
         examples = list(joined(examples, join_tokens, tokenizer_named(VOCABULARY)))
     if not examples:
@@ -141,7 +147,9 @@ def convert(files: tuple[str, ...], join_tokens: int | None, output: str, quiet:
     write(Path(output).expanduser(), "".join(map(as_line, examples)), "name another file with -o")
     if not quiet:
         say(f"{len(examples):,} documents written to {output}, made of {read:,}")
-    return 0
+        if left_out:
+            say(f"left out: {left_out:,} that cannot be read; `redraft data check` names them")
+    return delivery.SHORT if left_out else delivery.DONE
 
 
 def _read(files: tuple[str, ...], *, quiet: bool) -> list[Contents]:

@@ -35,7 +35,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
         "annotations",
         "judge",
         "batch",
-        "context-tokens",
+        "dry-run",
         "max-calls",
         "max-cost",
         "output",
@@ -57,8 +57,9 @@ budget is used up. Repeat the command, with a higher limit, to go on.
     section="judging",
     multiple=True,
     metavar="NAME",
-    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, or PROVIDER:NAME. Beside"
-    " FILE only where it is named in the command.  [default: extractive, without FILE]",
+    help="Model that says so, in place of FILE or beside it: extractive, openai:NAME, PROVIDER:NAME, or the NAME of a"
+    " [models.NAME] in redraft.toml. Beside FILE only where it is named in the command.  [default: extractive, without"
+    " FILE]",
 )
 @judging.judge_base_url
 @options.option(
@@ -79,6 +80,7 @@ budget is used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.replies
+@options.dry_run
 @options.limit_options
 @options.max_source
 @options.prices
@@ -104,13 +106,13 @@ def booookscore(
     judging = annotations is None or asked.typed(given, ("judge",))
     reading(summaries, quiet=quiet or not judging)
     from redraft.agreement.annotations import read_annotations, read_summaries
+    from redraft.experiments.booookscore.planning import plan_table
     from redraft.experiments.booookscore.scoring import CoherenceDesign, judged, measured
     from redraft.experiments.booookscore.tables import coherence_report
     from redraft.models.prices import price_table
     from redraft.runs.bench import Bench
     from redraft.store.store import Store
 
-    folder = delivery.folder(output)
     limits, table = asked.limits(given), price_table(prices)
     named = given["judge"] if judging else ()
     design = CoherenceDesign(
@@ -121,9 +123,13 @@ def booookscore(
         temperature=given["temperature"],
         prompts=given["prompts"],
         replies=given["replies"],
+        own=asked.models_named({**given, "judge": named}),
     )
     file, known = read_summaries(summaries), read_annotations(annotations) if annotations else None
     outcome = measured(file, known, design)
+    if given["dry_run"]:
+        return delivery.show_plan(plan_table(outcome, table), as_json=as_json)
+    folder = delivery.folder(output)
     if design.judges:
         with Store(db) as store:
             outcome = delivery.work(

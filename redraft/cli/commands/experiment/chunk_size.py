@@ -31,8 +31,8 @@ used up. Repeat the command, with a higher limit, to go on.
         "sizes",
         "sample",
         "judge",
-        "judge-base-url",
         "context-tokens",
+        "dry-run",
         "max-calls",
         "max-cost",
         "output",
@@ -77,11 +77,14 @@ used up. Repeat the command, with a higher limit, to go on.
 @options.temperature
 @options.prompt_set
 @options.replies
+@options.dry_run
 @delivery.run_options
 def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
     """Let judges mark chunks of SOURCEs of several sizes: how well do they lend themselves to drawing key facts?"""
     reading(*sources, quiet=given["quiet"])
+    from redraft.cli import given as asked
     from redraft.experiments.chunk_size.marking import SizeDesign, chunk_sizes
+    from redraft.experiments.chunk_size.planning import plan_table
     from redraft.experiments.chunk_size.tables import chunk_report
     from redraft.experiments.sources import documents_of
 
@@ -95,6 +98,7 @@ def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
         temperature=given["temperature"],
         prompts=given["prompts"],
         replies=given["replies"],
+        own=asked.models_named(given),
     )
     documents = documents_of(sources)
     return delivery.carry_out(
@@ -102,6 +106,7 @@ def chunk_size(sources: tuple[str, ...], **given: Any) -> int:
             lambda bench: chunk_sizes(documents, design, bench),
             chunk_report,
             lambda outcome: any(one.marks for one in outcome.marked),
+            lambda prices: plan_table(documents, design, prices),
         ),
         given,
     )

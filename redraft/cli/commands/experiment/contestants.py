@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,12 +87,19 @@ def writers(given: Mapping[str, Any]) -> tuple[Seat, ...]:
 
 
 def judge(given: Mapping[str, Any], name: str) -> Seat:
-    """A judge: at its own place, and with replies that are drawn as the prompts have it."""
+    """A judge: at its own place, and with replies that are drawn as its table has it, or else as the prompts do."""
+    from redraft.cli.tables import model_tables
+
     address = given["judge_base_url"] or given["base_url"]
     key = given["key_env"] if address == given["base_url"] else None
     changes = {"base_url": address, "key_env": key, "temperature": None, "top_p": None}
     changes |= {"strategy": "given", "words": None, "language": None, "until": None}
-    return _named({**given, **changes}, name)
+    seat = _named({**given, **changes}, name)
+    if (own := model_tables().get(name)) is None:
+        return seat
+    # What the command says of drawing is said of those who write.
+    drawing = {"temperature": own.temperature, "top_p": own.top_p}
+    return replace(seat, settings=seat.settings.model_copy(update=drawing))
 
 
 def _named(given: Mapping[str, Any], model: str) -> Seat:

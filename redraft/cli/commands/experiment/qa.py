@@ -21,6 +21,8 @@ _EPILOG = """\b
 Examples:
   redraft experiment qa book.txt -m openai:a -m openai:b --judge openai:c
   redraft experiment qa book.txt -m openai:a --until 1000:8000:1000 -o out
+  redraft experiment qa book.txt -m openai:a --judge openai:c \\
+      --strategy direct --strategy hierarchical
 
 Questions are asked once, and kept in the document's pack; see `redraft pack`.
 Written to DIR: report.md, tables.json, the items, each table as CSV
@@ -36,9 +38,9 @@ command, with a higher limit, to go on.
         "model",
         "judge",
         "until",
+        "strategy",
         "per-third",
         "at-once",
-        "context-tokens",
         "max-cost",
         "dry-run",
         "output",
@@ -62,6 +64,16 @@ command, with a higher limit, to go on.
     metavar="STEPS",
     help="How many tokens are read at each step: START:STOP:STEP, or N,N...  [default: 10000:128000:10000, or parts of"
     " a document that is too short for it]",
+)
+@options.typed_option(
+    "--strategy",
+    "strategies",
+    section="summary",
+    multiple=True,
+    default=("direct",),
+    metavar="NAME",
+    help="What models answer from: direct, all that is read; hierarchical or incremental, their own summary of that;"
+    " may be repeated.",
 )
 @options.typed_option(
     "--per-third",
@@ -93,6 +105,8 @@ command, with a higher limit, to go on.
     help="Answers no more alike than this differ.  [default: 0.6]",
 )
 @options.embeddings
+@options.words
+@options.chunk_tokens
 @preset_option
 @options.setup_options
 @options.dry_run
@@ -132,6 +146,8 @@ def _design(given: Mapping[str, Any]) -> Design:
     return Design(
         models=writers,
         judge=common.judge(given, given["judge"][0] if given["judge"] else writers[0].name),
+        strategies=tuple(dict.fromkeys(given["strategies"])),
+        words=given["words"],
         steps=read_steps(given["steps"]) if given["steps"] else None,
         per_third=given["per_third"],
         at_once=given["at_once"],

@@ -1,0 +1,110 @@
+"""A judge that the settings file has draws its replies as its table says, in experiments as anywhere else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from redraft.agreement.annotations import Summaries
+from redraft.experiments.booookscore.scoring import CoherenceDesign, measured, seats_of
+from redraft.experiments.seats import judged_by
+from redraft.runs.staff import hire
+from redraft.settings import NO_KEY, Judging, Limits, ModelSettings, Settings
+from tests.chatserver import ChatServer, Seen
+from tests.cli.inside import Inside
+from tests.judges import Keepers, island, seen_on, told
+
+_WRITERS, _JUDGE = ("w", "v"), "j"
+KEEPERS = 12
+
+
+def replied(seen: Seen) -> str:
+    """Whoever is asked knows all about keepers."""
+    sheet = seen_on(seen)
+    if seen.model in _WRITERS:
+        return told(*range(1, KEEPERS + 1))
+    said = Keepers()(sheet)
+    return said if isinstance(said, str) else json.dumps(said)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("grid", "-m", "calm", "-m", "warm", "--metric", "coverage", "--metric", "keyfact_recall", "--prefer"),
+        ("longsumeval", "-m", "calm", "--thresholds", "coverage=0.9", "--rounds", "1", "--order", "paper"),
+        ("hamlet", "-m", "calm", "--queries", "1"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_each_draws_as_its_table_says_whatever_is_said_of_those_who_write(
+    tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
+    with ChatServer(replied) as server:
+        own = (("calm", "w", 0.1, 0.8), ("warm", "v", 0.9, 0.7), ("strict", _JUDGE, 0.3, 0.6))
+        tables = "".join(
+            f'[models.{name}]\nmodel = "openai:{model}"\nbase_url = "{server.base_url}"\ncontext_tokens = 8000\n'
+            f"temperature = {temperature}\ntop_p = {top_p}\n"
+            for name, model, temperature, top_p in own
+        )
+        (tmp_path / "redraft.toml").write_text(tables, "utf-8")
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        name, *rest = words
+        run = ("experiment", name, "book.md", *rest, "--judge", "strict", "--words", "60", "--json", "-q")
+        first = command.run(*run)
+        assert first.code in (0, 3), first.err + first.out[-3000:]
+        drawn = {(seen.model, seen.body["temperature"], seen.body["top_p"]) for seen in server.answered}
+        asked = len(server.answered)
+        command.run(*run)
+        assert len(server.answered) == asked or first.code == 3, "what is done is found again"
+        command.run(*run, "--temperature", "1.5")
+        judged = {seen.body["temperature"] for seen in server.answered if seen.model == _JUDGE}
+    assert (_JUDGE, 0.3, 0.6) in drawn
+    assert {one for one in drawn if one[0] == _JUDGE} == {(_JUDGE, 0.3, 0.6)}
+    assert {one for one in drawn if one[0] == "w"} <= {("w", 0.1, 0.8)}
+    assert judged == {0.3}, "a --temperature is said of those who write"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("chunk-size", "book.md", "--sizes", "128"), ("booookscore", "--summaries", "summaries.json")],
+    ids=lambda words: words[0],
+)
+def test_judges_without_writers_are_named_by_their_tables_too(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "book.md").write_text(island(KEEPERS).text, "utf-8")
+    (tmp_path / "summaries.json").write_text(json.dumps({"a": told(1, 2, 3)}), "utf-8")
+    with ChatServer(replied) as server:
+        table = f'[models.strict]\nmodel = "openai:j"\nbase_url = "{server.base_url}"\ntemperature = 0.3\ntop_p = 0.6\n'
+        (tmp_path / "redraft.toml").write_text(table, "utf-8")
+        command = Inside(tmp_path, server.base_url, REDRAFT_CONFIG="redraft.toml")
+        run = ("experiment", *words, "--judge", "strict", "--judge", "openai:plain", "--temperature", "0.9", "--json")
+        planned = command.run(*run, "--dry-run").json["rows"]
+        done = command.run(*run, "-q")
+        assert done.code == 0, done.err
+        drawn = {(seen.model, seen.body["temperature"], seen.body.get("top_p")) for seen in server.answered}
+        asked = len(server.answered)
+        assert command.run(*run, "-q").out == done.out
+    assert drawn == {("j", 0.3, 0.6), ("plain", 0.9, None)}
+    assert len(server.answered) == asked == planned[-1]["calls"]
+    assert "strict" in done.out, "in tables it has the name that it was given"
+
+
+def test_a_judge_of_coherence_keeps_the_window_of_its_table(tmp_path: Path) -> None:
+    own = ModelSettings(model="openai:j", context_tokens=7000, temperature=0.3)
+    design = CoherenceDesign(judges=("strict", "openai:j"), own={"strict": own}, temperature=0.9)
+    outcome = measured(Summaries("s.json", {"a": told(1, 2, 3)}), None, design)
+    found = [seat.prepared.settings for seat in seats_of(outcome)]
+    assert [(one.context_tokens, one.temperature) for one in found] == [(7000, 0.3), (8192, 0.9)]
+
+
+def test_a_judge_that_is_named_for_its_drawing_still_gets_no_key_that_goes_elsewhere() -> None:
+    seat = Settings(model="openai:j", base_url="http://127.0.0.1:9/v1", temperature=0.3, key_env=NO_KEY)
+    named = Judging.model_validate_json(judged_by(Judging(), "strict", seat).model_dump_json())
+    assert named.models["strict"].temperature == 0.3
+    writer, judge = hire(seat, named, Limits(), None)
+    assert (judge.settings.model, judge.settings.temperature) == ("openai:j", 0.3)
+    assert (writer.usual_key, judge.usual_key) == (False, False)
+    plain = seat.model_copy(update={"temperature": None})
+    assert judged_by(Judging(), "strict", plain) == Judging(), "what was judged before is found again"
