@@ -20,8 +20,9 @@ from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
+from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import primary
+from redraft.text.languages import reading
 from redraft.text.words import count_words
 
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
@@ -42,7 +43,8 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
         )
     document = store.documents.get(result.run.document)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
-    return _put_together(store, trace, document, lineage, source=source)
+    with reading(document):
+        return _put_together(store, trace, document, lineage, source=source)
 
 
 def _put_together(store: Store, trace: Trace, document: Document, lineage: Lineage | None, *, source: bool) -> Dossier:

@@ -95,10 +95,13 @@ def paragraphs(text: str) -> Iterator[Span]:
         yield Span(start, len(text))
 
 
-def sentences(text: str, within: Span | None = None) -> list[Span]:
-    """The sentences of `text` (or of the part `within`), without the whitespace around them."""
+def sentences(text: str, within: Span | None = None, language: str | None = None) -> list[Span]:
+    """The sentences of `text` (or of the part `within`), without the whitespace around them.
+
+    They end by the rules of a `language`, or else of that by which the text is read.
+    """
     start, end = within or Span(0, len(text))
-    body, language = text[start:end], language_of(text)
+    body, language = text[start:end], language_of(text) if language is None else language
     found: list[Span] = []
     for paragraph in paragraphs(body):
         found.extend(_split(body, paragraph, start, language))

@@ -25,6 +25,7 @@ from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
 from redraft.settings import Judging, Part, ReplyForm, Settings
+from redraft.text.languages import reading
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -199,10 +200,10 @@ async def _marked(batch: _Batch, order: Order, bench: Bench) -> tuple[list[Marke
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     done: list[Marked] = []
     try:
-        with store.claim(run.id):
+        with store.claim(run.id), reading(prepared.document):
             async with (
                 on_record(store, run.id),
-                at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
+                at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
             ):
                 judges = list(
                     zip(order.judging.judges if order.judging else (), (one.model for one in staff.judges), strict=True)
