@@ -58,7 +58,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.embeddings import Encoder, load_encoder
-from redraft.text.languages import known_of, reading, unshown
+from redraft.text.languages import foreign_in, reading, unshown
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words, has_words
 
@@ -236,7 +236,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
-    language = known_of(document)
+    language = foreign_in(document)
     if (
         isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
         and judges[0].model == EXTRACTIVE

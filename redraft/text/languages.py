@@ -70,6 +70,14 @@ def known_of(document: Document) -> str:
     return primary(document.language) or shown_by(document.text)
 
 
+def foreign_in(document: Document) -> str:
+    """A language other than English that a document, or one of several that are read as one, is in; empty for none."""
+    language = known_of(document)
+    parts = [mark for mark in document.marks if mark.kind == "document"] if not language else []
+    told = (language, *(shown_by(document.text[mark.start : mark.end]) for mark in parts))
+    return next(filter(is_foreign, told), "")
+
+
 def language_of(text: str) -> str:
     """The language that a text is read by, such as `de`; empty where nothing tells.
 

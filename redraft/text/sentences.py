@@ -101,7 +101,9 @@ def sentences(text: str, within: Span | None = None, language: str | None = None
     They end by the rules of a `language`, or else of that by which the text is read.
     """
     start, end = within or Span(0, len(text))
-    body, language = text[start:end], language_of(text) if language is None else language
+    body = text[start:end]
+    # A part of a text that is mixed may show what the whole does not.
+    language = language_of(text) or language_of(body) if language is None else language
     found: list[Span] = []
     for paragraph in paragraphs(body):
         found.extend(_split(body, paragraph, start, language))
