@@ -72,9 +72,8 @@ def known_of(document: Document) -> str:
 
 def foreign_in(document: Document) -> str:
     """A language other than English that a document, or one of several that are read as one, is in; empty for none."""
-    language = known_of(document)
-    parts = [mark for mark in document.marks if mark.kind == "document"] if not language else []
-    told = (language, *(shown_by(document.text[mark.start : mark.end]) for mark in parts))
+    parts = [] if document.language else [mark for mark in document.marks if mark.kind == "document"]
+    told = (known_of(document), *(shown_by(document.text[mark.start : mark.end]) for mark in parts))
     return next(filter(is_foreign, told), "")
 
 
