@@ -9,7 +9,7 @@ from redraft.domain import Document
 from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry
 from redraft.dossier.findings import Record
 from redraft.dossier.judged import items, scores, trees
-from redraft.dossier.made import calls, pieces, prompts
+from redraft.dossier.made import calls, chapters, pieces, prompts
 from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed, scrubbed_all
 from redraft.dossier.sentences import positions, sentence_numbers, sentences
@@ -76,6 +76,7 @@ def _put_together(store: Store, trace: Trace, document: Document, lineage: Linea
         items=tuple(items(store, result, places)),
         trees=tuple(trees(store, result, places)),
         positions=positions(lineage) if lineage and any(one.sources for one in told) else None,
+        chapters=tuple(chapters(result)),
         pieces=tuple(pieces(store, result, places)),
         calls=tuple(calls(store, result.run.id)),
         prompts=tuple(prompts(store, result)),
