@@ -194,6 +194,8 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
         raise DocumentError("there is not one word in the document", place=document.source)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
+    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
+        warnings.append(f"the built-in model cannot write in {settings.language}: it takes sentences as they stand")
     end, length = len(document.text), len(document.text)
     if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
         end = beginning(document.text, tokenizer, settings.until)

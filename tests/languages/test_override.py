@@ -146,6 +146,12 @@ def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(t
     assert "English only" in str(judged["b.md"])
 
 
+def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: Inside) -> None:
+    told = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
+    assert "cannot write in German: it takes sentences as they stand" in " ".join(told.split())
+    assert "cannot write" not in command.run("summarize", "latin.txt", "-w", "20").err
+
+
 def test_english_words_are_for_english_alone() -> None:
     german = "Der Kapitän las das Foreword und schrieb es auf die Tafel an der Wand. In diesem Excerpt steht es nicht."
     assert tidy(TidyGiven(summary=german)) == german
