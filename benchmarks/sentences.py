@@ -44,31 +44,41 @@ CASES = [
     "1. Buy salt.\n|2. Sell it.", "(He had never been there.)| She had.", "What now?| No one knew!| Well.",
     "He did (why?) nothing.| She left.", "The keeper\nhad gone.| Nobody\ncame.", "今日は雨です。|明日も雨です。",
     "Die Tür war zu.| Niemand öffnete sie.",
+    "See No. 5, Fig. 3 and p. 12 of vol. 2.| It ends.", "It is on pp. 12-14, Ch. 7, Sec. 2, Eq. 4.| Read it.",
 ]
 # fmt: on
+# The same in other languages, by whose rules they are split.
+ELSEWHERE = {
+    "de": "Siehe Abb. 3 auf S. 12 und Nr. 5 in Bd. 2.| Er ist hoch.",
+    "it": "Vedi pag. 12 e fig. 3 nel cap. 4.| È alto.",
+    "fr": "Voir la fig. 3 à la p. 12 du t. 2, chap. 4 et art. 5.| Il est haut.",
+    "es": "Véase la pág. 12 y la fig. 3 del t. 2, cap. 4, núm. 5.| Es alto.",
+    "pl": "Zob. rys. 3 na s. 12, tab. 2 i art. 5 w rozdz. 4.| Jest wysoka.",
+    "ru": "См. рис. 3 на стр. 12, табл. 2 и гл. 4.| Он высок.",
+}
 
 
-def _spans(text: str) -> Iterator[str]:
-    return (text[span.start : span.end] for span in sentences(text))
+def _spans(text: str, language: str) -> Iterator[str]:
+    return (text[span.start : span.end] for span in sentences(text, language=language))
 
 
-def _syntok(text: str, library: Any) -> Iterator[str]:
+def _syntok(text: str, library: Any, _: str) -> Iterator[str]:
     for paragraph in library.analyze(text):
         yield from (text[part[0].offset : part[-1].offset + len(part[-1].value)] for part in paragraph)
 
 
-# The module that must be there, and how it splits a text.
-SPLITTERS: dict[str, tuple[str, Callable[[str, Any], Iterable[str]]]] = {
-    "redraft": ("sentencex", lambda text, _: _spans(text)),
-    "sentencex": ("sentencex", lambda text, lib: iter(lib.segment("en", text))),
-    "pysbd": ("pysbd", lambda text, lib: lib.Segmenter("en", clean=False).segment(text)),
-    "blingfire": ("blingfire", lambda text, lib: lib.text_to_sentences(text).split("\n")),
+# The module that must be there, and how it splits a text in a language, if it knows of any.
+SPLITTERS: dict[str, tuple[str, Callable[[str, Any, str], Iterable[str]]]] = {
+    "redraft": ("sentencex", lambda text, _, language: _spans(text, language)),
+    "sentencex": ("sentencex", lambda text, lib, language: iter(lib.segment(language, text))),
+    "pysbd": ("pysbd", lambda text, lib, language: lib.Segmenter(language, clean=False).segment(text)),
+    "blingfire": ("blingfire", lambda text, lib, _: lib.text_to_sentences(text).split("\n")),
     "syntok": ("syntok.segmenter", _syntok),
     "sentencesplit": (
         "sentencesplit",
-        lambda text, lib: (str(getattr(part, "sent", part)) for part in lib.Segmenter("en").segment(text)),
+        lambda text, lib, _: (str(getattr(part, "sent", part)) for part in lib.Segmenter("en").segment(text)),
     ),
-    "phrasplit": ("phrasplit", lambda text, lib: lib.split_sentences(text, use_spacy=False)),
+    "phrasplit": ("phrasplit", lambda text, lib, _: lib.split_sentences(text, use_spacy=False)),
 }
 
 
@@ -82,7 +92,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--verbose", action="store_true", help="show the cases that were split otherwise")
     verbose, text = parser.parse_args().verbose, prose(200_000)
-    print(f"{len(CASES)} cases\n{'':14}{'exact':>6}{'precision':>11}{'recall':>8}{'MB/s':>7}")
+    cases = [*(("en", case) for case in CASES), *ELSEWHERE.items()]
+    print(f"{len(cases)} cases\n{'':14}{'exact':>6}{'precision':>11}{'recall':>8}{'MB/s':>7}")
     for name, (module, splitter) in SPLITTERS.items():
         try:
             library = importlib.import_module(module)
@@ -90,14 +101,14 @@ def main() -> None:
             print(f"{name:14}not installed")
             continue
         right = hits = found = true = 0
-        for case in CASES:
-            got, want = ends(list(splitter(case.replace("|", ""), library))), ends(case.split("|"))
+        for language, case in cases:
+            got, want = ends(list(splitter(case.replace("|", ""), library, language))), ends(case.split("|"))
             right, hits = right + (got == want), hits + len(got & want)
             found, true = found + len(got), true + len(want)
             if verbose and got != want:
                 print(f"  {case!r}")
         begun = time.perf_counter()
-        list(splitter(text, library))
+        list(splitter(text, library, "en"))
         rate = len(text) / 1e6 / (time.perf_counter() - begun)
         print(f"{name:14}{right:6}{hits / found:11.3f}{hits / true:8.3f}{rate:7.2f}")
 

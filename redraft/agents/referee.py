@@ -11,7 +11,7 @@ from redraft.domain import Document, content_id
 from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY, PreferGiven, Preferred
 from redraft.text.cleaning import one_line
-from redraft.text.languages import language_of
+from redraft.text.languages import foreign_in
 from redraft.text.tokens import Tokenizer
 
 PREFERENCE_TOKENS = 400
@@ -42,7 +42,7 @@ class Referee:
 
     async def prefer(self, document: Document, document_tokens: int, a: str, b: str) -> Heard:
         """Ask for the better one in both orders at once. The document is read where it fits beside the two."""
-        if not self.judge.reads(document.language or language_of(document.text)):
+        if not self.judge.reads(foreign_in(document)):
             trouble = "the built-in model judges English only, and the document is in another language"
             return Heard(self.judge.name, None, None, False, trouble)
         needed = prompt_tokens(self.judge.book, self.tokenizer, a, b)

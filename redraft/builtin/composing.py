@@ -11,6 +11,7 @@ import numpy as np
 
 from redraft.builtin.pointing import anchored
 from redraft.builtin.prose import LAST_RESORT, Sentence, cut, read
+from redraft.text.languages import is_foreign, language_of
 from redraft.text.ranking import Candidates, choose, rank, rank_towards
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 from redraft.text.words import count_words
@@ -30,6 +31,7 @@ _SHORT_PARAGRAPH_WORDS = 60
 _UNSPACED_END = re.compile(r"(?<=[。！？」])[ ]")
 
 # Every question is asked about a text, and what happens in it: these words say nothing of what the answer is about.
+# Of other languages none are known: what a text in one of them is asked is looked for as it is.
 _ASKING = re.compile(
     r"\b(?:plot|stor(?:y|ies)|book|novel|text|document|passage|article|summar(?:y|i[sz]e)|describe|explain|tell|happens?"
     r"|main|characters?|please|give)\b",
@@ -42,13 +44,14 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
 
     Empty only when no part has a word.
     """
-    sentences, needs = standing_alone(read(parts))
+    language = language_of("\n".join(parts))
+    sentences, needs = standing_alone(read(parts, language), language)
     limit = max(1, limit)
     if not sentences:
         # Nothing but marks, of which an underscore counts as a word.
         rest = " ".join(" ".join(parts).split())
-        return cut(rest, limit) if count_words(rest) else ""
-    asked = _ASKING.sub(" ", query or "").strip()
+        return cut(rest, limit, language) if count_words(rest) else ""
+    asked = (query if is_foreign(language) else _ASKING.sub(" ", query)).strip() if query else ""
     if asked:
         # What a question is about may stand anywhere, so no part has a claim to be heard.
         segments, room = [0] * len(sentences), np.asarray([float(limit)])
@@ -58,7 +61,7 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     chosen = _chosen(sentences, needs, segments, room, limit, asked)
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
-        return cut(best.text, limit)
+        return cut(best.text, limit, language)
     return _in_paragraphs([(sentences[at], segments[at], bool(needs[at] >= 0)) for at in chosen])
 
 
@@ -93,14 +96,14 @@ def _chosen(
     return chosen or choose(vectors, Candidates(worth, words, np.full_like(needs, -1), part), limit, room)
 
 
-def standing_alone(sentences: Sequence[Sentence]) -> tuple[list[Sentence], Indices]:
+def standing_alone(sentences: Sequence[Sentence], language: str) -> tuple[list[Sentence], Indices]:
     """The sentences as they may stand elsewhere, each with that which has to stand before it, or -1.
 
     Those that would lose their meaning have the standing of a last resort.
     """
     found: list[Sentence] = []
     needs = np.full(len(sentences), -1, dtype=np.int64)
-    for at, (one, how) in enumerate(zip(sentences, anchored(sentences), strict=True)):
+    for at, (one, how) in enumerate(zip(sentences, anchored(sentences, language), strict=True)):
         if how is None:
             found.append(replace(one, standing=min(one.standing, LAST_RESORT)))
             continue

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from redraft.text.languages import is_foreign
+
 
 def _any_of(words: str) -> str:
     return "(?:" + "|".join(words.split()) + ")"
@@ -48,18 +50,27 @@ PROCESS_OPENING = re.compile(
     re.IGNORECASE,
 )
 
-MATTER_AROUND = re.compile(
-    r"\btable of contents\b|\bcontents pages?\b|\backnowledge?ments? (?:section|pages?|thanks?)|^acknowledge?ments?\b"
+# What says so in whichever language a text is.
+_NOTICE = r"©|\bcopyright\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)|\bisbn(?:-1[03])?\b"
+_ANYWHERE = re.compile(_NOTICE, re.IGNORECASE)
+_IN_ENGLISH = re.compile(
+    rf"{_NOTICE}"
+    r"|\btable of contents\b|\bcontents pages?\b|\backnowledge?ments? (?:section|pages?|thanks?)|^acknowledge?ments?\b"
     r"|\b(?:author|editor|translator|transcriber|publisher)['’]?s['’]? (?:foreword|preface|notes?|afterword)\b"
     r"|\b(?:note|foreword|preface|afterword) (?:by|from|on|about) the (?:author|editor|translator|publisher)\b"
-    r"|\bcopyright(?:ed|s)?\b|©|\ball rights reserved\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)"
-    r"|\bisbn(?:-1[03])?\b|\be-?text\b|\bebook\b|\bproofread(?:ing|ers?)\b|\balso by the (?:same )?author\b"
+    r"|\bcopyright(?:ed|s)\b|\ball rights reserved\b"
+    r"|\be-?text\b|\bebook\b|\bproofread(?:ing|ers?)\b|\balso by the (?:same )?author\b"
     r"|\b(?:about|thanks?|thanked|praise for) the author\b|\bthe author (?:thanks|dedicates|acknowledges|expresses)\b"
     r"|\bforeword\b|\bpublish(?:er|ing)s? (?:information|notice|house)\b|\b(?:first )?published (?:by|in the)\b"
     r"|\b(?:book|novel|work) is dedicated to\b|\bdedication page\b|\badvertise(?:s|ment|ments) for (?:other|further)\b",
     re.IGNORECASE,
 )
-"""What stands around a text and is not part of it."""
+
+
+def matter_around(language: str) -> re.Pattern[str]:
+    """What stands around a text and is not part of it; of another language than English few such words are known."""
+    return _ANYWHERE if is_foreign(language) else _IN_ENGLISH
+
 
 GUESSING = re.compile(
     r"\b(?:perhaps(?! (?:\d|(?:an?|one|two|three|four|five|six|ten|twenty|half)\b))|maybe|probabl[ey]|possibly"

@@ -14,7 +14,7 @@ from redraft.builtin.cast import Cast
 from redraft.builtin.composing import centrality, standing_alone
 from redraft.builtin.pointing import pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
-from redraft.text.languages import language_of
+from redraft.text.languages import is_foreign, language_of
 from redraft.text.sentences import ends_sentence, sentences
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 from redraft.text.wording import carries, keys, pairs
@@ -37,8 +37,13 @@ class Origin:
     """Some texts, read once. Sentences are known by the keys of their words, however they are marked and spaced."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._known = _read(tuple(texts))
+        self._known = _read(tuple(texts), language_of("\n".join(texts)))
         self.lines, self.cast = self._known.lines, self._known.cast
+
+    @property
+    def language(self) -> str:
+        """Which the texts are in."""
+        return self._known.language
 
     def alone(self) -> Iterator[tuple[int, Sentence]]:
         """The sentences that may stand elsewhere by themselves, as they may stand there, each behind its number."""
@@ -48,7 +53,7 @@ class Origin:
 
     def find(self, sentence: str) -> int | None:
         """Where a sentence stands."""
-        return self._known.numbers.get(tuple(keys(sentence)))
+        return self._known.numbers.get(tuple(keys(sentence, self.language)))
 
     def position(self, sentence: str) -> int:
         """Where a sentence stands, or the one that is most like it; behind all where none is."""
@@ -63,7 +68,7 @@ class Origin:
             return None
         likeness = self._known.vectors.similarity_to(sentence)
         best = int(np.argmax(likeness))
-        language = self._known.language
+        language = self.language
         told = {key for key in keys(sentence, language) if carries(key, language)}
         share = len(told.intersection(keys(self.lines[best].text, language))) / (len(told) or 1)
         return best if likeness[best] and share >= at_least else None
@@ -74,7 +79,7 @@ class Origin:
 
     def points(self, sentence: str) -> bool:
         """Whether a sentence needs the one before it."""
-        return bool(pointers(sentence, self.cast))
+        return not is_foreign(self.language) and bool(pointers(sentence, self.cast))
 
     def is_near(self, name: str, at: int) -> bool:
         """Whether somebody is named near a sentence, by whichever part of the name."""
@@ -84,7 +89,7 @@ class Origin:
     def recurrent(self, text: str) -> float:
         """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""
         often = self._known.pairs
-        return fsum(log(often[pair]) for pair in set(pairs(keys(text))) if pair in often)
+        return fsum(log(often[pair]) for pair in set(pairs(keys(text, self.language))) if pair in often)
 
     def group(self, at: int) -> list[Placed]:
         """A sentence behind those that it needs; nothing where it would lose its meaning."""
@@ -110,7 +115,7 @@ class Origin:
                 found.append(self.group(at))
                 continue
             other = other or Origin([evidence])
-            at = other.find(finish(text))
+            at = other.find(finish(text, self.language))
             group = other.group(at) if at is not None else []
             found.append([one._replace(at=None) for one in group])
         return [group for group in found if group]
@@ -134,16 +139,16 @@ class _Known(NamedTuple):
 
 
 @lru_cache(maxsize=4)
-def _read(texts: tuple[str, ...]) -> _Known:
+def _read(texts: tuple[str, ...], language: str) -> _Known:
     """What is known of some texts. It is kept, as a draft is revised round by round."""
-    lines = read(texts)
-    alone, needs = standing_alone(lines)
+    lines = read(texts, language)
+    alone, needs = standing_alone(lines, language)
     vectors = SentenceVectors([one.text for one in alone])
     worth = centrality(vectors, alone) if alone else np.zeros(0)
-    said = [tuple(keys(one.text)) for one in lines]
+    said = [tuple(keys(one.text, language)) for one in lines]
     numbers = {own: at for at, own in reversed(list(enumerate(said)))}
     for at, one in enumerate(alone):
-        numbers.setdefault(tuple(keys(one.text)), at)
-    often = Counter(pair for own in said for pair in pairs(own) if any(map(carries, pair)))
+        numbers.setdefault(tuple(keys(one.text, language)), at)
+    often = Counter(pair for own in said for pair in pairs(own) if any(carries(key, language) for key in pair))
     cast = Cast([one.text for one in lines if not one.spoken])
-    return _Known(lines, alone, needs, vectors, worth, cast, often, numbers, language_of("\n".join(texts)))
+    return _Known(lines, alone, needs, vectors, worth, cast, often, numbers, language)

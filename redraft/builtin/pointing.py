@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
 from redraft.builtin.verbs import is_past
-from redraft.text.languages import is_foreign, language_of
+from redraft.text.languages import is_foreign
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
 """What points: a pronoun; "the man"; "the next day"; a word that only goes on from what was said."""
@@ -126,9 +126,9 @@ class Anchored(NamedTuple):
     needs: bool
 
 
-def anchored(sentences: Sequence[Sentence]) -> list[Anchored | None]:
+def anchored(sentences: Sequence[Sentence], language: str) -> list[Anchored | None]:
     """How each sentence of a text may stand elsewhere; None where its meaning would be lost."""
-    if is_foreign(language_of("\n".join(one.text for one in sentences))):
+    if is_foreign(language):
         spoken = [one.spoken or _SPEECH.search(one.text) for one in sentences]
         return [None if aloud else Anchored(one.text, False) for one, aloud in zip(sentences, spoken, strict=True)]
     cast = Cast([one.text for one in sentences if not one.spoken])

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from redraft.builtin.lexicon import (
     FIRST_PERSON,
     GESTURE,
-    MATTER_AROUND,
     PERSONAL,
     SECOND_PERSON,
     SPEECH,
+    matter_around,
 )
 from redraft.domain import Span
-from redraft.text.languages import ENGLISH, is_foreign, language_of
+from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.sentences import ends_sentence, paragraphs, sentences
 from redraft.text.words import count_words
 
@@ -84,11 +84,10 @@ class _Found:
     """It is a heading, or belongs to what publishers put around a text."""
 
 
-def read(parts: Sequence[str]) -> list[Sentence]:
+def read(parts: Sequence[str], language: str) -> list[Sentence]:
     """The sentences of all `parts`, in order, judged together. What was said before word for word is left out."""
     found: list[_Found] = []
     seen: set[str] = set()
-    language = language_of("\n".join(parts))
     for number, part in enumerate(parts):
         for sentence in _sentences_of(part, number, language):
             key = sentence.text.casefold()
@@ -105,7 +104,8 @@ def plain(text: str) -> str:
 
 
 def finish(text: str, language: str = ENGLISH) -> str:
-    """Make `text` end as a sentence ends, dropping what would dangle before the full stop."""
+    """Make `text` end as a sentence ends, dropping what would dangle before the full stop: marks, and small words of
+    English."""
     if not text or ends_sentence(text):
         return text
     core = text.rstrip(_DANGLING_MARKS)
@@ -117,13 +117,13 @@ def finish(text: str, language: str = ENGLISH) -> str:
     return core + ("。" if _CJK.match(core[-1]) else ".")
 
 
-def cut(text: str, limit: int) -> str:
+def cut(text: str, limit: int, language: str) -> str:
     """The beginning of `text` in at most `limit` words, up to a clause where one ends late enough, as a sentence."""
     reach = _reach(text, limit)
     if reach < len(text):
         clauses = [found.start() for found in _CLAUSE.finditer(text, reach // 2, reach)]
         text = text[: clauses[-1] if clauses else reach].rstrip()
-    return finish(text)
+    return finish(text, language)
 
 
 def _reach(text: str, limit: int, start: int = 0) -> int:
@@ -137,7 +137,7 @@ def _reach(text: str, limit: int, start: int = 0) -> int:
 
 
 def _sentences_of(text: str, part: int, language: str) -> Iterator[_Found]:
-    place, outside = 0, False
+    place, outside, around_it = 0, False, matter_around(language)
     for paragraph in paragraphs(text):
         body = text[paragraph.start : paragraph.end]
         whole = plain(body)
@@ -146,13 +146,13 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[_Found]:
         note = whole.startswith("[") and whole.endswith("]")
         if heading:
             # What stands under the heading of an author's note belongs to it, up to the next heading.
-            outside = bool(MATTER_AROUND.search(whole))
-        around = heading or outside or note or (words <= _NOTICE_WORDS and bool(MATTER_AROUND.search(whole)))
+            outside = bool(around_it.search(whole))
+        around = heading or outside or note or (words <= _NOTICE_WORDS and bool(around_it.search(whole)))
         spans, first = sentences(body), place
         for span, spoken in zip(spans, _spoken(body, spans), strict=True):
             for piece in _pieces(plain(body[span.start : span.end]), language):
                 if words := count_words(piece):
-                    matter = around or bool(MATTER_AROUND.search(piece))
+                    matter = around or bool(around_it.search(piece))
                     yield _Found(piece, words, part, place, place == first, spoken, matter)
                     place += 1
 

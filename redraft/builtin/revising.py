@@ -18,6 +18,7 @@ from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
+from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.wording import carries, keys, words
@@ -38,6 +39,7 @@ class _Unit:
 class _Draft:
     units: tuple[_Unit, ...]
     tail: str
+    language: str
 
     @property
     def text(self) -> str:
@@ -45,11 +47,14 @@ class _Draft:
 
     def where(self, sentence: str, *, last: bool = False) -> int | None:
         """Which unit a sentence is, or was: the first such one, or the last."""
-        sought = keys(sentence)
+        sought = self._keys(sentence)
         for at in reversed(range(len(self.units))) if last else range(len(self.units)):
-            if sought in (keys(self.units[at].text), keys(self.units[at].was)):
+            if sought in (self._keys(self.units[at].text), self._keys(self.units[at].was)):
                 return at
         return None
+
+    def _keys(self, text: str) -> list[str]:
+        return keys(text, self.language)
 
     def holds(self, one: Placed) -> bool:
         """Whether a sentence is there, or was."""
@@ -79,9 +84,10 @@ class _Draft:
 @answers(REVISE)
 def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
-    draft = _read(given.summary, given.keep)
     texts = [given.document] if given.document else given.passages
-    reviser = _Reviser(Origin(texts or [given.summary]), given.words, of_document=bool(texts))
+    source = Origin(texts or [given.summary])
+    draft = _read(given.summary, given.keep, source.language)
+    reviser = _Reviser(source, given.words, of_document=bool(texts))
     for point in given.points:
         changed = reviser.applied(draft, point)
         if changed is not None and changed.units:
@@ -89,14 +95,14 @@ def revise(given: ReviseGiven) -> str:
     return reviser.within(draft)
 
 
-def _read(summary: str, keep: Sequence[str]) -> _Draft:
-    kept = {tuple(keys(sentence)) for sentence in keep}
+def _read(summary: str, keep: Sequence[str], language: str) -> _Draft:
+    kept = {tuple(keys(sentence, language)) for sentence in keep}
     units, end = [], 0
     for span in sentences(summary):
         text = summary[span.start : span.end]
-        units.append(_Unit(summary[end : span.start], text, text, tuple(keys(text)) in kept))
+        units.append(_Unit(summary[end : span.start], text, text, tuple(keys(text, language)) in kept))
         end = span.end
-    return _Draft(tuple(units), summary[end:])
+    return _Draft(tuple(units), summary[end:], language)
 
 
 class _Reviser:
@@ -125,7 +131,7 @@ class _Reviser:
 
     def _without(self, draft: _Draft, at: int) -> _Draft:
         """The draft without a sentence; where the next one says "he" of one whom it named, that says who."""
-        if at + 1 < len(draft.units):
+        if at + 1 < len(draft.units) and not is_foreign(self._source.language):
             after = draft.units[at + 1]
             named = following(draft.units[at].text, after.text, self._source.cast)
             draft = draft.put(at + 1, replace(after, text=named or after.text))
@@ -162,7 +168,7 @@ class _Reviser:
             return None
         if point.task == "correct" and self._of_document and self._source.find(unit.text) is not None:
             return None  # the document itself says so
-        if point.task != "change" and (mended := _mended(unit.text, point)):
+        if point.task != "change" and (mended := self._mended(unit.text, point)):
             return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
         needed = self._needed(point) if point.evidence else self._nearest(unit.text)
         if not needed or draft.holds(needed[-1]):
@@ -208,18 +214,25 @@ class _Reviser:
 
         With a draft `beside`, one that the draft does not have yet.
         """
-        wanted = {key for key in keys(f"{point.question} {point.answer}") if carries(key)}
-        answer = {key for key in keys(point.answer) if carries(key)}
+        wanted, answer = self._telling(f"{point.question} {point.answer}"), self._telling(point.answer)
         best: list[Placed] = []
         most = -1
         for group in self._source.quoted(point.evidence):
             if beside and beside.holds(group[-1]):
                 continue
-            own = set(keys(group[-1].was))
+            own = set(keys(group[-1].was, self._source.language))
             worth = len(own & wanted) + len(own & answer)
             if worth > most:
                 best, most = group, worth
         return best
+
+    def _telling(self, text: str) -> set[str]:
+        language = self._source.language
+        return {key for key in keys(text, language) if carries(key, language)}
+
+    def _mended(self, text: str, point: Point) -> str:
+        """The sentence with a name or a number put right, which can be told from other words in English alone."""
+        return "" if is_foreign(self._source.language) else _mended(text, point)
 
     def _nearest(self, sentence: str) -> list[Placed]:
         """The document's own sentence about the same thing; nothing where it has none."""
@@ -263,7 +276,7 @@ class _Reviser:
         """The draft within the limit at all costs: what was to stay goes last, and what is left is cut."""
         loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
         fitting = self.fitted(draft) or self.fitted(loose)
-        return fitting.text if fitting and fitting.units else cut(draft.text, self._limit)
+        return fitting.text if fitting and fitting.units else cut(draft.text, self._limit, draft.language)
 
 
 def _is_named(name: str, text: str) -> bool:
@@ -272,8 +285,8 @@ def _is_named(name: str, text: str) -> bool:
 
 def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
     """The draft without those of its sentences of which every word, in its order, is in another one."""
-    whole = f" {' '.join(keys(sentence))} "
-    told = [f" {' '.join(keys(unit.text))} " for unit in draft.units]
+    whole = f" {' '.join(keys(sentence, draft.language))} "
+    told = [f" {' '.join(keys(unit.text, draft.language))} " for unit in draft.units]
     kept = tuple(unit for unit, own in zip(draft.units, told, strict=True) if own == whole or own not in whole)
     return replace(draft, units=kept)
 

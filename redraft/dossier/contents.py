@@ -220,6 +220,22 @@ class FactTree(Part):
     facts: tuple[Fact, ...]
 
 
+class ChapterEntry(Part):
+    """A chapter, or one of several documents, that is summarized by itself, in a run of its own."""
+
+    title: str
+    start: int
+    end: int
+    pages: str
+    """The page that it is on, as it is printed, or the first and the last; empty where the document has no pages."""
+    run: str
+    """Empty while nobody has begun it."""
+    status: str
+    words: int
+    summary: str
+    scores: dict[str, float | None]
+
+
 class PieceEntry(Part):
     """A partial summary, and what it was made from."""
 
@@ -340,6 +356,7 @@ class Dossier(Part):
     items: tuple[Item, ...]
     trees: tuple[FactTree, ...]
     positions: Positions | None
+    chapters: tuple[ChapterEntry, ...] = ()
     pieces: tuple[PieceEntry, ...]
     calls: tuple[CallEntry, ...]
     prompts: tuple[PromptText, ...]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from redraft.domain import Parent, Span
-from redraft.dossier.contents import CallEntry, PieceEntry, PromptText
+from redraft.dossier.contents import CallEntry, ChapterEntry, PieceEntry, PromptText
 from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed
 from redraft.history.family import piece_said
@@ -15,6 +15,23 @@ from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
+
+
+def chapters(result: Result) -> Iterator[ChapterEntry]:
+    """What is summarized by itself, in the order of the document."""
+    for one in result.chapters:
+        made = one.result
+        yield ChapterEntry(
+            title=one_line(one.title),
+            start=one.span.start,
+            end=one.span.end,
+            pages=one_line(one.pages),
+            run=made.run.id if made else "",
+            status=made.status if made else "not begun",
+            words=made.draft.words if made and made.draft else 0,
+            summary=clean((made.summary if made else None) or ""),
+            scores=dict(made.scores) if made else {},
+        )
 
 
 def pieces(store: Store, result: Result, places: Places) -> Iterator[PieceEntry]:

@@ -9,7 +9,7 @@ from redraft.domain import Document
 from redraft.dossier.contents import DocumentEntry, Dossier, FindingEntry, LookedUp, RoundEntry, RunEntry
 from redraft.dossier.findings import Record
 from redraft.dossier.judged import items, scores, trees
-from redraft.dossier.made import calls, pieces, prompts
+from redraft.dossier.made import calls, chapters, pieces, prompts
 from redraft.dossier.places import Places
 from redraft.dossier.scrubbing import scrubbed, scrubbed_all
 from redraft.dossier.sentences import positions, sentence_numbers, sentences
@@ -20,8 +20,9 @@ from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
+from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import primary
+from redraft.text.languages import reading
 from redraft.text.words import count_words
 
 _WITHOUT_DRAFT = ("pack", "keyfacts", "compare", "lineage")
@@ -42,7 +43,8 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
         )
     document = store.documents.get(result.run.document)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
-    return _put_together(store, trace, document, lineage, source=source)
+    with reading(document):
+        return _put_together(store, trace, document, lineage, source=source)
 
 
 def _put_together(store: Store, trace: Trace, document: Document, lineage: Lineage | None, *, source: bool) -> Dossier:
@@ -74,6 +76,7 @@ def _put_together(store: Store, trace: Trace, document: Document, lineage: Linea
         items=tuple(items(store, result, places)),
         trees=tuple(trees(store, result, places)),
         positions=positions(lineage) if lineage and any(one.sources for one in told) else None,
+        chapters=tuple(chapters(result)),
         pieces=tuple(pieces(store, result, places)),
         calls=tuple(calls(store, result.run.id)),
         prompts=tuple(prompts(store, result)),

@@ -20,6 +20,7 @@ from redraft.prompts.contract import Prompt
 from redraft.prompts.judging import Statement
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import language_of
 from redraft.text.references import points_back
 from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
@@ -206,13 +207,12 @@ def _flaw(given: object, name: str) -> str:
 
 def statements_of(summary: str) -> tuple[Statement, ...]:
     """The sentences of a summary that have words, numbered from 1, with those before where they point back."""
-    texts = worded(summary)
-    return tuple(
-        Statement(
-            id=at + 1, before=" ".join(texts[max(0, at - _BEFORE) : at]) if points_back(text) else "", sentence=text
-        )
-        for at, text in enumerate(texts)
-    )
+    texts, language = worded(summary), language_of(summary)
+
+    def before(at: int) -> str:
+        return " ".join(texts[max(0, at - _BEFORE) : at]) if points_back(texts[at], language) else ""
+
+    return tuple(Statement(id=at + 1, before=before(at), sentence=text) for at, text in enumerate(texts))
 
 
 def concluded(evaluation: Evaluation, sittings: Sequence[Sitting], items: Mapping[int, Polled]) -> Evaluation:

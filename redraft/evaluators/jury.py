@@ -22,7 +22,7 @@ from redraft.packs.questions import Quantity, build_pack, pack_key
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.text.languages import ENGLISH, is_foreign, language_of
+from redraft.text.languages import ENGLISH, foreign_in, is_foreign, language_of
 
 # What is no metric's fault, and no better with the next one. A test's own script that is wrong has to fail the test.
 _ENDS_THE_RUN = (BudgetError, StoreError, ProviderError, RateLimited, TransientError, ScriptError)
@@ -129,8 +129,7 @@ class Jury:
 
     @property
     def _language(self) -> str:
-        document = self.desk.document
-        return document.language or language_of(document.text)
+        return foreign_in(self.desk.document)
 
     @property
     def perspectives(self) -> tuple[Perspective, ...]:

@@ -14,6 +14,7 @@ import numpy as np
 from redraft.errors import UsageError
 from redraft.settings import SimilarityName
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import is_foreign, language_of
 
 if TYPE_CHECKING:
     from rouge_score.rouge_scorer import RougeScorer
@@ -140,9 +141,10 @@ def _plain_words(text: str) -> set[str]:
 
 
 def _in_order(text: str) -> list[str]:
-    """The words without articles, unless there are no others."""
+    """The words without the articles of English, unless there are no others. "a" is a word of its own in Spanish."""
     found = words(_THOUSANDS.sub("", text))
-    return [word for word in found if word not in _ARTICLES] or found
+    articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
+    return [word for word in found if word not in articles] or found
 
 
 class _RougeTokenizer:

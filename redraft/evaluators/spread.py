@@ -13,6 +13,7 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.position import BINS
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import language_of
 from redraft.text.origins.tracing import Origins
 from redraft.text.positions import bins, masses, shares, spread
 from redraft.text.ranking import rank
@@ -95,14 +96,16 @@ class Spread(Evaluator):
 
 def _most_central(text: str, part: Span) -> Span | None:
     """Of a part of a document the sentence that is most like all others, and nobody's speech where there is one."""
-    spans, worth = _ranked(text)
+    spans, worth = _ranked(text, language_of(text))
     within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
     best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
     return None if best is None else spans[best]
 
 
 @lru_cache(maxsize=2)
-def _ranked(text: str) -> tuple[list[Span], Weights]:
+def _ranked(text: str, language: str) -> tuple[list[Span], Weights]:
     """The sentences that say enough, and how central they are. Every draft of a run is held against the same ones."""
-    spans = [span for span in sentences(text) if count_words(text[span.start : span.end]) >= _SHORTEST]
+    spans = [
+        span for span in sentences(text, language=language) if count_words(text[span.start : span.end]) >= _SHORTEST
+    ]
     return spans, rank(SentenceVectors([text[span.start : span.end] for span in spans]))

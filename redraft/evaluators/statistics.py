@@ -10,6 +10,7 @@ from typing import Any
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
+from redraft.text.languages import language_of
 from redraft.text.overlap import extractive, longest_matches, novel
 from redraft.text.repetition import redundancy, repeated
 from redraft.text.sentences import sentences
@@ -49,7 +50,7 @@ class Statistics(Evaluator):
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
-    source, found = _source(document), units(summary)
+    source, found = _source(document, language_of(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
     matches = longest_matches(found, source.indexed)
@@ -67,7 +68,7 @@ def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[in
         "novel_ngrams": {str(size): novel(found, matches, size) for size in _SIZES},
         "repeated_ngrams": {str(size): repeated(found, size) for size in _SIZES},
         "redundancy": redundancy([words(text) for text in texts]),
-        "uniformity": uniformity(found, source.indexed),
+        "uniformity": uniformity(found, source.indexed, language_of(summary)),
     }
 
 
@@ -76,7 +77,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _source(text: str) -> _Source:
+def _source(text: str, language: str) -> _Source:
     """Every draft of a run is measured beside the same document."""
-    spans = sentences(text)
+    spans = sentences(text, language=language)
     return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

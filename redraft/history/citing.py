@@ -37,12 +37,17 @@ class Cited:
     url: str = ""
 
     @property
-    def place(self) -> str:
-        """Where it is, for people."""
+    def whereabouts(self) -> tuple[str, ...]:
+        """The document, the chapter, the page, and how far in it is, as far as there are such."""
         document, chapter = (one_line(name, _QUOTE) for name in (self.origin.document, self.origin.chapter))
         # How far in it is helps who looks for it in one document, and not where it is one of several.
         percent = "" if document else f"{self.origin.percent} %"
-        return ", ".join(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
+        return tuple(one for one in (document, chapter, on_pages(self.origin.pages), percent) if one)
+
+    @property
+    def place(self) -> str:
+        """Where it is, for people."""
+        return ", ".join(self.whereabouts)
 
     @property
     def quote(self) -> str:

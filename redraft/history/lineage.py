@@ -19,6 +19,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
+from redraft.text.languages import is_foreign, known_of, reading
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
@@ -179,9 +180,14 @@ class Tracer:
         self.family = Family(store)
         self._texts: dict[str, Text] = {}
         self._known: Known = {}
+        self._language = known_of(document)
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
+        with reading(self.document):
+            return self._lineage(draft, said)
+
+    def _lineage(self, draft: str, said: Said) -> Lineage:
         last = self.family.draft(draft)
         members = tuple(self.family.in_order(last))
         if said:
@@ -228,7 +234,8 @@ class Tracer:
     def key(self, child: str, parents: Sequence[Parent]) -> str:
         """Who was made from whom, whatever run they are of: cached merges share what is found."""
         by = self._encoder.weights if self._encoder else ""
-        material = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
+        material: list[object] = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
+        material += [self._language] if is_foreign(self._language) else []
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
     def _below(self, member: Member) -> list[Text | Excerpt]:

@@ -14,6 +14,7 @@ from redraft.history.results import finding_json
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.embeddings import Encoder
+from redraft.text.languages import reading
 from redraft.text.origins.composing import Composed
 from redraft.text.origins.links import Link
 from redraft.text.origins.tracing import Origins
@@ -192,7 +193,8 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     if run.draft is None:
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
     tracer = Tracer(store, store.documents.get(run.document), encoder)
-    return FactSearch(store, run, tracer, run.draft).losses()
+    with reading(tracer.document):
+        return FactSearch(store, run, tracer, run.draft).losses()
 
 
 def _facts(store: Store, run: Run, tracer: Tracer) -> tuple[str, list[Fact]]:

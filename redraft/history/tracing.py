@@ -80,7 +80,8 @@ class Trace:
 
     def to_json(self) -> dict[str, object]:
         """The contract of `trace --json`."""
-        run = self.run
+        run, own = self.run, self.result.chapters
+        chapters: dict[str, object] = {"chapters": [one.to_json() for one in own]} if own else {}
         return {
             "run": run.id,
             "kind": run.kind,
@@ -92,7 +93,7 @@ class Trace:
             "goals": self.result.goals,
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": [asdict(one) for one in self.lookups],
-        }
+        } | chapters
 
 
 def read_trace(store: Store, key: str) -> Trace:

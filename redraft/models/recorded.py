@@ -50,6 +50,7 @@ from redraft.store.jobs import attempt_of
 from redraft.store.manners import Manners
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 
 _BYTES_A_TOKEN_AS_A_RULE = 4
@@ -98,10 +99,12 @@ class RecordedModel:
         max_tokens: int | None = None,
         observer: Observer = unobserved,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        language: str = "",
     ) -> None:
         """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
 
-        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request.
+        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, for
+        a model that goes by it though no prompt says it.
         """
         self.identity = inner.identity
         self._inner = inner
@@ -116,6 +119,7 @@ class RecordedModel:
         self._max_tokens = max_tokens
         self._observer = observer
         self._pause = pause
+        self._language = language if is_foreign(language) else ""
         self._manners: Manners | None = None
         self._patience = Patience()
         self._hopeless: RedraftError | None = None
@@ -160,6 +164,7 @@ class RecordedModel:
             sampling.sample,
             # Without one a request is the same as it was before there were any.
             *([] if sampling.top_p is None else [{"top_p": sampling.top_p}]),
+            *([{"language": self._language}] if self._language else []),
         ]
         if request.complaint is not None:
             material += [request.complaint.reply, request.complaint.reason]

@@ -151,7 +151,9 @@ def _places(note: Note) -> Iterator[str]:
     """A paragraph for each place of a note, the first behind the number of the note."""
     for at, one in enumerate(note.places):
         mark = '<w:r><w:rPr><w:rStyle w:val="FootnoteReference"/></w:rPr><w:footnoteRef/></w:r>' + _run(" ")
-        said = _run(f"{one.place}: ") + _run(f"“{one.quote}”")
+        # Each name is a run, for it has a direction of its own.
+        where = _run(", ").join(map(_run, one.whereabouts))
+        said = where + _run(": ") + _run(f"“{one.quote}”")
         yield _paragraph("FootnoteText", ("" if at else mark) + said)
 
 

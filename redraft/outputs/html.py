@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from html import escape
 from itertools import groupby
 
+from redraft.history.citing import Cited
 from redraft.outputs.paper import Block, Note, Paper, Words
 from redraft.text.cleaning import clean, one_line
 
@@ -20,7 +21,7 @@ h1, h2, h3, h4, h5, h6 { line-height: 1.25; margin: 2rem 0 .5rem; text-wrap: bal
 h1 { font-size: 1.75rem; margin-top: 0; } h2 { font-size: 1.3rem; } h3 { font-size: 1.1rem; }
 h4, h5, h6 { font-size: 1rem; }
 p, ul, ol { margin: 0 0 1rem; } a { color: var(--link); }
-sup { line-height: 0; font-size: .72em; } sup a { text-decoration: none; padding: 0 .12em; }
+sup { line-height: 0; font-size: .72em; unicode-bidi: isolate; } sup a { text-decoration: none; padding: 0 .12em; }
 sup a:hover, sup a:focus { text-decoration: underline; }
 .notes { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: .5rem; font-size: .9rem; line-height: 1.5; }
 .notes h2 { font-size: 1rem; margin: .75rem 0; } .notes li { margin-bottom: .5rem; } .notes p { margin: 0; }
@@ -53,7 +54,7 @@ def html(paper: Paper) -> str:
         f'<h1 dir="auto">{_text(one_line(paper.title))}</h1>',
         *_body(blocks),
         "</main>",
-        *_notes(notes),
+        *_notes(notes, paper.language),
         *_footer(paper.about),
         "</body>",
         "</html>",
@@ -89,20 +90,27 @@ def _piece(one: Words | Note) -> str:
     return f'<sup><a id="mark-{at}" href="#note-{at}" role="doc-noteref">{at}</a></sup>'
 
 
-def _notes(notes: Sequence[Note]) -> Iterator[str]:
+def _notes(notes: Sequence[Note], language: str) -> Iterator[str]:
+    """Where each sentence stands; names and quotations in their own direction, and what is ours around them in its."""
     if not notes:
         return
     yield '<section class="notes" role="doc-endnotes" lang="en" dir="ltr">'
     yield "<h2>Where it stands in the document</h2>"
     yield "<ol>"
+    own = f' lang="{escape(language)}"'
     for note in notes:
         places = "".join(
-            f'<p><bdi class="place">{_text(one.place)}:</bdi> <q lang="" dir="auto">{_text(one.quote)}</q>{back}</p>'
+            f'<p><span class="place">{_whereabouts(one, own)}:</span>'
+            f' <q{own} dir="auto">{_text(one.quote)}</q>{back}</p>'
             for one, back in zip(note.places, _backs(note), strict=True)
         )
         yield f'<li id="note-{note.number}">{places}</li>'
     yield "</ol>"
     yield "</section>"
+
+
+def _whereabouts(cited: Cited, own: str) -> str:
+    return ", ".join(f"<bdi{own}>{_text(one)}</bdi>" for one in cited.whereabouts)
 
 
 def _backs(note: Note) -> list[str]:

@@ -58,10 +58,10 @@ def _lines(paper: Paper) -> list[str]:
         if block.kind == "heading":
             lines += [*([""] if lines else []), f"{'#' * block.level} {harmless(block.text)}", ""]
         else:
-            lines += [f"- {harmless(one)}" for one in _sentences(block)]
+            lines += [f"- {harmless(one)}" for one in _sentences(block, paper.language or None)]
     return lines
 
 
-def _sentences(block: Block) -> list[str]:
+def _sentences(block: Block, language: str | None) -> list[str]:
     said = block.text
-    return [said[one.start : one.end] for one in sentences(said)]
+    return [said[one.start : one.end] for one in sentences(said, language=language)]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from redraft.dossier.contents import Dossier, PieceEntry, Sentence
 from redraft.history.stops import STOPS
 from redraft.pages.assets import policy, script, styles
@@ -59,11 +61,21 @@ def view(dossier: Dossier) -> dict[str, Any]:
         "below": tree.below,
         "tops": tree.tops,
         "settings": tuple(_settings(dossier)),
+        **languages(dossier),
     }
+
+
+def languages(dossier: Dossier) -> dict[str, Markup]:
+    """As what is quoted of the document and of the summary is marked, so that it is set and read aloud as its own."""
+    language = dossier.document.language
+    own = Markup(' lang="{}"').format(language) if language else Markup()
+    return {"of_document": own, "of_summary": Markup() if dossier.run.settings.get("language") else own}
 
 
 def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:
     yield "reading", "Reading"
+    if dossier.chapters:
+        yield "chapters", "Chapters"
     yield "scores", "Scores"
     if len(dossier.rounds) > 1:
         yield "rounds", "Rounds"

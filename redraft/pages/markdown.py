@@ -32,6 +32,7 @@ def _blocks(dossier: Dossier) -> Iterator[str]:
     yield dossier.holds
     yield "## Summary"
     yield " ".join(f"{unmarked(one.text)} [{one.number}]" for one in dossier.sentences) or "There is none yet."
+    yield from _chapters(dossier)
     yield from _scores(dossier)
     yield "## Sentence by sentence"
     by_number = {one.number: one for one in dossier.findings}
@@ -44,6 +45,17 @@ def _blocks(dossier: Dossier) -> Iterator[str]:
         yield from _findings("What holds no more", [one for one in dossier.findings if one.state != "open"])
     yield "## What is not in here"
     yield "\n".join(f"- {unmarked(one)}" for one in dossier.left_out)
+
+
+def _chapters(dossier: Dossier) -> Iterator[str]:
+    for number, one in enumerate(dossier.chapters):
+        if not number:
+            yield "## Chapters"
+        yield f"### {unmarked(one.title)}"
+        told = [on_pages(one.pages), many(one.words, "word"), one.status, f"run {one.run}" if one.run else ""]
+        told += [f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items()]
+        yield " · ".join(filter(None, told))
+        yield unmarked(one.summary) or "There is no summary of it yet."
 
 
 def _scores(dossier: Dossier) -> Iterator[str]:

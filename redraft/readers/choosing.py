@@ -12,7 +12,7 @@ from redraft.errors import UsageError
 from redraft.marks import MarkKind
 from redraft.readers.chapters import chapters, number_of
 from redraft.readers.cutting import only, without
-from redraft.text.languages import primary
+from redraft.text.detection import primary
 from redraft.text.words import count_words
 
 MATTER: dict[MarkKind, str] = {

@@ -15,6 +15,7 @@ from redraft.readers.documents import load
 from redraft.readers.reading import TITLE_WIDTH
 from redraft.sources import STDIN
 from redraft.text.cleaning import one_line
+from redraft.text.detection import primary
 
 _BETWEEN = "\n\n\f\n\n"
 """No text that was read has a form feed. So the same words in one document are another text, and have another id."""
@@ -75,7 +76,7 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         texts.append(text)
         start = whole.end + len(_BETWEEN)
     text = _BETWEEN.join(texts)
-    languages = {one.language for _, one in parts}
+    languages = {primary(one.language): one.language for _, one in parts}
     notes = [f"{name}: {note}" for name, one in parts for note in one.notes]
     return Document(
         id=content_id(text),
@@ -86,7 +87,7 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         encoding=", ".join(dict.fromkeys(one.encoding for _, one in parts)),
         notes=(*notes, *told),
         marks=tuple(sorted(marks)),
-        language=languages.pop() if len(languages) == 1 else "",
+        language=next(iter(languages.values())) if len(languages) == 1 else "",
     )
 
 

@@ -28,6 +28,7 @@ from redraft.settings import Limits
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import entered_off_loop, off_loop
+from redraft.text.languages import reading
 
 # Seconds in which the nodes of a run that was cancelled have put away what they had begun.
 _TO_PUT_AWAY = 10.0
@@ -84,7 +85,7 @@ class Floor:
         opened.present += 1
         try:
             await self._drive(opened)
-            with tracing(self.traced):
+            with tracing(self.traced), reading(opened.foreman.prepared.document):
                 yield opened.foreman
         except BaseException as error:
             if not opened.over:
@@ -105,7 +106,7 @@ class Floor:
         opened = await self._opened(run)
         opened.present += 1
         try:
-            with tracing(self.traced):
+            with tracing(self.traced), reading(opened.foreman.prepared.document):
                 yield opened.foreman
         finally:
             opened.present -= 1
@@ -205,12 +206,14 @@ class Floor:
             objects=self.people.objects,
         )
         staff = await stack.enter_async_context(
-            staffed(hired, run, prepared.book, self.store, self.observe, self.budget or self.shared.get(run.id))
+            staffed(hired, run, prepared, self.store, self.observe, self.budget or self.shared.get(run.id))
         )
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
         foreman = Foreman(self.store, run, prepared, staff, self.observe, own, attempt)
-        return _Open(foreman, await foreman.job(), stack.pop_all())
+        with reading(prepared.document):
+            job = await foreman.job()
+        return _Open(foreman, job, stack.pop_all())
 
     async def _drive(self, opened: _Open) -> None:
         """Put on record that the run is being worked on, once."""

@@ -14,6 +14,7 @@ from redraft.domain import REVIEW, Document, Evidence, Finding, Span, Task
 from redraft.errors import UsageError
 from redraft.sources import STDIN, read_file, read_stdin
 from redraft.text.cleaning import one_line
+from redraft.text.languages import language_of
 from redraft.text.quotes import locate
 from redraft.text.wording import keys
 
@@ -88,10 +89,11 @@ def handed_over(findings: Sequence[Finding], document: Document, summary: str) -
     Raises a `UsageError` for one about a sentence that the summary does not have, or with evidence that the document
     does not have: they are about others.
     """
-    told = f" {' '.join(keys(summary))} "
+    language = language_of(summary)
+    told = f" {' '.join(keys(summary, language))} "
     settled: dict[str, Finding] = {}
     for number, one in enumerate(findings, 1):
-        if one.sentence and f" {' '.join(keys(one.sentence))} " not in told:
+        if one.sentence and f" {' '.join(keys(one.sentence, language))} " not in told:
             said = f"finding {number} is about a sentence that the summary does not have"
             raise UsageError(f"{said}: {one_line(one.sentence, 80)!r}", hint="hand over findings on this summary")
         evidence = _placed(one.evidence, document) if one.evidence and one.evidence.text else None

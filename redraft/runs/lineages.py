@@ -22,6 +22,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import load_encoder
+from redraft.text.languages import language_of
 from redraft.text.origins.links import Link, Traced
 from redraft.text.references import points_back
 
@@ -136,6 +137,7 @@ class Tracing:
             return
         shown = [self.tracer.shown(parent) for parent in member.parents]
         origins = self.tracer.origins(shown)
+        language = language_of(member.text)
         for at in wanted:
             sentence = _cut(member.text, traced[at])
             links = (*traced[at].links, *origins.candidates(sentence, CANDIDATES))
@@ -143,7 +145,7 @@ class Tracing:
                 links = origins.between(*_neighbours(traced, at), CANDIDATES, _LONGEST_PLACE)
             places = {shown[link.text][slice(*link.span)][:_LONGEST_PLACE]: link for link in reversed(links)}
             chosen = dict(list(reversed(places.items()))[:CANDIDATES])
-            before = _cut(member.text, traced[at - 1]) if at and points_back(sentence) else ""
+            before = _cut(member.text, traced[at - 1]) if at and points_back(sentence, language) else ""
             if chosen:
                 yield Open(key, at, traced[at], Untraced(sentence, before, tuple(chosen)), tuple(chosen.values()))
 

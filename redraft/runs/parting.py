@@ -9,12 +9,18 @@ from redraft.graphs.plan import chapter_words
 from redraft.readers.cutting import only
 from redraft.runs.preparing import Order
 from redraft.settings import Settings, with_draft
+from redraft.text.languages import settled, unshown
 from redraft.text.words import count_words
 
 
 def chapter_of(document: Document, title: str, span: Span) -> Document:
-    """A chapter as a document of its own. What was left out of the whole is said with that."""
-    return replace(only(document, [span]), title=f"{document.title}: {title}", notes=())
+    """A chapter as a document of its own. What was left out of the whole is said with that.
+
+    It may be in another language than the whole, unless somebody has said what that is in.
+    """
+    part = only(document, [span])
+    language = document.language if unshown(document) else settled(document.language, part.text)
+    return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
 
 
 def settings_of(settings: Settings, chapter: Document) -> Settings:

@@ -58,7 +58,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.embeddings import Encoder, load_encoder
-from redraft.text.languages import language_of
+from redraft.text.languages import foreign_in, reading, unshown
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words, has_words
 
@@ -150,6 +150,11 @@ def prepare(
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
+    with reading(document):
+        return _prepared(document, settings, model, given)
+
+
+def _prepared(document: Document, settings: Settings, model: Model | None, given: str | None) -> Prepared:
     settled = _settle(document, settings, model, given)
     chapters = tuple(parted(document)) if settled.settings.by_chapter else ()
     chunks = _cut(document, settled, chapters)
@@ -177,7 +182,7 @@ def identify(document: Document, settings: Settings, order: Order) -> str:
     settled = _settle(document, settings, None, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return _identity(settled.settings.identity(document.id, settled.tokenizer.name, hashes), order)
+    return _identity(settled.settings.identity(_read_as(document), settled.tokenizer.name, hashes), order)
 
 
 def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
@@ -189,6 +194,8 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
         raise DocumentError("there is not one word in the document", place=document.source)
     tokenizer, warning = tokenizer_of(settings) if model is None else (EstimatingTokenizer(), "")
     warnings = [warning] if warning else []
+    if settings.language and settings.model == EXTRACTIVE and settings.strategy != GIVEN_STRATEGY:
+        warnings.append(f"the built-in model cannot write in {settings.language}: it takes sentences as they stand")
     end, length = len(document.text), len(document.text)
     if settings.until is not None and settings.strategy != GIVEN_STRATEGY:
         end = beginning(document.text, tokenizer, settings.until)
@@ -231,7 +238,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
-    language = document.language or language_of(document.text)
+    language = foreign_in(document)
     if (
         isinstance(order.purpose, BuildKeyfacts | BuildQuestions)
         and judges[0].model == EXTRACTIVE
@@ -271,7 +278,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     hashes = {name: one.hash for name, one in used.items()}
     run = Run(
         id=new_run_id(),
-        identity=_identity(settings.identity(document.id, tokenizer, hashes), order),
+        identity=_identity(settings.identity(_read_as(document), tokenizer, hashes), order),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -297,6 +304,12 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
         if order.other is not None:
             store.runs.add_draft(run.id, order.other, count_words(order.other), OTHER, 0)
     return store.runs.get(run.id)
+
+
+def _read_as(document: Document) -> str:
+    """What is read: a text, and by which language where that is another than it shows."""
+    language = unshown(document)
+    return f"{document.id} in {language}" if language else document.id
 
 
 def _identity(of_settings: str, order: Order) -> str:

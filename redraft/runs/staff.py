@@ -18,11 +18,13 @@ from redraft.models.prices import PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.opening import exact_tokenizer, open_model, price_of, resolve
+from redraft.runs.preparing import Prepared
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
 from redraft.settings import Judging, Limits, Price, Refinement, Role, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.text.languages import known_of
 from redraft.text.tokens import Tokenizer
 
 
@@ -198,10 +200,10 @@ def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
 
 @asynccontextmanager
 async def at_work(
-    hired: Sequence[Hired], run: Run, book: PromptBook, store: Store, observer: Observer, budget: Budget | None = None
+    hired: Sequence[Hired], run: Run, prepared: Prepared, store: Store, observer: Observer, budget: Budget | None = None
 ) -> AsyncIterator[Staff]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits = run.limits
+    limits, language = run.limits, known_of(prepared.document)
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[object, ...], Model] = {}
@@ -210,7 +212,7 @@ async def at_work(
     workers: list[Worker] = []
     async with AsyncExitStack() as stack:
         everybody = [*hired, aside]
-        for one, its in zip(everybody, await off_loop(books, everybody, book), strict=True):
+        for one, its in zip(everybody, await off_loop(books, everybody, prepared.book), strict=True):
             if one.opened_as not in opened:
                 opened[one.opened_as] = await _opened(one, limits, stack, store, observer)
                 _check_twins(hired, opened)
@@ -229,6 +231,7 @@ async def at_work(
                     top_p=one.settings.top_p,
                     max_tokens=one.settings.max_tokens,
                     observer=observer,
+                    language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(Worker(asked[one.asked_as], one.settings, its))
         yield _team([one.role for one in hired], workers)

@@ -1,37 +1,23 @@
-"""Which language a text is in, as far as it shows.
+"""Which language a text is read by.
 
-CLD3 says so, by a few samples of a text, however long it is. The same text always gets the same answer. Where nothing
-can be told, a text is read as English, as everything was before there was anything to tell by.
+Of a document that is what the user says it is in, else what its file says, else what its text shows. While a document
+is worked on, whatever is in its language is read by that: its chunks, its sentences and the summaries of it, which may
+be too short to show any. Where nothing can be told, a text is read as English, as everything was before there was
+anything to tell by.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from functools import cache, lru_cache
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import NamedTuple
 
-from gcld3 import NNetLanguageIdentifier
-
-from redraft.text.words import UNSPACED
+from redraft.domain import Document
+from redraft.text.detection import UNKNOWN, primary, shown_by, shown_within
 
 ENGLISH = "en"
-UNKNOWN = ""
 
-# A language is known by ISO 639, as in `de` or `de-AT`; how it is written where comes behind.
-_TAG = re.compile(r"\s*([A-Za-z]{2,3})(?:[-_][A-Za-z0-9]{1,8})*\s*\Z")
-# What CLD3, or an old file, calls by another name.
-_CALLED = {"iw": "he", "in": "id", "ji": "yi", "nb": "no", "nn": "no", "jw": "jv", "fil": "tl"}
-_NOTHING_SAID = frozenset(["und", "zxx", "mul", "mis"])
-
-# A text is known by so many stretches of so many characters, spread over it; most of them have to agree.
-_SAMPLES, _SAMPLE = 5, 1_000
-# In the Latin script fewer letters than this are as likely to be a row of names. With these bounds 4 of 53,322 English
-# sentences are taken for another language (`benchmarks/detection.py`); other scripts show much sooner.
-_FEWEST_LATIN, _SURE_LATIN = 60, 0.97
-_FEWEST_OTHERS, _SURE_OTHERS = 30, 0.9
-_FEWEST_UNSPACED, _SURE_UNSPACED = 6, 0.7
-_LATIN_ENDS = "\u024f"
 # What is written so much alike that only a long text tells it apart: there a file knows better.
 _ALIKE = tuple(
     frozenset(group.split())
@@ -49,32 +35,61 @@ _ALIKE = tuple(
         "de lb nds",
     )
 )
-_UNFIT = re.compile("[\x00\ud800-\udfff]")
-_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
 
 
-def primary(tag: str) -> str:
-    """The language alone of what a file says of itself: `de` of `de-AT`; nothing where that names none."""
-    found = _TAG.match(tag)
-    if found is None:
-        return UNKNOWN
-    code = found[1].lower()
-    return UNKNOWN if code in _NOTHING_SAID else _CALLED.get(code, code)
+class _Reading(NamedTuple):
+    """The language of the document that is worked on, and what its text is mistaken for."""
+
+    language: str
+    mistaken: frozenset[str]
+
+    def holds(self, shown: str) -> bool:
+        """Whether a text that shows to be in some language is in that of the document, as far as anybody can tell."""
+        return shown in (UNKNOWN, *self.mistaken) or any(_are_alike(shown, one) for one in self.mistaken)
+
+
+# Sentences are split in forty places, at the end of which stands the built-in model, that is given what a prompt has
+# and no more. They all have to read by one language, whoever comes to split one.
+_reading: ContextVar[_Reading | None] = ContextVar("redraft_reading", default=None)
+
+
+@contextmanager
+def reading(document: Document) -> Iterator[None]:
+    """Whatever is read within is about a document: what is in its language is read by that."""
+    language = known_of(document)
+    shown = shown_within(document.text)
+    token = _reading.set(_Reading(language, frozenset() if language in shown else shown) if language else None)
+    try:
+        yield
+    finally:
+        _reading.reset(token)
+
+
+def known_of(document: Document) -> str:
+    """The language of a document, such as `de`; empty where it is mixed, or nothing tells."""
+    return primary(document.language) or shown_by(document.text)
+
+
+def foreign_in(document: Document) -> str:
+    """A language other than English that a document, or one of several that are read as one, is in; empty for none."""
+    parts = [] if document.language else [mark for mark in document.marks if mark.kind == "document"]
+    told = (known_of(document), *(shown_by(document.text[mark.start : mark.end]) for mark in parts))
+    return next(filter(is_foreign, told), "")
 
 
 def language_of(text: str) -> str:
-    """The language that a text shows to be in, such as `de`; empty where it is too short to tell, or mixed."""
-    samples = _samples(text)
-    votes = Counter(one for one in map(_told, samples) if one)
-    language, count = votes.most_common(1)[0] if votes else (UNKNOWN, 0)
-    return language if 2 * count > len(samples) else UNKNOWN
+    """The language that a text is read by, such as `de`; empty where nothing tells.
+
+    While a document is worked on that is its language, unless the text shows another than the document's text does.
+    """
+    shown, about = shown_by(text), _reading.get()
+    return about.language if about and about.holds(shown) else shown
 
 
 def settled(said: str, text: str) -> str:
     """The language of a document that says it is in one: that, unless its text is plainly in another."""
-    shown, own = language_of(text), primary(said)
-    alike = any({own, shown} <= group for group in _ALIKE)
-    return said if own and (alike or shown in (UNKNOWN, own)) else shown
+    shown, own = shown_by(text), primary(said)
+    return said if own and (_are_alike(own, shown) or shown in (UNKNOWN, own)) else shown
 
 
 def is_foreign(language: str) -> bool:
@@ -82,47 +97,11 @@ def is_foreign(language: str) -> bool:
     return primary(language) not in (UNKNOWN, ENGLISH)
 
 
-def _samples(text: str) -> list[str]:
-    """Stretches of a text from its beginning to its end; a short one as a whole."""
-    text_length = len(text)
-    if text_length <= _SAMPLE:
-        return [text]
-    count = min(_SAMPLES, -(-text_length // _SAMPLE))
-    starts = ((text_length - _SAMPLE) * at // (count - 1) for at in range(count))
-    return [text[start : start + _SAMPLE] for start in starts]
+def unshown(document: Document) -> str:
+    """The language of a document whose text shows another, or none: what is made of it depends on that."""
+    language = known_of(document)
+    return "" if language == shown_by(document.text) else language
 
 
-@lru_cache(maxsize=4096)
-def _told(sample: str) -> str:
-    """The language of a stretch of text; nothing where it has few letters, or few that tell."""
-    letters = [one for one in sample if one.isalpha()]
-    fewest, sure = _bounds(letters)
-    if len(letters) < fewest:
-        return UNKNOWN
-    found = _detector().FindLanguage(_shown(sample, letters))
-    # Text in another script than its own, such as `ru-Latn`, is seldom what it is taken for.
-    return UNKNOWN if found.probability < sure or "-" in found.language else primary(found.language)
-
-
-def _bounds(letters: list[str]) -> tuple[int, float]:
-    """How many letters of such a script it takes to tell a language, and how sure the detector has to be."""
-    if 2 * sum(one <= _LATIN_ENDS for one in letters) > len(letters):
-        return _FEWEST_LATIN, _SURE_LATIN
-    return (_FEWEST_UNSPACED, _SURE_UNSPACED) if _unspaced(letters) else (_FEWEST_OTHERS, _SURE_OTHERS)
-
-
-def _shown(sample: str, letters: list[str]) -> str:
-    """What the detector is shown. Spaces and Latin names among Chinese lead it astray."""
-    unspaced = _unspaced(letters)
-    return "".join(unspaced) if unspaced else _UNFIT.sub(" ", sample)
-
-
-def _unspaced(letters: list[str]) -> list[str]:
-    """The letters of scripts that put no spaces between words, if most are."""
-    found = _UNSPACED_LETTER.findall("".join(letters))
-    return found if 2 * len(found) > len(letters) else []
-
-
-@cache
-def _detector() -> Any:
-    return NNetLanguageIdentifier(0, 4 * _SAMPLE)
+def _are_alike(one: str, other: str) -> bool:
+    return any({one, other} <= group for group in _ALIKE)

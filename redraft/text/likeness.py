@@ -66,7 +66,10 @@ class ByWords:
 
     def __init__(self, document: str) -> None:
         self._language = language_of(document)
-        lines = [frozenset(terms(document[one.start : one.end], self._language)) for one in sentences(document)]
+        lines = [
+            frozenset(terms(document[one.start : one.end], self._language))
+            for one in sentences(document, language=self._language)
+        ]
         self._lines = len(lines)
         self._holding = Counter(term for line in lines for term in line)
 

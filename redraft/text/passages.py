@@ -9,7 +9,7 @@ from functools import cached_property
 
 from redraft.domain import Document, Span
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import language_of
+from redraft.text.languages import known_of, unshown
 from redraft.text.origins.index import indexed
 from redraft.text.origins.stretches import Stretches
 from redraft.text.places import starts_of
@@ -60,7 +60,8 @@ class Passages:
     def name(self) -> str:
         """What the passages of a document and their order depend on; recorded with what was found through them."""
         by = f"words and {self._encoder.weights}" if self._encoder else "words"
-        return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}"
+        said = f" in {language}" if (language := unshown(self._document)) else ""
+        return f"{by} {WINDOW}-{LONGEST} {self._tokenizer.name}{said}"
 
     def nearest(self, query: str, count: int, within: Span | None = None) -> list[Passage]:
         """The up to `count` passages that bear most of `query` out, the best first, of equals the earlier first.
@@ -108,7 +109,7 @@ class Passages:
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span
-            for block in _blocks(indexed(text, language_of(text)).sentences, starts, frozenset(bounds))
+            for block in _blocks(indexed(text, known_of(self._document)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
             for span in _within_limit(text, window, meter)
         )

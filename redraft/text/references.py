@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from redraft.text.languages import ENGLISH, is_foreign
+
 _POINTING = re.compile(
     r"\b(?:he|she|they|him|her|them|his|hers|their|theirs|himself|herself|themselves)\b"
     r"|^\W*(?:it|its|this|that|these|those|such|here|there|both|neither|another|the (?:other|latter|former|same))\b",
@@ -11,6 +13,6 @@ _POINTING = re.compile(
 )
 
 
-def points_back(sentence: str) -> bool:
-    """Whether a sentence may need those before it to be understood."""
-    return bool(_POINTING.search(sentence))
+def points_back(sentence: str, language: str = ENGLISH) -> bool:
+    """Whether a sentence of a text in a language may need those before it to be understood."""
+    return not is_foreign(language) and bool(_POINTING.search(sentence))

@@ -48,6 +48,12 @@ _ITEM_NUMBER = re.compile(r"\s*\d{1,3}[.)]\s*")
 # Nor does it know of these that a number follows them.
 _NUMBERED = re.compile(r"(?<!\w)(?:[Vv]ols?|[Cc]h|[Cc]hap|[Bb]k|[Pp]t|Nos?|pp?|[Ff]igs?|Eqs?|[Ss]ecs?|Arts?)\.\s*\Z")
 _LONGEST_NUMBERED = 12
+# Nor of these elsewhere: page, figure, table, volume, chapter, number, article, paragraph.
+_NUMBERED_ABROAD = re.compile(
+    r"(?<!\w)(?:pp?|págs?|pagg?|s|str?|стр|с|σελ|σ|figg?|rys|obr|abb|рис|илл?|εικ|tabb?|tav|lám|pl|табл|πίν|voll?|bde?|dl|sv|t"
+    r"|том|т|τόμ|capp?|kap|chap|rozdz|разд|гл|κεφ|n[nros]?|núms?|č|αρ|artt?|čl|ст|αρθρ|par|abs|ust|odst|пп?|ч)\.\s*\Z",
+    re.IGNORECASE,
+)
 
 # In English, by which a text is read that shows no language, a number with a full stop ends a sentence, and so does an
 # unknown abbreviation. Elsewhere there are dates and ordinals ("am 3. März", "im 19. Jahrhundert", "3. března"), and
@@ -95,10 +101,13 @@ def paragraphs(text: str) -> Iterator[Span]:
         yield Span(start, len(text))
 
 
-def sentences(text: str, within: Span | None = None) -> list[Span]:
-    """The sentences of `text` (or of the part `within`), without the whitespace around them."""
+def sentences(text: str, within: Span | None = None, language: str | None = None) -> list[Span]:
+    """The sentences of `text` (or of the part `within`), without the whitespace around them.
+
+    They end by the rules of a `language`, or else of that by which the text is read.
+    """
     start, end = within or Span(0, len(text))
-    body, language = text[start:end], language_of(text)
+    body, language = text[start:end], language_of(text) if language is None else language
     found: list[Span] = []
     for paragraph in paragraphs(body):
         found.extend(_split(body, paragraph, start, language))
@@ -175,9 +184,9 @@ def _marked(found: re.Match[str]) -> str:
     return f"{found.group()[:-1]}!"
 
 
-def _counts(text: str, at: int) -> bool:
+def _counts(text: str, at: int, numbered: re.Pattern[str] = _NUMBERED) -> bool:
     """Whether a number follows that belongs to the abbreviation before, as in "Vol. 17"."""
-    return text[at:].lstrip()[:1].isdigit() and bool(_NUMBERED.search(text, max(0, at - _LONGEST_NUMBERED), at))
+    return text[at:].lstrip()[:1].isdigit() and bool(numbered.search(text, max(0, at - _LONGEST_NUMBERED), at))
 
 
 def _goes_on(text: str, at: int) -> bool:
@@ -190,10 +199,12 @@ def _goes_on(text: str, at: int) -> bool:
 
 def _goes_on_abroad(text: str, at: int) -> bool:
     """The same in another language than English: before a small letter, within a word, behind an initial, in the midst
-    of a date, or where it is told who said so."""
+    of a date, before the number of a page and the like, or where it is told who said so."""
     follows, before = text[at:].lstrip()[:1], max(0, at - _LONGEST_ORDINAL)
     stopped = text[before:at].rstrip()[-1:] == "."
     if stopped and (follows.islower() or (text[at - 1] == "." and text[at].isascii())):
+        return True
+    if _counts(text, at, _NUMBERED_ABROAD):
         return True
     said = _SAID.search(text, at - 1, at) and _GOES_ON.match(text, at)
     return bool(said or _INITIAL.search(text, before, at) or _ORDINAL.search(text, before, at))

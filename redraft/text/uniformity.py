@@ -8,7 +8,9 @@ from math import log
 
 import numpy as np
 
+from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.units import Indexed
+from redraft.text.vectors import stop_words
 
 _WORDS = 20
 _PARTS = 10
@@ -30,14 +32,14 @@ ll m mustn needn re s shouldn t ve wasn weren won wouldn
 """
 
 
-def uniformity(summary: Sequence[str], source: Indexed) -> float | None:
+def uniformity(summary: Sequence[str], source: Indexed, language: str = ENGLISH) -> float | None:
     """How evenly the source speaks of what matters in the summary, from 0 to 1; None where it never does.
 
     It is the entropy of where in the source, by tenths of it, the summary's twenty most important words occur, divided
-    by that of words that occur in all tenths alike. Important are those that the summary has most often, English stop
-    words left out, and of words that it has as often those that come first.
+    by that of words that occur in all tenths alike. Important are those that the summary has most often, the stop words
+    of its language left out, and of words that it has as often those that come first.
     """
-    stopped = frozenset(_STOP_WORDS.split())
+    stopped = stop_words(language) if is_foreign(language) else frozenset(_STOP_WORDS.split())
     counts = Counter(unit for unit in summary if unit[0].isalnum() and unit not in stopped)
     important = np.zeros(len(source.numbers), dtype=np.bool_)
     important[[source.numbers[word] for word, _ in counts.most_common(_WORDS) if word in source.numbers]] = True

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from stop_words import LANGUAGE_MAPPING, get_stop_words
 
-from redraft.text.languages import ENGLISH, is_foreign, language_of, primary
+from redraft.text.detection import primary
+from redraft.text.languages import ENGLISH, is_foreign, language_of
 
 Weights = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.int64]

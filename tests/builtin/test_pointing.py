@@ -8,6 +8,7 @@ from redraft.builtin.pointing import anchored
 from redraft.builtin.prose import read
 from redraft.builtin.revising import revise
 from redraft.prompts.revising import Point, ReviseGiven
+from redraft.text.languages import ENGLISH
 from tests.builtin.support import sample
 
 PEOPLE = (
@@ -18,7 +19,7 @@ PEOPLE = (
 
 def _how(text: str) -> str | None:
     """How the last sentence of a text may stand elsewhere; with a plus before it, behind the one before it."""
-    found = anchored(read([PEOPLE + text]))[-1]
+    found = anchored(read([PEOPLE + text], ENGLISH), ENGLISH)[-1]
     return None if found is None else f"{'+ ' if found.needs else ''}{found.text}"
 
 

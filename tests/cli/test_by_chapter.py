@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from redraft.text.places import on_pages
 from tests.chatserver import ChatServer, summarizer
 from tests.cli.inside import Inside
 from tests.readers import makers
@@ -60,7 +61,20 @@ def test_they_are_printed_written_listed_and_traced(command: Inside) -> None:
     assert "Chapter 3: The alder" in shown.err
     assert "the summary of “Chapter 1: The alder”" in " ".join(command.run("lineage", run["run"]).out.split())
     assert "3 chapters, each with a run of its own:" in command.run("trace", run["run"]).out
+    chapters = command.run("trace", run["run"], "--json").json["chapters"]
     chapter = command.run("show", run["run"], "--json").json["chapters"][1]["run"]
+    assert [one["title"] for one in chapters] == [title for title, _ in trees("alder", 3)]
+    assert chapters[1]["run"] == chapter
+    dossier = command.run("export", run["run"], "--format", "json").json["chapters"]
+    assert [(one["title"], one["run"], one["summary"]) for one in dossier] == [
+        (one["title"], one["run"], one["summary"]) for one in chapters
+    ]
+    assert all(one["pages"] and one["end"] > one["start"] and one["words"] for one in dossier)
+    markdown = command.run("export", run["run"], "--format", "markdown").out
+    assert "## Chapters" in markdown
+    told = f"{on_pages(dossier[1]['pages'])} · {dossier[1]['words']} words · done · run {chapter}"
+    assert f"### Chapter 2: The alder\n\n{told}" in markdown
+    assert dossier[1]["summary"] in _exported(command, run["run"]).partition('id="chapters"')[2]
     assert "In chapter 2" in command.run("show", chapter).out
     cited = command.run("show", chapter, "--cite", "json").json["places"]
     assert all(one["pages"] for one in cited)

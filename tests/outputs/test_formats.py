@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import zipfile
 from io import BytesIO
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -22,6 +23,7 @@ from redraft.outputs.paper import Note, Paper, Part
 from redraft.readers.child import READERS
 from redraft.readers.markup import tag
 from redraft.text.sentences import sentences
+from tests.browser import browser, need_browser
 
 SUMMARY = """## How it *began*
 
@@ -161,7 +163,28 @@ def test_arabic_is_set_from_right_to_left(form: str) -> None:
         assert document.count("<w:rtl/>") >= 2
     else:
         assert '<html lang="ar" dir="rtl">' in made
+        assert '<q lang="ar" dir="auto">' in made
     assert text in read(form, made).text
+
+
+@pytest.mark.slow
+def test_a_note_behind_a_year_is_no_part_of_it(tmp_path: Path) -> None:
+    need_browser()
+    text = "كان المنارة في طرف الجزيرة عام 1912. لم تكن هناك سفن."
+    made = written(Paper("المنارة", (Part(text, citations=citations(text)),), language="ar"), "html")
+    (tmp_path / "page.html").write_text(str(made), "utf-8")
+    with browser() as chromium:
+        page = chromium.new_page()
+        page.goto((tmp_path / "page.html").as_uri())
+        year, note = page.evaluate(
+            """() => {
+              const text = document.querySelector("main p").firstChild, range = document.createRange();
+              const at = text.data.indexOf("1912");
+              range.setStart(text, at), range.setEnd(text, at + 4);
+              return [range, document.querySelector("sup")].map(one => one.getBoundingClientRect().left);
+            }"""
+        )
+    assert note < year, "it stands behind it, which is to its left"
 
 
 @given(st.text(st.characters(codec="utf-8"), max_size=300), st.text(max_size=40))

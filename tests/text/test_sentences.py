@@ -173,6 +173,19 @@ def test_a_number_belongs_to_the_abbreviation_before_it(numbered: str) -> None:
     assert split(f"Doyle produced {numbered}. Then he went.") == [f"Doyle produced {numbered}.", "Then he went."]
 
 
+@pytest.mark.parametrize(
+    ("language", "numbered"),
+    [
+        *[("de", "Siehe Abb. 3 auf S. 12, Bd. 2"), ("it", "Vedi pag. 12, cap. 4, n. 5"), ("fr", "Voir p. 12 du t. 2")],
+        *[("es", "Véase t. 2, núm. 5"), ("pl", "Zob. s. 12, rys. 3"), ("ru", "См. рис. 3 на стр. 12, гл. 4")],
+        *[("cs", "Viz s. 12, obr. 3"), ("el", "Βλ. εικ. 3, κεφ. 4"), ("en", "See No. 5, Fig. 3, p. 12, vol. 2")],
+    ],
+)
+def test_so_it_does_in_other_languages(language: str, numbered: str) -> None:
+    text = f"{numbered}. Ende 17."
+    assert [text[slice(*one)] for one in sentences(text, language=language)] == [f"{numbered}.", "Ende 17."]
+
+
 def test_a_number_may_begin_a_sentence() -> None:
     assert split("It went to the court. 17 men came.")[-1] == "17 men came."
 

@@ -10,6 +10,7 @@ from redraft.builtin.pointing import goes_on
 from redraft.builtin.prose import plain, read
 from redraft.builtin.registry import answers
 from redraft.prompts.factual import JUDGE_CHUNK, ChunkGiven, ChunkMarks
+from redraft.text.languages import language_of
 from redraft.text.sentences import ends_sentence, paragraphs
 
 _FEWEST_TERMS = 5
@@ -46,7 +47,7 @@ def _facts(excerpt: str) -> list[Statement]:
     """The statements that say something new."""
     facts: list[Statement] = []
     known: list[frozenset[str]] = []
-    for sentence in read([excerpt]):
+    for sentence in read([excerpt], language_of(excerpt)):
         statement = read_statement(sentence.text)
         terms = statement.terms
         if sentence.standing < _LEAST_STANDING or len(terms) < _FEWEST_TERMS or GESTURE.search(sentence.text):

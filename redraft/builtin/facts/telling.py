@@ -11,6 +11,7 @@ from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import FIRST_PERSON, GESTURE, PERSONAL, SECOND_PERSON
 from redraft.builtin.pointing import points_back
 from redraft.builtin.prose import LAST_RESORT, finish, plain, read
+from redraft.text.languages import language_of
 from redraft.text.ranking import rank
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
@@ -61,7 +62,7 @@ class Told(NamedTuple):
 
 def tell(excerpt: str) -> list[Told]:
     """What `excerpt` says that can be understood sentence by sentence, in its order."""
-    judged = {sentence.text: sentence for sentence in read([excerpt])}
+    judged = {sentence.text: sentence for sentence in read([excerpt], language_of(excerpt))}
     if not judged:
         return []
     ranks = rank(SentenceVectors(list(judged))) * len(judged)

@@ -39,6 +39,7 @@ in both orders, or the budget is used up.
 @judging.repeat
 @options.model_options
 @options.limit_options
+@options.part_options
 @options.max_source
 @options.prices
 @options.dry_run

@@ -35,6 +35,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
     from redraft.history.tracing import read_trace
+    from redraft.text.languages import reading
 
     if len(rounds) not in {0, 2}:
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
@@ -42,7 +43,8 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         read = read_trace(store, run_id)
         document = store.documents.get(read.run.document)
     before, after = (read.turn(number) for number in rounds or _ends(read))
-    found = difference(before, after)
+    with reading(document):
+        found = difference(before, after)
     if as_json:
         echo_json({"run": read.run.id, "from": before.heading(), "to": after.heading(), **found.to_json()})
     else:

@@ -57,6 +57,7 @@ Examples:
 @preset_option
 @options.model_options
 @options.limit_options
+@options.part_options
 @options.max_source
 @options.prices
 @options.dry_run

@@ -27,6 +27,7 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     from redraft.cli.views.render import echo_json
     from redraft.history.results import read_result
     from redraft.history.tracing import read_trace
+    from redraft.text.languages import reading
 
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
@@ -35,7 +36,9 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     if as_json:
         echo_json(read.to_json())
     else:
-        for line in histories.trace_lines(read, document, show_all=show_all):
+        with reading(document):
+            lines = [*histories.trace_lines(read, document, show_all=show_all)]
+        for line in lines:
             click.echo(line)
         for line in ("", *parts) if parts else ():
             click.echo(line)

@@ -306,7 +306,7 @@ async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[in
         with store.claim(run.id):
             async with (
                 on_record(store, run.id),
-                at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
+                at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
             ):
                 proofreader = _proofreader(seat, staff.judges[0].model, bench)
                 readings = await together(read(summary, proofreader) for summary in summaries)

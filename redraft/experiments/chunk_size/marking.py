@@ -25,6 +25,7 @@ from redraft.runs.preparing import Order, Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
 from redraft.settings import Judging, ModelSettings, Part, ReplyForm, Settings
+from redraft.text.languages import reading
 from redraft.text.words import count_words
 
 SIZES = (1024, 2048, 4096, 8192)
@@ -215,10 +216,10 @@ async def _marked(batch: Batch, order: Order, design: SizeDesign, bench: Bench) 
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     done: list[Marked] = []
     try:
-        with store.claim(run.id):
+        with store.claim(run.id), reading(prepared.document):
             async with (
                 on_record(store, run.id),
-                at_work(hired, run, prepared.book, store, bench.observer, bench.budget) as staff,
+                at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
             ):
                 judges = [
                     _Seat(name, Judge(one.model, one.book, store.judgments, temperature=design.drawn(name)))

@@ -28,6 +28,7 @@ from redraft.store.threads import off_loop
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
+from redraft.text.languages import language_of, reading
 from redraft.text.origins.tracing import Origins
 from redraft.text.references import points_back
 from redraft.text.words import count_words
@@ -123,10 +124,12 @@ def _course(document: Document, design: Design) -> Course:
 def reference_told(document: Document, text: str, encoder: Encoder | None) -> tuple[Told, ...]:
     """The sentences of somebody else's summary, with their places in the document."""
     found: list[Told] = []
-    for one in Origins([document.text], encoder).trace(text):
+    with reading(document):
+        traced, language = Origins([document.text], encoder).trace(text), language_of(text)
+    for one in traced:
         said = one_line(text[one.span.start : one.span.end])
         if not is_heading(said):
-            before = found[-1].text if found and points_back(said) else ""
+            before = found[-1].text if found and points_back(said, language) else ""
             places = tuple((link.span, link.weight) for link in one.links)
             found.append(Told(len(found) + 1, said, before, places))
     return tuple(found)

@@ -25,6 +25,7 @@ from redraft.runs.jobs import desk_of, wording
 from redraft.runs.preparing import Prepared, prepare
 from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
+from redraft.text.languages import reading
 from redraft.text.likeness import Likeness
 
 T = TypeVar("T")
@@ -129,10 +130,10 @@ async def judge_facts(
     hired = hire(prepared.settings, order.judging, bench.limits, bench.prices)
     judged, failures = list(items), dict[str, Failure]()
     try:
-        with bench.store.claim(run.id):
+        with bench.store.claim(run.id), reading(document):
             async with (
                 on_record(bench.store, run.id),
-                at_work(hired, run, prepared.book, bench.store, bench.observer, bench.budget) as staff,
+                at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as staff,
             ):
                 worker = staff.judges[0]
                 judge = _judge(prepared, worker.model, bench)

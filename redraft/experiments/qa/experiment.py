@@ -31,6 +31,7 @@ from redraft.settings import Settings
 from redraft.store.runs import Run
 from redraft.store.threads import off_loop
 from redraft.text.chunks import beginning
+from redraft.text.languages import reading
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +127,10 @@ async def _at_work(
         raise bench.stopped
     run = await bench.opened(prepared, order)
     hired = hire(prepared.settings, None, bench.limits, bench.prices)
-    with bench.store.claim(run.id):
+    with bench.store.claim(run.id), reading(document):
         async with (
             on_record(bench.store, run.id),
-            at_work(hired, run, prepared.book, bench.store, bench.observer, bench.budget) as staff,
+            at_work(hired, run, prepared, bench.store, bench.observer, bench.budget) as staff,
         ):
             try:
                 yield run, prepared, staff

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pypdfium2.raw as pdfium
+
+from redraft.readers.pdf.leftward import Letter, Stretch, is_leftward, joined, parted, rows, word
 
 RAISED, LOWERED = "\ue0f0", "\ue0f1"
 """Around digits that stand small and high behind a word, and may be the number of a note."""
@@ -71,7 +72,9 @@ class PageText:
         """How many words stand upright beside the text."""
 
     def pieces(self) -> list[Piece]:
-        """The pieces of lines, in the order in which the file has them."""
+        """The pieces of lines, in the order in which the file has them, or in that in which they are read."""
+        if is_leftward(self.text):
+            return [*self._leftward()]
         found: list[Piece] = []
         end = 0
         last: Piece | None = None
@@ -82,13 +85,41 @@ class PageText:
             if (new_line or last is None) and self._is_turned(match.start()):
                 self.turned += 1
                 continue
-            word = self._word(match)
-            if last is not None and (joint := _joint(last, word, spaced=spaced, new_line=new_line)) is not None:
-                _append(last, word, joint)
+            one = self._word(match)
+            if last is not None and (joint := _joint(last, one, spaced=spaced, new_line=new_line)) is not None:
+                _append(last, one, joint)
                 continue
-            last = Piece(word.text, word.left, word.right, word.bottom, word.top, word.right - word.left)
+            last = Piece(one.text, one.left, one.right, one.bottom, one.top, one.right - one.left)
             found.append(last)
-        return _mirrored(found) if _is_rtl(self.text) else found
+        return found
+
+    def _leftward(self) -> Iterator[Piece]:
+        """The pieces of lines that are written from right to left, from the top down."""
+        for row in rows([*self._stretches()]):
+            piece: Piece | None = None
+            for one in joined(row):
+                said = _Word(word(one.letters).translate(_AS_HYPHEN), -one.right, -one.left, one.bottom, one.top)
+                if piece is not None and said.left - piece.right < _GAP * one.height:
+                    _append(piece, said, " ")
+                else:
+                    if piece is not None:
+                        yield piece
+                    piece = Piece(said.text, said.left, said.right, said.bottom, said.top, said.right - said.left)
+            if piece is not None:
+                yield piece
+
+    def _stretches(self) -> Iterator[Stretch]:
+        for match in _WORD.finditer(self.text):
+            if self._is_turned(match.start()):
+                self.turned += 1
+                continue
+            boxes = [self._box_of(at) for at in range(*match.span())]
+            bottom, top = min(box[2] for box in boxes), max(box[3] for box in boxes)
+            origins = [self._origin_of(at) for at in range(*match.span())]
+            letters = [Letter(text, *box[:2], at[0]) for text, box, at in zip(match[0], boxes, origins, strict=True)]
+            for part in parted(letters, top - bottom):
+                left, right = min(one.left for one in part), max(one.right for one in part)
+                yield Stretch(part, left, right, bottom, top, origins[0][1])
 
     def _characters(self) -> str:
         """The characters, one for each that PDFium counts."""
@@ -125,6 +156,13 @@ class PageText:
             return -box.right, -box.left, -box.top, -box.bottom
         return -box.top, -box.bottom, box.left, box.right
 
+    def _origin_of(self, at: int) -> tuple[float, float]:
+        """Where on its line a letter was drawn from, and the height of that line."""
+        across, up = ctypes.c_double(), ctypes.c_double()
+        pdfium.FPDFText_GetCharOrigin(self._raw, at, ctypes.byref(across), ctypes.byref(up))
+        x, y = across.value, up.value
+        return {0: (x, y), 90: (y, -x), 180: (-x, -y)}.get(self._rotation, (-y, x))
+
     def _is_turned(self, at: int) -> bool:
         angle = pdfium.FPDFText_GetCharAngle(self._raw, at)
         return bool(angle > _UPRIGHT and abs(angle - 2 * 3.1416) > _UPRIGHT) and self._rotation == 0
@@ -153,20 +191,6 @@ def _append(piece: Piece, word: _Word, joint: str) -> None:
     piece.right = max(piece.right, word.right)
     if word.top - word.bottom > piece.top - piece.bottom:
         piece.bottom, piece.top = word.bottom, word.top
-
-
-def _is_rtl(text: str) -> bool:
-    """Whether most letters of a page are those of a script that is written from right to left."""
-    if text.isascii():
-        return False
-    classes = [unicodedata.bidirectional(letter) for letter in text if letter.isalpha()]
-    return 2 * sum(1 for one in classes if one in ("R", "AL")) > len(classes)
-
-
-def _mirrored(pieces: list[Piece]) -> list[Piece]:
-    for one in pieces:
-        one.left, one.right = -one.right, -one.left
-    return pieces
 
 
 def by_place(pieces: list[Piece]) -> Iterator[list[Piece]]:

@@ -32,7 +32,7 @@ class Index:
     def __init__(self, text: str, language: str) -> None:
         self._text = text
         # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
-        self.sentences = sentences(text)
+        self.sentences = sentences(text, language=language)
         """All sentences of the text, whatever stands in them."""
         read = [one for span in self.sentences for one in _places(text, span, language)]
         keys = [[word.key for word in one.words] for one in read]

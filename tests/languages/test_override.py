@@ -1,0 +1,179 @@
+"""What the user says of a document's language holds wherever it is read: split, counted, drafted, judged and shown."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from redraft.builtin.prose import finish
+from redraft.builtin.revising import revise
+from redraft.builtin.summarizing import tidy
+from redraft.domain import Document, Span
+from redraft.evaluators.base import statements_of
+from redraft.evaluators.similarity import exact
+from redraft.prompts.drafting import TidyGiven
+from redraft.prompts.revising import Point, ReviseGiven
+from redraft.text.detection import shown_by
+from redraft.text.languages import foreign_in, language_of, reading
+from redraft.text.sentences import sentences, worded
+from redraft.text.uniformity import uniformity
+from redraft.text.units import indexed, units
+from tests.cli.inside import Inside
+
+HERE = Path(__file__).parent
+# Of this nothing can be told, and it has abbreviations of German before capitals.
+LOW = (
+    "De olle Fischer weer al fröh op de Been. He güng na'n Haven bzw. Na de Stadt un keek na sien Boot. Dat Water weer"
+    " still, un de Heven weer grau. Sien Söhn schull em helpen, avers de sleep noch. Am Avend keem Jan Hinnerk vörbi un"
+    " sä em, dat dat Weder ümslaan wull."
+)
+# This shows to be Latin.
+LATIN = (
+    "Gallia est omnis divisa in partes tres, quarum unam incolunt Belgae, aliam Aquitani, tertiam qui ipsorum lingua"
+    " Celtae, nostra Galli appellantur. Hi omnes lingua, institutis, legibus inter se differunt. Gallos ab Aquitanis"
+    " Garumna flumen, a Belgis Matrona et Sequana dividit. Apud Helvetios longe nobilissimus fuit et ditissimus"
+    " Orgetorix."
+)
+OF_LATIN = (
+    "Gallia est omnis divisa in partes tres, quarum unam incolunt Belgae, aliam Aquitani, tertiam qui ipsorum lingua"
+    " Celtae, nostra Galli appellantur. Apud Helvetios longe nobilissimus fuit et ditissimus Orgetorix."
+)
+GERMAN = (HERE / "german.md").read_text("utf-8")
+
+
+def _said(text: str, language: str) -> Document:
+    return replace(Document.from_text(text), language=language)
+
+
+@pytest.fixture
+def command(tmp_path: Path) -> Inside:
+    (tmp_path / "low.txt").write_text(LOW, "utf-8")
+    (tmp_path / "latin.txt").write_text(LATIN, "utf-8")
+    (tmp_path / "of-latin.txt").write_text(OF_LATIN, "utf-8")
+    return Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+
+
+def test_whatever_is_in_the_document_s_language_is_read_by_what_is_said_of_it() -> None:
+    assert (shown_by(LOW), shown_by(LATIN)) == ("", "la")
+    assert len(worded(LOW)) == 6
+    with reading(_said(LOW, "de")):
+        assert len(worded(LOW)) == len(sentences(LOW, Span(0, len(LOW)))) == 5
+        assert language_of("Ja, bzw. Nein.") == "de"
+        assert language_of(LATIN) == "la", "which is in another language than the document shows"
+    with reading(_said(LATIN, "en")):
+        assert language_of(LATIN) == language_of(OF_LATIN) == language_of("Omnia.") == "en"
+        assert language_of(GERMAN) == "de"
+        with reading(_said(GERMAN, "")):
+            assert language_of("Ja.") == "de"
+        assert language_of("Omnia.") == "en"
+    assert language_of("Omnia.") == ""
+
+
+def test_a_text_in_english_is_none_of_the_document_s_language_because_a_licence_is_in_english() -> None:
+    licence = "This text is in the public domain, and you may do with it whatever you want to do with it at all. " * 12
+    with reading(_said(licence + "\n\n" + GERMAN * 8, "")):
+        assert language_of("") == "de"
+        assert language_of(licence) == "en"
+
+
+def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
+    def judged(*more: str) -> dict[str, object]:
+        done = command.run("evaluate", "latin.txt", "of-latin.txt", "--metric", "consistency", "--json", *more)
+        return dict(json.loads(done.out)["metrics"]["consistency"])
+
+    assert judged()["outcome"] == "failed"
+    assert (judged("--source-language", "en")["outcome"], judged("--source-language", "en")["judged"]) == ("scored", 2)
+    assert judged()["outcome"] == "failed", "that was said once, and is not said now"
+
+    def counted(*more: str) -> int:
+        done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
+        return int(json.loads(done.out)["metrics"]["statistics"]["details"]["source"]["sentences"])
+
+    assert (counted(), counted("--source-language", "de"), counted()) == (6, 5, 6)
+
+
+def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
+    def drafted(*more: str) -> tuple[str, list[str]]:
+        run = json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"]
+        found = json.loads(command.run("lineage", run, "--json").out)
+        command.run("show", run, "--format", "bullets", "-o", "bullets.txt")
+        return (command.folder / "bullets.txt").read_text("utf-8"), [one["text"] for one in found["sentences"]]
+
+    whole = "He güng na'n Haven bzw. Na de Stadt un keek na sien Boot."
+    plain, told = drafted()
+    assert whole not in told
+    bullets, sentences_told = drafted("--source-language", "de")
+    assert whole in sentences_told, "what was drafted without it is no answer to this"
+    assert f"- {whole}\n" in bullets
+    assert drafted() == (plain, told)
+
+    def traced(*more: str) -> int:
+        done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
+        return len(json.loads(command.run("lineage", json.loads(done.out)["run"], "--json").out)["sentences"])
+
+    assert (traced(), traced("--source-language", "de")) == (6, 5)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("keyfacts", "latin.txt"), 0),
+        (("pack", "build", "latin.txt"), 0),
+        (("compare", "latin.txt", "of-latin.txt", "latin.txt"), 3),
+        (("batch", "run", "latin.txt", "--name", "one", "--refine"), 3),
+    ],
+)
+def test_it_is_an_option_wherever_a_document_is_read(command: Inside, arguments: tuple[str, ...], code: int) -> None:
+    done = command.run(*arguments, "--source-language", "en")
+    assert done.code == code, done.err
+    assert "English only" not in done.out + done.err
+
+
+def test_of_several_documents_the_built_in_model_judges_those_in_english_alone(tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    (tmp_path / "b.md").write_text(GERMAN, "utf-8")
+    (tmp_path / "a.md").write_text("The harbour was shut in March, and nobody was told of it. " * 25, "utf-8")
+    told = command.run("keyfacts", "a.md", "b.md")
+    assert told.code == 2
+    assert "in another language (de)" in told.err
+    asked = ("summarize", "a.md", "b.md", "--by-chapter", "-w", "80", "--refine", "--rounds", "1", "--json", "-q")
+    done = json.loads(command.run(*asked).out)
+    judged = {one["title"]: one["unscored"] for one in done["chapters"]}
+    assert "English only" not in str(judged["a.md"])
+    assert "English only" in str(judged["b.md"])
+
+
+def test_the_built_in_model_says_that_it_writes_in_no_other_language(command: Inside) -> None:
+    told = command.run("summarize", "latin.txt", "-w", "20", "--language", "German").err
+    assert "cannot write in German: it takes sentences as they stand" in " ".join(told.split())
+    assert "cannot write" not in command.run("summarize", "latin.txt", "-w", "20").err
+
+
+def test_english_words_are_for_english_alone() -> None:
+    german = "Der Kapitän las das Foreword und schrieb es auf die Tafel an der Wand. In diesem Excerpt steht es nicht."
+    assert tidy(TidyGiven(summary=german)) == german
+    assert finish("Er sah sie an", "de") == "Er sah sie an."
+    assert finish("He looked at her, and") == "He looked at her."
+    with reading(_said(GERMAN, "")):
+        assert exact("an der Wand", "der Wand") < 1
+        (_, second) = statements_of("Der Hafen wurde im Winter geschlossen, und niemand war da. Here kam er nicht hin.")
+        assert second.before == ""
+        often = "und die Lampe und die Lampe und der Hafen"
+        text = " ".join(["und die und die der Hafen"] * 30 + ["die Lampe und"] * 30)
+        assert uniformity(units(often), indexed(text), "de") != uniformity(units(often), indexed(text))
+        given = ReviseGiven(
+            summary="Er kam im Jahr 1911 nach Hamburg. Er blieb lange.",
+            points=[Point(id=1, task="drop", instruction="", sentence="Er kam im Jahr 1911 nach Hamburg.")],
+            keep=[],
+            passages=[GERMAN],
+            words=50,
+        )
+        assert revise(given) == "Er blieb lange."
+
+
+def test_a_mixed_corpus_is_foreign_and_one_that_is_said_to_be_english_is_not() -> None:
+    assert foreign_in(_said(GERMAN, "en")) == ""
+    assert foreign_in(_said(GERMAN, "")) == "de"
