@@ -32,6 +32,7 @@ from redraft.cli.commands.refine import refine
 from redraft.cli.commands.resume import resume
 from redraft.cli.commands.runs import runs
 from redraft.cli.commands.show import show
+from redraft.cli.commands.store.group import store
 from redraft.cli.commands.studio import studio
 from redraft.cli.commands.summarize import summarize
 from redraft.cli.commands.trace import trace
@@ -90,6 +91,7 @@ _LOOK = (
     models,
     prompts,
     forget,
+    store,
     trust,
     help_,
 )

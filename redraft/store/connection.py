@@ -49,7 +49,7 @@ class Raw(Protocol):
     def execute(self, query: str, values: Any = ..., /) -> Cursor:
         """Do what a statement says."""
 
-    def executemany(self, query: str, rows: Any, /) -> object:
+    def executemany(self, query: str, rows: Any, /) -> Cursor:
         """Do what a statement says once for each row of values."""
 
 

@@ -15,6 +15,7 @@ from redraft.store.batches import Batches
 from redraft.store.bookings import Bookings
 from redraft.store.calls import Calls
 from redraft.store.chapters import Chapters
+from redraft.store.connection import Connection
 from redraft.store.documents import Documents
 from redraft.store.forgetting import Forgetting, Freed
 from redraft.store.judgments import Judgments
@@ -68,6 +69,11 @@ class Store:
         self.prompts = PromptShelf(self._connection)
         self.batches = Batches(self._connection)
         self.turns = Turns(self._connection)
+
+    @property
+    def connection(self) -> Connection:
+        """The database itself, for what concerns all of its tables."""
+        return self._connection
 
     @property
     def path(self) -> Path:

@@ -130,6 +130,8 @@ class Session(Raw):
         return self._connection.execute(text.encode(), given(values, places))
 
     @override
-    def executemany(self, query: str, rows: Iterable[Values], /) -> None:
+    def executemany(self, query: str, rows: Iterable[Values], /) -> Cursor[Row]:
         text, places = translated(query)
-        self._connection.cursor().executemany(text.encode(), [given(row, places) for row in rows])
+        cursor = self._connection.cursor()
+        cursor.executemany(text.encode(), [given(row, places) for row in rows])
+        return cursor
