@@ -30,6 +30,7 @@ from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
+from tests.postgres import needs_postgres, restartable
 from tests.support import story
 
 _PRICES = '[prices]\n"m" = { prompt = 100.0, completion = 100.0 }\n'
@@ -225,6 +226,28 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0
+
+
+@needs_postgres
+@pytest.mark.slow
+def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
+    documents(folder, 8)
+    with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
+        opened(store, folder, server.base_url)
+        with Crew(store, Terms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None) as crew:
+            began = time.monotonic()
+            restarted = False
+            while crew.mend():
+                assert time.monotonic() - began < 120
+                if not restarted and len(server.answered) > 4:
+                    restart()
+                    restarted = True
+                time.sleep(0.1)
+        assert restarted
+        assert states(store) == {"done": 8}
+        answered = Counter(asked(seen) for seen in server.answered)
+        again = sum(times - 1 for times in answered.values())
+        assert again <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
