@@ -19,6 +19,8 @@ def read_config(commands: Mapping[str, click.Command]) -> dict[str, Any]:
     table is for all of its commands.
     """
     path, content = settings_file(), content_found()
+    if not content:
+        return {}
     if (models := content.pop(MODELS, None)) is not None:
         # What is wrong with them is told whatever the command, as it is of every other setting.
         checked_tables(models, str(path))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -25,9 +24,9 @@ def end_at_the_second() -> None:
     Python hears of a signal when the main thread has a turn, which it has not while it waits for a database or for a
     thread that reads. So another thread listens. What was stored by then is kept, as if the process had been killed.
     """
-    ear, mouth = socket.socketpair()
-    mouth.setblocking(False)
-    signal.set_wakeup_fd(mouth.detach(), warn_on_full_buffer=False)
+    ear, mouth = os.pipe()
+    os.set_blocking(mouth, False)
+    signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
     threading.Thread(target=_listen, args=(ear,), daemon=True, name="interrupts").start()
 
 
@@ -46,10 +45,10 @@ def told_of_termination(stop: Callable[[], object]) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _listen(ear: socket.socket) -> None:
+def _listen(ear: int) -> None:
     heard = 0
     while heard < 2:
-        heard += ear.recv(16).count(signal.SIGINT)
+        heard += os.read(ear, 16).count(signal.SIGINT)
     time.sleep(_PATIENCE)
     shown = _CURSOR if is_lively() else ""
     with suppress(OSError):  # there may be no stderr any more

@@ -9,37 +9,9 @@ from collections.abc import Sequence
 
 import click
 
-from redraft.cli.commands.agree.group import agree
-from redraft.cli.commands.batch.group import batch
-from redraft.cli.commands.compare import compare
-from redraft.cli.commands.compare_runs import compare_runs
-from redraft.cli.commands.data.group import data
-from redraft.cli.commands.diff import diff
-from redraft.cli.commands.doctor import doctor
-from redraft.cli.commands.evaluate import evaluate
-from redraft.cli.commands.experiment.group import experiment
-from redraft.cli.commands.export import export
-from redraft.cli.commands.forget import forget
-from redraft.cli.commands.fork import fork
-from redraft.cli.commands.help import help_
-from redraft.cli.commands.keyfacts import keyfacts
-from redraft.cli.commands.lineage import lineage
-from redraft.cli.commands.models import models
-from redraft.cli.commands.pack import pack
-from redraft.cli.commands.prompts import prompts
-from redraft.cli.commands.read import read
-from redraft.cli.commands.refine import refine
-from redraft.cli.commands.resume import resume
-from redraft.cli.commands.runs import runs
-from redraft.cli.commands.show import show
-from redraft.cli.commands.store.group import store
-from redraft.cli.commands.studio import studio
-from redraft.cli.commands.summarize import summarize
-from redraft.cli.commands.trace import trace
-from redraft.cli.commands.trust import trust
 from redraft.cli.config import read_config
 from redraft.cli.interrupts import INTERRUPTED, end_at_the_second
-from redraft.cli.sections import Group
+from redraft.cli.overview import Commands, Listed, Overview
 from redraft.cli.terminal import json_text, make_harmless, say
 from redraft.errors import BudgetError, RedraftError, UsageError
 
@@ -69,34 +41,49 @@ Exit codes: 0 done, 1 failed, 2 wrong usage, 3 finished short of what was
 asked (budget used up, parts left out, goals missed), 130 interrupted."""
 
 
-@click.group(cls=Group, epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+COMMANDS = {
+    "summarize": Listed("summarize:summarize", "Summarize a document."),
+    "evaluate": Listed("evaluate:evaluate", "Judge a summary of a document."),
+    "compare": Listed("compare:compare", "Ask which of two summaries is the better one."),
+    "refine": Listed("refine:refine", "Refine a summary until it meets its goals."),
+    "batch": Listed("batch.group:batch", "Summarize any number of documents, by several workers."),
+    "resume": Listed("resume:resume", "Go on with a run that stopped; nothing is paid for twice."),
+    "fork": Listed("fork:fork", "Take up a round of a run in another way."),
+    "keyfacts": Listed("keyfacts:keyfacts", "Find the key facts of a document, as trees."),
+    "pack": Listed("pack:pack", "Build, export, import and list what summaries are judged by."),
+    "experiment": Listed("experiment.group:experiment", "Experiments of the papers, on your documents and models."),
+    "agree": Listed("agree.group:agree", "How far do judges agree with people?"),
+    "data": Listed("data.group:data", "Public sets: list, check and describe them."),
+    "doctor": Listed("doctor:doctor", "Does a judge say what it should? Controls whose outcome is known."),
+    "read": Listed("read:read", "Show what redraft reads of a file."),
+    "studio": Listed("studio:studio", "Look at runs, begin and review them in the browser."),
+    "runs": Listed("runs:runs", "List the latest runs."),
+    "show": Listed("show:show", "Show what came of a run."),
+    "trace": Listed("trace:trace", "Show a run round by round."),
+    "diff": Listed("diff:diff", "Show what changed from one draft of a run to another."),
+    "lineage": Listed("lineage:lineage", "Show where each sentence of a summary comes from."),
+    "export": Listed("export:export", "Write a run as one file to look at."),
+    "compare-runs": Listed("compare_runs:compare_runs", "Hold runs against each other: scores, flips, places."),
+    "models": Listed("models:models", "Show the models of all roles, and what answers on this machine."),
+    "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
+    "forget": Listed("forget:forget", "Remove runs and documents for good."),
+    "store": Listed("store.group:store", "Copy a database to another place."),
+    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory to say where documents go."),
+    "help": Listed("help:help_", "Show all options of a command, or of all commands."),
+}
+
+
+@click.group(
+    cls=Overview,
+    commands=Commands(COMMANDS),
+    epilog=_EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="redraft", message="%(version)s")
 @click.pass_context
 def app(context: click.Context) -> None:
     """Summaries of book-length documents that you can trust."""
     context.default_map = read_config(app.commands)
-
-
-_WORK = (summarize, evaluate, compare, refine, batch, resume, fork, keyfacts, pack, experiment, agree, data, doctor)
-_LOOK = (
-    read,
-    studio,
-    runs,
-    show,
-    trace,
-    diff,
-    lineage,
-    export,
-    compare_runs,
-    models,
-    prompts,
-    forget,
-    store,
-    trust,
-    help_,
-)
-for command in (*_WORK, *_LOOK):
-    app.add_command(command)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -32,7 +32,8 @@ from redraft.doctor.probes import (
     planted,
 )
 from redraft.doctor.texts import HALVES, INVENTED, KINDS, WORDINGS, Wording, texts
-from redraft.evaluators.base import Evaluator, MetricAim
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.known import MetricAim
 
 
 @dataclass(frozen=True, slots=True)

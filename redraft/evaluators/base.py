@@ -13,6 +13,7 @@ from redraft.agents.judge import Judge
 from redraft.domain import Document, Evaluation, Evidence, Finding, KeyFacts, Pack, Perspective, Task, Tree
 from redraft.evaluators.consensus import Polled, Sitting, agreement, mean, spread
 from redraft.evaluators.forecasting import Ahead, Stage
+from redraft.evaluators.known import MetricAim
 from redraft.packs.keyfacts import trees_for
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
@@ -23,8 +24,6 @@ from redraft.text.references import points_back
 from redraft.text.sentences import worded
 from redraft.text.tokens import Tokenizer
 
-MetricAim = Literal["truth", "content", "form"]
-"""What a metric is about: whether what is said is so, whether what matters is said, or how it is said."""
 PackPart = Literal["questions", "keyfacts"]
 """What a document's pack has: questions, and trees of key facts."""
 

@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from pkgutil import resolve_name
 
 from redraft import plugins
 from redraft.errors import UsageError
-from redraft.evaluators.base import Evaluator, MetricAim
-from redraft.evaluators.booookscore import Booookscore
-from redraft.evaluators.consistency import Consistency
-from redraft.evaluators.coverage import Coverage
-from redraft.evaluators.faithfulness import Faithfulness
-from redraft.evaluators.keyfact_recall import KeyfactRecall
-from redraft.evaluators.position import Position
-from redraft.evaluators.spread import Spread
-from redraft.evaluators.statistics import Statistics
+from redraft.evaluators.base import Evaluator
+from redraft.evaluators.known import OWN
 from redraft.evaluators.words import PREFERENCE
 from redraft.prompts.catalog import PROMPTS
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
 
-_BUILT_IN: tuple[Callable[[], Evaluator], ...] = (
-    Coverage,
-    Consistency,
-    KeyfactRecall,
-    Faithfulness,
-    Booookscore,
-    Spread,
-    Position,
-    Statistics,
-)
-
-BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (make() for make in _BUILT_IN)}
+BUILT_IN: Mapping[str, Evaluator] = {
+    name: resolve_name(f"redraft.evaluators.{one.place}")() for name, one in OWN.items()
+}
 """redraft's own metrics, in the order in which they are listed."""
 
 _KIND: plugins.Kind = "metrics"
@@ -90,15 +75,6 @@ def no_metric(name: str, there: Sequence[str]) -> str:
     """The sentence for a name that means nothing."""
     *others, last = there
     return f"there is no metric {name!r}; there are {', '.join(others)} and {last}"
-
-
-def aim_of(name: str) -> MetricAim | None:
-    """What a metric is about, by a name that a stored run has; None too for one that is not installed any more."""
-    try:
-        (found,) = metrics([name])
-    except UsageError:
-        return None
-    return found.aim
 
 
 def _installed(name: str) -> Evaluator:

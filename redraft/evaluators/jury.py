@@ -12,8 +12,9 @@ from redraft.agents.together import Once
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
-from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart, Yardstick, statements_of
+from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
 from redraft.evaluators.goals import founded
+from redraft.evaluators.known import MetricAim
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.domain import REVIEW, Evaluation, Finding
-from redraft.evaluators.base import MetricAim
 from redraft.evaluators.goals import standing
+from redraft.evaluators.known import MetricAim
 from redraft.settings import PolicyName
 
 Scores = Mapping[str, float | None]

@@ -14,8 +14,7 @@ from typing import Any
 
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, content_id
-from redraft.errors import UsageError
-from redraft.evaluators.catalog import metrics
+from redraft.evaluators.known import known
 from redraft.settings import EXTRACTIVE, FIGURES, Judging
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.runs import Run
@@ -148,12 +147,8 @@ def _identity(name: str, run: Run, judging: Judging) -> str:
 
 def _hashes(run: Run, metric: str) -> Sequence[str]:
     """The prompts of a metric as they were, each with its hash; of one that is not known all that there are."""
-    try:
-        (known,) = metrics([metric])
-    except UsageError:
-        asked = set(run.prompt_hashes)
-    else:
-        asked = {prompt.name for prompt in known.prompts}
+    one = known(metric)
+    asked = set(run.prompt_hashes) if one is None else set(one.prompts)
     # What stands behind a name in brackets is somebody's own set.
     return sorted(f"{name} {digest}" for name, digest in run.prompt_hashes.items() if name.partition(" (")[0] in asked)
 

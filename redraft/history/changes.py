@@ -12,7 +12,7 @@ from math import log
 from typing import Literal, NamedTuple
 
 from redraft.domain import REVIEW, Finding
-from redraft.evaluators.catalog import aim_of
+from redraft.evaluators.known import aim_of
 from redraft.history.results import finding_json
 from redraft.history.tracing import Turn
 from redraft.text.sentences import worded

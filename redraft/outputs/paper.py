@@ -9,18 +9,17 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from redraft.history.citing import Citations, Cited, cited
-from redraft.history.lineage import read_lineage
 from redraft.history.results import Result
 from redraft.settings import EXTRACTIVE
-from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
-from redraft.text.embeddings import Encoder
+
+if TYPE_CHECKING:  # most summaries are printed without a note, and lineage brings NumPy
+    from redraft.history.citing import Citations, Cited
 
 _HEADING = re.compile(r"(#{1,6})[^\S\n]+(?=\S)")
 _ITEM = re.compile(r"\s*(?:[-*+•]|(\d{1,3}[.)]))[^\S\n]+(?=\S)")
@@ -98,11 +97,14 @@ class Paper:
         return is_rtl("\n".join(part.text for part in self.parts) or self.title)
 
 
-def paper_of(store: Store, result: Result, *, notes: bool, encoder: Encoder | None = None) -> Paper:
-    """The summary of a run, and those of its chapters; with `notes` their sentences cite the document."""
+def paper_of(result: Result, cite: Callable[[str], Citations] | None = None) -> Paper:
+    """The summary of a run, and those of its chapters; where `cite` is there, their sentences cite the document.
+
+    It is asked with the id of a run for what its sentences cite.
+    """
 
     def part(of: Result, heading: str = "") -> Part:
-        citations = cited(read_lineage(store, of.run.id, encoder=encoder)) if notes and of.draft else None
+        citations = cite(of.run.id) if cite and of.draft else None
         return Part(of.summary or "", heading, level=_LEVEL_OF_CHAPTERS if heading else 1, citations=citations)
 
     below = [part(one.result, one_line(one.title)) for one in result.chapters if one.result and one.result.draft]

@@ -69,7 +69,7 @@ Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
 class GivenModel(BaseModel):
     """Base of what prompts are given: immutable, and unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)  # most of them are not used in a run
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +105,8 @@ class AtMost:
 
 class ReplyModel(BaseModel):
     """Base of structured replies. The schema goes out with every request, so it holds only what a reply depends on."""
+
+    model_config = ConfigDict(defer_build=True)
 
     @model_validator(mode="before")
     @classmethod

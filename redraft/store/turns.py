@@ -38,4 +38,4 @@ class Turns:
                     wait = max(wait, one["at"] + WINDOW - now)
             if wait <= 0:
                 raw.execute("INSERT INTO turns VALUES (?, ?, ?)", (gate, now, tokens))
-            return max(0.0, wait)
+            return min(max(0.0, wait), WINDOW)

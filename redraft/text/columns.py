@@ -15,13 +15,13 @@ _OPENS = "「『（［｛〈《【〔“‘"
 _CLOSES = "、。，．：；？！」』）］｝〉》】〕”’…ー々ゝゞ"
 _WIDE = "\u1100-\u115f\u2e80-\u303e\u3041-\u33ff\u3400-\u4dbf\u4e00-\u9fff\ua000-\ua4cf\uac00-\ud7a3\uf900-\ufaff"
 _WIDE += "\ufe30-\ufe4f\uff01-\uff60\uffe0-\uffe6\U0001f300-\U0001faff\U00020000-\U0003fffd"
-_PIECE = re.compile(rf"\s+|[{_OPENS}]*[{_WIDE}][{_CLOSES}]*|[^\s{_WIDE}]+[{_CLOSES}]*")
-_NOT_ONE_EACH = re.compile(rf"[{_WIDE}]|[^\x00-\u02ff]")
+_PIECE = rf"\s+|[{_OPENS}]*[{_WIDE}][{_CLOSES}]*|[^\s{_WIDE}]+[{_CLOSES}]*"
+_LAST_OF_ONE_EACH = "\u02ff"
 
 
 def columns(text: str) -> int:
     """The columns that a text takes."""
-    return len(text) if not _NOT_ONE_EACH.search(text) else sum(map(_columns, text))
+    return len(text) if text.isascii() or max(text) <= _LAST_OF_ONE_EACH else sum(map(_columns, text))
 
 
 def padded(text: str, width: int, *, right: bool = False) -> str:
@@ -56,7 +56,7 @@ def lines_of(text: str, width: int, first: str = "", later: str = "") -> list[st
 def _pieces(text: str, room: int) -> list[str]:
     """What stays together on a line; a word that is too long for any is cut."""
     found: list[str] = []
-    for piece in _PIECE.findall(text):
+    for piece in re.findall(_PIECE, text):
         while columns(piece) > max(room, 2):
             taken = next(at for at in range(1, len(piece) + 1) if columns(piece[: at + 1]) > max(room, 2))
             found.append(piece[:taken])

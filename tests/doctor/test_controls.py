@@ -13,8 +13,9 @@ from redraft.doctor.probes import EMPTY, HOLLOW, ITSELF, probes
 from redraft.doctor.texts import texts
 from redraft.domain import Evaluation
 from redraft.errors import UnreadableReply, UsageError
-from redraft.evaluators.base import Case, Evaluator, MetricAim, statements_of
+from redraft.evaluators.base import Case, Evaluator, statements_of
 from redraft.evaluators.catalog import BUILT_IN
+from redraft.evaluators.known import MetricAim
 from redraft.models.testing import FunctionModel
 from redraft.runs.bench import Bench
 from redraft.settings import Limits

@@ -16,10 +16,11 @@ from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.domain import Evaluation, Finding
 from redraft.errors import BudgetError, ProviderError, StoreError, TransientError, UsageError
-from redraft.evaluators.base import Case, Evaluator, MetricAim, PackPart
-from redraft.evaluators.catalog import BUILT_IN, TAKEN, aim_of, check_goals, evaluators, names
+from redraft.evaluators.base import Case, Evaluator, PackPart
+from redraft.evaluators.catalog import BUILT_IN, TAKEN, check_goals, evaluators, names
 from redraft.evaluators.forecasting import Ahead, Stage
 from redraft.evaluators.jury import Jury
+from redraft.evaluators.known import MetricAim, aim_of
 from redraft.events import Event, Noted
 from redraft.graphs.reviewing import REVIEW
 from redraft.history.tracing import read_trace

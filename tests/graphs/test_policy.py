@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.domain import Evaluation, Finding
-from redraft.evaluators.base import MetricAim
+from redraft.evaluators.known import MetricAim
 from redraft.graphs.policy import POLICIES, Aim, Ruling, aim, held_by, reason_to_stop, rule, unmet
 from redraft.graphs.reviewing import REVIEW
 

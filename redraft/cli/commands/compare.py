@@ -29,7 +29,6 @@ in both orders, or the budget is used up.
 
 
 @command(
-    short_help="Ask which of two summaries is the better one.",
     epilog=_EPILOG,
     first=("model", "base-url", "context-tokens", "judge", "repeat", "max-cost", "dry-run", "db", "json", "quiet"),
 )

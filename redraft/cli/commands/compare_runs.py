@@ -26,7 +26,7 @@ document. Nobody is asked anything.
 """
 
 
-@command("compare-runs", short_help="Hold runs against each other: scores, flips, places.", epilog=_EPILOG)
+@command("compare-runs", epilog=_EPILOG)
 @click.argument("runs", metavar="[NAME=]RUN...", nargs=-1, required=True)
 @form_options
 @options.embeddings

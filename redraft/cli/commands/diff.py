@@ -20,7 +20,7 @@ Examples:
 """
 
 
-@command(short_help="Show what changed from one draft of a run to another.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @click.argument("rounds", metavar="[A B]", type=click.IntRange(min=0), nargs=-1)
 @options.db

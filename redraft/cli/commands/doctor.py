@@ -29,7 +29,6 @@ the budget is used up. Repeat the command, with a higher limit, to go on.
 
 
 @command(
-    short_help="Does a judge say what it should? Controls whose outcome is known.",
     epilog=_EPILOG,
     first=(
         "judge",

@@ -28,7 +28,6 @@ The exit code is 3 when a metric could not be judged, or the budget is used up.
 
 
 @command(
-    short_help="Judge a summary of a document.",
     epilog=_EPILOG,
     first=("model", "metric", "judge", "repeat", "query", "max-cost", "dry-run", "all", "json", "quiet"),
 )

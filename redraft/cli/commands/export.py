@@ -25,7 +25,7 @@ and has the document's text in it unless --no-source is given.
 """
 
 
-@command(short_help="Write a run as one file to look at.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @form_options
 @options.typed_option(

@@ -34,7 +34,7 @@ _KIB = 1024
 _FEW = 4
 
 
-@command(epilog=_EPILOG, short_help="Remove runs and documents for good.")
+@command(epilog=_EPILOG)
 @click.argument("run_ids", nargs=-1, metavar="[RUN]...")
 @options.typed_option(
     "--older-than", section="output", metavar="AGE", help="All runs that nothing happened in for so long: 30d, 12h, 8w."

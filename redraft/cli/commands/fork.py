@@ -24,7 +24,6 @@ Examples:
 
 
 @command(
-    short_help="Take up a round of a run in another way.",
     epilog=_EPILOG,
     first=("round", "goal", "rounds", "policy", "tolerance", "review", "max-cost", "output", "json", "quiet"),
 )

@@ -25,7 +25,7 @@ Examples:
 """
 
 
-@command("help", short_help="Show all options of a command, or of all commands.", epilog=_EPILOG)
+@command("help", epilog=_EPILOG)
 @click.argument("words", nargs=-1, metavar="[COMMAND | options]")
 @click.pass_context
 def help_(context: click.Context, words: tuple[str, ...]) -> None:

@@ -23,7 +23,6 @@ Examples:
 
 
 @command(
-    short_help="Find the key facts of a document, as trees.",
     epilog=_EPILOG,
     first=("model", "judge", "validator", "perspective", "max-cost", "dry-run", "pruned", "db", "json", "quiet"),
 )

@@ -30,7 +30,6 @@ do not find, and uses at most 12 % of the tokens that the summary took to draft.
 
 
 @command(
-    short_help="Show where each sentence of a summary comes from.",
     epilog=_EPILOG,
     first=("lost", "trace", "base-url", "key-env", "embeddings", "max-cost", "dry-run", "db", "json", "quiet"),
 )

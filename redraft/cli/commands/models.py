@@ -42,7 +42,6 @@ _EVERYBODY = "*"
 
 
 @command(
-    short_help="Show the models of all roles, and what answers on this machine.",
     epilog=_EPILOG,
     first=(
         "check",

@@ -29,7 +29,7 @@ Examples:
 """
 
 
-@click.group(cls=Group, short_help="Build, export, import and list what summaries are judged by.", epilog=_GROUP_EPILOG)
+@click.group(cls=Group, epilog=_GROUP_EPILOG)
 def pack() -> None:
     """Questions about a document, and its key facts, by which all summaries of it are judged.
 

@@ -18,7 +18,7 @@ Examples:
 """
 
 
-@command(short_help="Show what redraft reads of a file.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @options.sources
 @options.typed_option("--text", "as_text", section="output", is_flag=True, help="Print the text that is read.")
 @options.part_options

@@ -32,7 +32,6 @@ a goal is missed; the best draft is printed all the same.
 
 
 @command(
-    short_help="Refine a summary until it meets its goals.",
     epilog=_EPILOG,
     first=("words", "model", "judge", "goal", "rounds", "review", "max-cost", "dry-run", "output", "quiet"),
 )

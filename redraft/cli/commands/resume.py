@@ -22,7 +22,7 @@ Examples:
 """
 
 
-@command(short_help="Go on with a run that stopped; nothing is paid for twice.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.limit_options
 @options.prices

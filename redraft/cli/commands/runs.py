@@ -24,7 +24,7 @@ Examples:
 """
 
 
-@command(epilog=_EPILOG, short_help="List the latest runs.")
+@command(epilog=_EPILOG)
 @options.typed_option(
     "--kind", section="output", metavar="NAME", help="Those of summarize, evaluate, refine, ... only."
 )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from redraft.text.embeddings import Encoder
 
 
-@command(short_help="Show what came of a run.")
+@command()
 @click.argument("run_id", metavar="RUN")
 @options.typed_option(
     "--pieces", section="output", is_flag=True, help="Show the partial summaries that the summary was made from."

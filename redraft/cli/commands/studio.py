@@ -31,7 +31,7 @@ it; runs under way are stopped, and go on with `redraft resume` or in here.
 """
 
 
-@command(short_help="Look at runs, begin and review them in the browser.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @options.typed_option(
     "--host", section="output", metavar="HOST", default="127.0.0.1", help="Where it listens: this machine alone."
 )

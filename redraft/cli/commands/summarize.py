@@ -33,7 +33,6 @@ The options on goals and judges go with --refine, which is explained by
 
 
 @command(
-    short_help="Summarize a document.",
     epilog=_EPILOG,
     first=("words", "model", "refine", "goal", "judge", "max-cost", "dry-run", "output", "json", "quiet"),
 )

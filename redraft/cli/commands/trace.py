@@ -15,7 +15,7 @@ Examples:
 """
 
 
-@command(short_help="Show a run round by round.", epilog=_EPILOG)
+@command(epilog=_EPILOG)
 @click.argument("run_id", metavar="RUN")
 @options.show_all
 @options.db

@@ -10,7 +10,7 @@ from redraft.cli.terminal import say
 from redraft.errors import UsageError
 
 
-@command(short_help="Trust the redraft.toml of this directory to say where documents go.")
+@command()
 def trust() -> int:
     """Trust the redraft.toml of this directory to say where documents and keys go, as long as it says the same.
 

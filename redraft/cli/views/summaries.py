@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from redraft.cli.citing import citing
 from redraft.cli.target import Target
 from redraft.cli.terminal import json_text, prose
 from redraft.cli.views import render
@@ -15,7 +17,9 @@ from redraft.history.results import Result
 from redraft.outputs.formats import WITH_NOTES, Format, written
 from redraft.outputs.paper import Paper, paper_of
 from redraft.store.store import Store
-from redraft.text.embeddings import Encoder
+
+if TYPE_CHECKING:
+    from redraft.text.embeddings import Encoder
 
 _STORED = "it is stored with the run: see `redraft runs` and `redraft show`"
 
@@ -29,10 +33,11 @@ def hand_over(
     more: Mapping[str, object] | None = None,
 ) -> None:
     """Write and print what came of a run, if there is a summary; `more` is what the JSON has besides."""
+
     content = result.to_json() | dict(more or {})
     drafted = [result.summary, *(one.result.summary for one in result.chapters if one.result)]
     if target.printed == "json" or any(text is not None for text in drafted):
-        deliver(lambda notes: paper_of(store, result, notes=notes, encoder=encoder), content, target, _STORED)
+        deliver(lambda notes: paper_of(result, citing(store, encoder) if notes else None), content, target, _STORED)
 
 
 def deliver(paper: Callable[[bool], Paper], content: object, target: Target, hint: str) -> None:

@@ -30,7 +30,7 @@ class _Agree(Group):
         return super().parse_args(context, [self.usual, *args] if args and args[0] not in known else args)
 
 
-@click.group(cls=_Agree, short_help="How far do judges agree with people?", epilog=_EPILOG)
+@click.group(cls=_Agree, epilog=_EPILOG)
 def agree() -> None:
     """How far do judges agree with people?
 

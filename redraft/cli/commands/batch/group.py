@@ -30,7 +30,7 @@ class _Batch(Group):
         return super().parse_args(context, [self.usual, *args] if args and args[0] not in known else args)
 
 
-@click.group(cls=_Batch, short_help="Summarize any number of documents, by several workers.", epilog=_EPILOG)
+@click.group(cls=_Batch, epilog=_EPILOG)
 def batch() -> None:
     """Summarize any number of documents, by several workers, under one budget.
 

@@ -27,7 +27,7 @@ Whatever `check` can read is a SOURCE of every experiment.
 """
 
 
-@click.group(cls=Group, short_help="Public sets: list, check and describe them.", epilog=_EPILOG)
+@click.group(cls=Group, epilog=_EPILOG)
 def data() -> None:
     """Public sets of long documents: where to get them, and what a file of one holds."""
 
