@@ -112,7 +112,7 @@ def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
     own = _started(f"data{next(_numbers)}")
 
     def restart() -> None:
-        own.cleanup()
+        own.stop()
         own.start()
 
     try:
