@@ -10,29 +10,29 @@ from pathlib import Path
 
 import pytest
 
-from redraft.store import store
-from redraft.store.connection import IN_MEMORY, Connection
+from redraft.store import opening, store
+from redraft.store.sqlite import IN_MEMORY, SqliteConnection
 
 
 def copy_new_databases(patch: pytest.MonkeyPatch) -> None:
     """From here on, a database that is not there yet begins as a copy of one that redraft has made."""
-    patch.setattr(store, "Connection", _connected)
+    patch.setattr(opening, "SqliteConnection", _connected)
 
 
 @cache
 def template() -> bytes:
     """A database as it is when nothing is in it."""
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "Connection", Connection)
+        patch.setattr(opening, "SqliteConnection", SqliteConnection)
         path = Path(folder, store.FILE_NAME)
         store.Store(path).close()
         return path.read_bytes()
 
 
-def _connected(path: Path, *, to_read: bool = False) -> Connection:
+def _connected(path: Path, *, to_read: bool = False) -> SqliteConnection:
     if path != IN_MEMORY and not path.exists():
         _copy_to(path)
-    return Connection(path, to_read=to_read)
+    return SqliteConnection(path, to_read=to_read)
 
 
 def _copy_to(path: Path) -> None:

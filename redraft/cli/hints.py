@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from redraft.store.places import shown
+
 if TYPE_CHECKING:
     from redraft.settings import Limits
 
@@ -42,5 +44,5 @@ def _given(verb: str) -> list[str]:
     form = context.params.get("form") if verb == "resume" else None
     again = ["--format", form] if form else []
     if context.get_parameter_source("db") is ParameterSource.COMMANDLINE:
-        again += ["--db", shlex.quote(context.params["db"])]
+        again += ["--db", shlex.quote(shown(context.params["db"]))]
     return again

@@ -50,7 +50,7 @@ def _strategies() -> str:
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
 """A document, or several that are read as one. What a command takes besides stands behind them."""
 
-db = option("--db", section="output", metavar="FILE", help="The database; its default is in your data directory.")
+db = option("--db", section="output", metavar="FILE", help="The database, or its postgresql:// address.")
 as_json = typed_option("--json", "as_json", section="output", is_flag=True, help="Print JSON.")
 quiet = option("--quiet", "-q", section="output", is_flag=True, help="No narration and no progress on stderr.")
 output = typed_option(

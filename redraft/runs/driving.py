@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
-import time
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from contextlib import AsyncExitStack
 from typing import Any, Protocol, cast
 
-import aiosqlite
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import BaseCheckpointSaver
-from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.types import Command, StateSnapshot
-from typing_extensions import override
 
 from redraft.errors import BudgetError, RunError, StoreError
 from redraft.graphs import assembly
 from redraft.graphs.reviewing import ReviewQuestion
 from redraft.graphs.working import Shop
-from redraft.store.connection import BUSY_SECONDS, store_error
+from redraft.runs.savers import open_saver
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -46,34 +41,8 @@ _STEPS_A_CHUNK, _STEPS_A_ROUND, _STEPS = 3, 10, 100
 Graph = CompiledStateGraph[Any, Any, Any, Any]
 
 
-class _Saver(AsyncSqliteSaver):
-    """LangGraph's saver, which versions channels by texts of 49 characters: more than half of what a step takes up.
-
-    They keep the channels of one fork apart from those of another where each is stored by itself. Here a checkpoint
-    holds all of its own, for which numbers will do. A thread that was begun with texts goes on with them.
-    """
-
-    @override
-    def get_next_version(self, current: Any, channel: None) -> Any:
-        if isinstance(current, str):
-            return super().get_next_version(current, channel)
-        return BaseCheckpointSaver.get_next_version(self, current, channel)
-
-
-async def _close(saver: _Saver) -> None:
-    """Close a saver's connection when nobody is writing through it, and take back what was broken off in the midst.
-
-    A run that was cancelled goes on for a moment to put away what it had begun. What it leaves half done would hold on
-    to the connection, and with it to the lock on the file, until its remains are collected.
-    """
-    async with saver.lock:
-        with suppress(sqlite3.Error):
-            await saver.conn.rollback()
-        await saver.conn.close()
-
-
 class Driver:
-    """Drives the graphs of one workshop, with checkpoints in the store's second file."""
+    """Drives the graphs of one workshop, with checkpoints in the store."""
 
     def __init__(self, store: Store, shop: Shop, reviewer: Reviewer | None, watcher: Watcher) -> None:
         self._store = store
@@ -81,43 +50,24 @@ class Driver:
         self._reviewer = reviewer
         self._watcher = watcher
         self._closing = AsyncExitStack()
-        self._saver: _Saver | None = None
+        self._saver: BaseCheckpointSaver[Any] | None = None
 
-    async def saver(self) -> _Saver:
+    async def saver(self) -> BaseCheckpointSaver[Any]:
         """LangGraph's saver, opened when it is first needed."""
         if self._saver is None:
-            try:
-                address = await off_loop(self._store.checkpoints.address)
-                self._saver = _Saver(await aiosqlite.connect(address, uri=True, timeout=BUSY_SECONDS))
-                self._closing.push_async_callback(_close, self._saver)
-                await _set_up(self._saver)
-            except (sqlite3.Error, OSError) as error:
-                raise store_error(error, self._store.checkpoints.path) from error
+            self._saver = await open_saver(self._store.checkpoints, self._closing)
         return self._saver
 
     async def aclose(self) -> None:
-        """Close the second file."""
+        """Let go of the checkpoints."""
         await self._closing.aclose()
         self._saver = None
 
     async def drive(self, run: Run, answer: Mapping[str, Any] | None = None) -> None:
         """Work on a run until it is done, or waits, or has used up its budget with a draft to show for it."""
         try:
-            graph, config = await self._graph(run), await self._config(run)
-            snapshot = await graph.aget_state(config)
-            if answer is None and await self._ended(run, snapshot):
-                # Somebody has worked on it since, and left it open: there is nothing else to be done.
-                await self._shop.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
-                return
-            entry = await self._entry(run, snapshot, config, answer)
-            while True:
-                await graph.ainvoke(entry, config, context=self._shop, durability="sync")
-                question = _question(await graph.aget_state(config))
-                reply = await self._reviewer(question[1]) if question and self._reviewer else None
-                if question is None or reply is None:
-                    return
-                # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
-                entry = Command(resume={question[0]: reply})
+            with self._store.checkpoints.explained():
+                await self._go_on(run, answer)
         except asyncio.CancelledError:
             await asyncio.shield(self._watcher.left(run.id))
             raise
@@ -125,11 +75,27 @@ class Driver:
             kept = (await off_loop(self._store.runs.get, run.id)).draft is not None
             if not kept or run.kind == "evaluate":
                 raise
-        except (sqlite3.Error, StoreError) as error:
+        except StoreError as error:
             # It may have come to this between two nodes, when nobody was at work who would put it on record.
-            told = error if isinstance(error, StoreError) else store_error(error, self._store.checkpoints.path)
-            await self._watcher.stopped(run.id, told)
-            raise told from error
+            await self._watcher.stopped(run.id, error)
+            raise
+
+    async def _go_on(self, run: Run, answer: Mapping[str, Any] | None) -> None:
+        graph, config = await self._graph(run), await self._config(run)
+        snapshot = await graph.aget_state(config)
+        if answer is None and await self._ended(run, snapshot):
+            # Somebody has worked on it since, and left it open: there is nothing else to be done.
+            await self._shop.finish(run.id, "", snapshot.values["stop"], snapshot.values.get("why", ""))
+            return
+        entry = await self._entry(run, snapshot, config, answer)
+        while True:
+            await graph.ainvoke(entry, config, context=self._shop, durability="sync")
+            question = _question(await graph.aget_state(config))
+            reply = await self._reviewer(question[1]) if question and self._reviewer else None
+            if question is None or reply is None:
+                return
+            # By its id: LangGraph takes an empty answer without one for no answer, and would ask for ever.
+            entry = Command(resume={question[0]: reply})
 
     async def question(self, run: Run) -> ReviewQuestion | None:
         """What a run wants to know; None where it does not wait."""
@@ -191,18 +157,6 @@ def _at_its_end(snapshot: StateSnapshot) -> bool:
     after it, and then the node is still among the tasks.
     """
     return snapshot.created_at is not None and not snapshot.tasks
-
-
-async def _set_up(saver: _Saver) -> None:
-    """Several savers that do this to a new file at once lock each other out, and SQLite waits for none."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            return await saver.setup()
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or time.monotonic() > deadline:
-                raise
-            await asyncio.sleep(0.01)
 
 
 def _question(snapshot: StateSnapshot) -> tuple[str, ReviewQuestion] | None:

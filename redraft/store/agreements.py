@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from dataclasses import astuple, dataclass
 
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
+
+_KEY = ("judge", "metric", "version", "prompts", "terms", "dataset", "human", "level", "measure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +72,7 @@ class Agreements:
         )
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT OR REPLACE INTO agreements (judge, metric, version, prompts, terms, dataset, human, level,"
-                " measure, n, value, low, high, measured) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                upsert("agreements", _KEY, "n", "value", "low", "high", "measured"),
                 [storable(value) if isinstance(value, str) else value for value in values],
             )
 
@@ -92,7 +92,7 @@ class Agreements:
         ]
 
 
-def _agreement(row: sqlite3.Row) -> Agreement:
+def _agreement(row: Row) -> Agreement:
     known = dict(row)
     standing = Standing(*(known.pop(name) for name in ("judge", "metric", "version", "prompts", "terms")))
     return Agreement(standing, **known)

@@ -7,7 +7,6 @@ runs out, and another takes the item up. All of it is in the database, so worker
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from itertools import count
 from typing import Any, Literal
 
 from redraft.errors import RunError, UsageError
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
@@ -252,13 +251,13 @@ class Batches:
             )
         return changed.rowcount == 1
 
-    def _reclaim(self, raw: sqlite3.Connection, name: str) -> None:
+    def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
         for row in raw.execute(f"{_LEASED} until < ?", (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
 
 
-def _add(raw: sqlite3.Connection, batch: str, idx: int, one: NewItem) -> bool:
+def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
     """Put an item into a batch, unless it is there; whether it is new. A text that was lost is there again."""
     source = storable(one.source)
     known = raw.execute("SELECT idx, document FROM items WHERE batch = ? AND source = ?", (batch, source)).fetchone()
@@ -276,7 +275,7 @@ def _add(raw: sqlite3.Connection, batch: str, idx: int, one: NewItem) -> bool:
     return known is None
 
 
-def _lose(raw: sqlite3.Connection, row: sqlite3.Row, how: str) -> None:
+def _lose(raw: Raw, row: Row, how: str) -> None:
     """Count a death at an item. One that had come on since the last is no worse than before."""
     answers = raw.execute(_ANSWERS, (row["run"],)).fetchone()["n"]
     deaths = 1 if answers > row["answers"] else row["deaths"] + 1
@@ -293,7 +292,7 @@ def _lose(raw: sqlite3.Connection, row: sqlite3.Row, how: str) -> None:
     )
 
 
-def _free_name(raw: sqlite3.Connection, batch: str, name: str, idx: int) -> str:
+def _free_name(raw: Raw, batch: str, name: str, idx: int) -> str:
     """The name, with a number behind it where another item has it: also in capitals, which some disks do not tell."""
     free = name
     for number in count(idx + 1):
@@ -303,13 +302,13 @@ def _free_name(raw: sqlite3.Connection, batch: str, name: str, idx: int) -> str:
     return free
 
 
-def _batch(row: sqlite3.Row) -> Batch:
+def _batch(row: Row) -> Batch:
     error = json.loads(row["error"]) if row["error"] else None
     asked, limits = json.loads(row["asked"]), json.loads(row["limits"])
     return Batch(row["name"], asked, limits, row["folder"], row["status"], error, row["created"])
 
 
-def _item(row: sqlite3.Row) -> Item:
+def _item(row: Row) -> Item:
     values: dict[str, Any] = dict(row)
     values["short"] = bool(values["short"])
     values["error"] = json.loads(values["error"]) if values["error"] else None

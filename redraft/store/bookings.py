@@ -6,12 +6,11 @@ kills, lost replies, and all the processes that draw on it.
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from redraft.store.calls import LOST, OK, SENT, TURNED_AWAY, Call
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Raw, storable
 from redraft.store.documents import put_text
 
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
@@ -73,7 +72,7 @@ class Bookings:
             if answered or self._is_sent_elsewhere(raw, call.key, call.run):
                 raise AskedElsewhereError
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
-                raw.execute("INSERT OR IGNORE INTO pots VALUES (?, ?)", (terms.pot, call.run))
+                raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (terms.pot, call.run))
                 self._check(raw, call, terms)
             columns = {
                 "run": call.run,
@@ -91,13 +90,13 @@ class Bookings:
                 "booked_usd": call.booked_usd,
             }
             names, places = ", ".join(columns), ", ".join("?" * len(columns))
-            cursor = raw.execute(
+            booked = raw.execute(
                 "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
                 f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
-                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places})",
+                f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
                 tuple(columns.values()),
-            )
-        booking.call = cursor.lastrowid
+            ).fetchone()
+        booking.call = booked["id"]
 
     def take_back(self, booking: Booking) -> None:
         """Forget a call that was not sent."""
@@ -105,7 +104,7 @@ class Bookings:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (booking.call,))
 
-    def _check(self, raw: sqlite3.Connection, call: Call, terms: Terms) -> None:
+    def _check(self, raw: Raw, call: Call, terms: Terms) -> None:
         used = raw.execute(_USED, (terms.pot, *TURNED_AWAY)).fetchone()
         fits_calls = terms.max_calls is None or used["calls"] < terms.max_calls
         cost = used["usd"] + (call.booked_usd or 0.0)
@@ -117,7 +116,7 @@ class Bookings:
         """Whether a living process is asking this in another run."""
         return self._is_sent_elsewhere(self._connection, key, run)
 
-    def _is_sent_elsewhere(self, raw: sqlite3.Connection | Connection, key: str, run: str | None) -> bool:
+    def _is_sent_elsewhere(self, raw: Raw | Connection, key: str, run: str | None) -> bool:
         query, given = "SELECT run FROM calls WHERE key = ? AND outcome = 'sent' AND run IS NOT ?", (key, run)
         rows = raw.rows(query, given) if isinstance(raw, Connection) else raw.execute(query, given).fetchall()
         return any(row["run"] and self._is_alive(row["run"]) for row in rows)
@@ -153,7 +152,7 @@ class Bookings:
                 ),
             )
             if call.outcome == OK and call.run:
-                raw.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (call.run, booking.call))
+                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
 
     def give_up(self, run: str) -> None:
         """What a process left in flight that has died is lost, and stays booked."""
@@ -171,4 +170,4 @@ class Bookings:
         """Count all that a run has used, and will use, as taken from a pot."""
         if not self._connection.row("SELECT 1 FROM pots WHERE pot = ? AND run = ?", (pot, run)):
             with self._connection.writing() as raw:
-                raw.execute("INSERT OR IGNORE INTO pots VALUES (?, ?)", (pot, run))
+                raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (pot, run))

@@ -92,7 +92,7 @@ class Calls:
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
             with self._connection.writing() as raw:
-                raw.execute("INSERT OR IGNORE INTO uses VALUES (?, ?)", (run, row["id"]))
+                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
         usage = Usage(
             row["prompt_tokens"],
             row["completion_tokens"],
@@ -127,7 +127,7 @@ class Calls:
             "SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
             " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
-            " coalesce(sum(reply IS NOT NULL AND cost_usd IS NULL), 0) AS unpriced,"
+            " count(*) FILTER (WHERE reply IS NOT NULL AND cost_usd IS NULL) AS unpriced,"
             " count(most_tokens > 0 OR NULL) AS lost, coalesce(sum(most_tokens), 0) AS lost_tokens,"
             " coalesce(sum(booked_usd) FILTER (WHERE most_tokens > 0), 0) AS lost_usd,"
             " count((most_tokens > 0 AND booked_usd IS NULL) OR NULL) AS lost_unpriced"
@@ -163,7 +163,7 @@ class Calls:
             " SELECT count(*) AS calls, coalesce(sum(prompt_tokens), 0) AS prompt,"
             " coalesce(sum(cached_prompt_tokens), 0) AS cached_prompt,"
             " coalesce(sum(completion_tokens), 0) AS completion, coalesce(sum(cost_usd), 0) AS cost,"
-            " coalesce(sum(cost_usd IS NULL), 0) AS unpriced"
+            " count(*) - count(cost_usd) AS unpriced"
             " FROM calls WHERE key IN (SELECT key FROM own) AND reply IS NOT NULL AND outcome <> 'duplicate'",
             (json.dumps(list(runs)),),
         )

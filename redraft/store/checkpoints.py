@@ -9,17 +9,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
-from redraft.store.connection import BUSY_SECONDS, IN_MEMORY, compact, files_of, size_of, store_error
+from typing_extensions import override
+
+from redraft.store.connection import BUSY_SECONDS, Checkpoints
+from redraft.store.sqlite import IN_MEMORY, compact, files_of, size_of, store_error
 
 _TEXT_ID = re.compile(rb"[0-9a-f]{64}")
 _TABLES = (("checkpoints", "checkpoint"), ("writes", "value"))
-_OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
+OF_RUN = "(thread_id IN (:run, 'run-' || :run) OR substr(thread_id, 1, length(:run) + 1) = :run || '-'" + (
     " OR substr(thread_id, 1, length(:run) + 5) = 'run-' || :run || '-')"
 )
 
 
-class Checkpoints:
-    """The checkpoints that belong to one database. The tables are LangGraph's own; here they are only cut down."""
+class SqliteCheckpoints(Checkpoints):
+    """Those of one database, in a file beside it."""
 
     def __init__(self, database: Path) -> None:
         self._database = database
@@ -43,27 +46,35 @@ class Checkpoints:
                     file.chmod(mode & allowed)
         return self.path.absolute().as_uri()
 
+    @override
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from error
+
+    @override
     def forget(self, runs: Sequence[str]) -> None:
-        """Remove the threads of runs."""
         with self._opened() as raw:
             raw.execute("BEGIN IMMEDIATE")
             for run in runs:
                 for table, _ in self._tables(raw):
-                    raw.execute(f"DELETE FROM {table} WHERE {_OF_RUN}", {"run": run})  # noqa: S608
+                    raw.execute(f"DELETE FROM {table} WHERE {OF_RUN}", {"run": run})  # noqa: S608
             raw.execute("COMMIT")
 
+    @override
     def bytes_of(self, runs: Sequence[str]) -> int:
-        """What the threads of runs take up, about."""
         total = 0
         with self._opened() as raw:
             for run in runs:
                 for table, column in self._tables(raw):
-                    query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE {_OF_RUN}"  # noqa: S608
+                    query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE {OF_RUN}"  # noqa: S608
                     total += raw.execute(query, {"run": run}).fetchone()[0]
         return total
 
+    @override
     def texts(self, without: Sequence[str]) -> set[str]:
-        """The ids of all texts that any thread names, but for those of some runs."""
         found: set[bytes] = set()
         with self._opened() as raw:
             for table, column in self._tables(raw):
@@ -72,14 +83,14 @@ class Checkpoints:
                         found.update(_TEXT_ID.findall(value or b""))
         return {text.decode() for text in found}
 
+    @override
     def compact(self) -> None:
-        """Give back to the disk what forgotten threads took up."""
         with self._opened() as raw:
             compact(raw)
 
     @property
+    @override
     def size(self) -> int:
-        """The bytes that they take up."""
         with self._opened() as raw:
             return size_of(raw)
 
@@ -87,19 +98,19 @@ class Checkpoints:
     def _opened(self) -> Iterator[sqlite3.Connection]:
         """The file, where there is one: what is not there has nothing to forget."""
         there = self._memory or (self.address() if self.path.exists() else ":memory:")
-        try:
-            with closing(sqlite3.connect(there, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as raw:
-                yield raw
-        except sqlite3.Error as error:
-            raise store_error(error, self.path) from error
+        with (
+            self.explained(),
+            closing(sqlite3.connect(there, timeout=BUSY_SECONDS, isolation_level=None, uri=True)) as raw,
+        ):
+            yield raw
 
     def _tables(self, raw: sqlite3.Connection) -> list[tuple[str, str]]:
         """Those that there are: a saver makes them when it is first used."""
         there = {row[0] for row in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         return [table for table in _TABLES if table[0] in there]
 
+    @override
     def close(self) -> None:
-        """Let go of what is in memory; harmless when repeated."""
         if self._keeper is not None:
             self._keeper.close()
 

@@ -1,223 +1,152 @@
-"""One SQLite connection, its rules, and sentences for what can go wrong with it."""
+"""What the store asks of a database, whichever it is: statements in one dialect, and transactions.
+
+The dialect is SQLite's as far as both have it: `?`, `?1` and `:name` stand for values, what is there already is met by
+`ON CONFLICT`, truth is a number where it is stored, and an id that was given comes by `RETURNING`. What Postgres says
+otherwise is in `store/postgres`.
+"""
 
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import sqlite3
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
-from redraft.errors import StoreError
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 BUSY_SECONDS = 60.0
-IN_MEMORY = Path(":memory:")
 _SURROGATES = re.compile("[\ud800-\udfff]")
-PRIVATE = 0o600
-"""Books and summaries are nobody else's business."""
+Values = Sequence[object] | Mapping[str, object]
 
 
-class Connection:
-    """A connection that several threads share, one at a time.
+class Row(Protocol):
+    """A row of a table, or of an answer: its values by name and by place."""
 
-    Every write is its own `BEGIN IMMEDIATE` transaction: a writer waits at its start for its turn, never fails half-way
-    because another process wrote in between, and is durable against the death of the process when it returns.
-    """
+    def __getitem__(self, at: Any, /) -> Any: ...
 
-    def __init__(self, path: Path, *, to_read: bool = False) -> None:
-        """With `to_read` a database that nobody may write to is opened as it is."""
-        self.path = path
-        self._lock = threading.RLock()
-        self.only_read = to_read and _is_read_only(path)
-        with self.explained():
-            if self.only_read:
-                self.raw = _opened_to_read(path)
-                self.raw.row_factory = sqlite3.Row
-                return
-            if path != IN_MEMORY:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.touch(mode=PRIVATE)
-            self.raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
-            try:
-                self.raw.row_factory = sqlite3.Row
-                self._use_write_ahead_log()
-                self.raw.execute("PRAGMA synchronous=NORMAL")
-                self.raw.execute("PRAGMA foreign_keys=ON")
-            except BaseException:
-                self.raw.close()
-                raise
+    def keys(self) -> Iterable[str]:
+        """The names, in their order."""
 
-    def move_to_memory(self) -> None:
-        """Go on with a copy, which may be changed, and which is gone when this is closed."""
-        with self._lock, self.explained():
-            self.raw = _copied_to_memory(self.raw)
-            self.raw.row_factory = sqlite3.Row
 
-    def _use_write_ahead_log(self) -> None:
-        """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self.raw.execute("PRAGMA journal_mode=WAL")
-            except sqlite3.OperationalError as error:
-                if "locked" not in str(error) or time.monotonic() > deadline:
-                    raise
-                time.sleep(0.01)
-            else:
-                return
-
-    @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction: all of it, or nothing. Within another one it is a part of that."""
-        with self._lock, self.explained():
-            if self.raw.in_transaction:
-                yield self.raw
-                return
-            try:
-                self.raw.execute("BEGIN IMMEDIATE")
-                yield self.raw
-                self.raw.execute("COMMIT")
-            except BaseException:
-                self._roll_back()
-                raise
-
-    @contextmanager
-    def rehearsing(self) -> Iterator[sqlite3.Connection]:
-        """A write transaction that is taken back at its end, to see what would come of it."""
-        with self._lock, self.explained():
-            try:
-                self.raw.execute("BEGIN IMMEDIATE")
-                yield self.raw
-            finally:
-                self._roll_back()
-
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """All that is read within is as it was at one moment, whatever others write meanwhile."""
-        with self._lock, self.explained():
-            self.raw.execute("BEGIN")
-            try:
-                yield
-            finally:
-                self._roll_back()
-
-    def _roll_back(self) -> None:
-        # SQLite has already rolled back by itself after some errors, a full disk among them.
-        if self.raw.in_transaction:
-            self.raw.execute("ROLLBACK")
-
-    def rows(self, query: str, parameters: tuple[object, ...] = ()) -> list[sqlite3.Row]:
-        """All rows that a SELECT gives."""
-        with self._lock, self.explained():
-            return self.raw.execute(query, parameters).fetchall()
-
-    def row(self, query: str, parameters: tuple[object, ...] = ()) -> sqlite3.Row | None:
-        """The first row that a SELECT gives."""
-        with self._lock, self.explained():
-            found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
-            return found
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Turn SQLite's errors into ours."""
-        try:
-            yield
-        except (sqlite3.Error, OSError) as error:
-            raise store_error(error, self.path) from error
-
-    def compact(self) -> None:
-        """Give back to the disk what deleted rows took up; nothing of them is left in the file."""
-        with self._lock, self.explained():
-            compact(self.raw)
+class Cursor(Protocol):
+    """What a statement has brought."""
 
     @property
+    def rowcount(self) -> int:
+        """How many rows it has changed."""
+
+    def fetchone(self) -> Any:
+        """The next row; None where there is none."""
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Raw(Protocol):
+    """A database within a transaction."""
+
+    def execute(self, query: str, values: Any = ..., /) -> Cursor:
+        """Do what a statement says."""
+
+    def executemany(self, query: str, rows: Any, /) -> Cursor:
+        """Do what a statement says once for each row of values."""
+
+
+class Connection(ABC):
+    """A database, which several threads may share.
+
+    Every write is its own transaction, of which there is one at a time: it waits at its start for its turn, never fails
+    half-way because another process wrote in between, and is durable when it returns.
+    """
+
+    place: str
+    """What the database is called in a sentence, without any secret."""
+    only_read = False
+    """Whether nothing can be written to it."""
+
+    @abstractmethod
+    def writing(self) -> AbstractContextManager[Raw]:
+        """A write transaction: all of it, or nothing. Within another one it is a part of that."""
+
+    @abstractmethod
+    def rehearsing(self) -> AbstractContextManager[Raw]:
+        """A write transaction that is taken back at its end, to see what would come of it."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[None]:
+        """All that is read within is as it was at one moment, whatever others write meanwhile."""
+
+    @abstractmethod
+    def rows(self, query: str, parameters: Values = ()) -> list[Any]:
+        """All rows that a SELECT gives."""
+
+    @abstractmethod
+    def row(self, query: str, parameters: Values = ()) -> Any | None:
+        """The first row that a SELECT gives."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give back to the disk what deleted rows took up."""
+
+    @property
+    @abstractmethod
     def size(self) -> int:
         """The bytes that the database takes up."""
-        with self._lock, self.explained():
-            return size_of(self.raw)
 
+    @property
+    @abstractmethod
+    def used(self) -> int:
+        """The bytes of it that hold something, about: within a transaction, as it has left them so far."""
+
+    @abstractmethod
     def close(self) -> None:
         """Close for good; harmless when repeated."""
-        with self._lock:
-            self.raw.close()
 
 
-def _is_read_only(path: Path) -> bool:
-    """SQLite makes files of its own beside a database, also to read it: the directory must take them."""
-    return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+class Checkpoints(ABC):
+    """LangGraph's checkpoints of the runs of one database. The tables are its own; here they are only cut down."""
+
+    @abstractmethod
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn what LangGraph's saver may raise of the database into our error."""
+
+    @abstractmethod
+    def forget(self, runs: Sequence[str]) -> None:
+        """Remove the threads of runs."""
+
+    @abstractmethod
+    def bytes_of(self, runs: Sequence[str]) -> int:
+        """What the threads of runs take up, about."""
+
+    @abstractmethod
+    def texts(self, without: Sequence[str]) -> set[str]:
+        """The ids of all texts that any thread names, but for those of some runs."""
+
+    @abstractmethod
+    def compact(self) -> None:
+        """Give back to the disk what forgotten threads took up."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The bytes that they take up."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of them; harmless when repeated."""
 
 
-def _opened_to_read(path: Path) -> sqlite3.Connection:
-    address = path.absolute().as_uri()
-    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
-    if _bytes_in(log) and not index.exists():
-        # Whoever wrote it has died, or it was copied so. SQLite reads such a log only where it may make the index.
-        with TemporaryDirectory() as folder:
-            copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
-            with closing(sqlite3.connect(copies[0])) as copy:
-                return _copied_to_memory(copy)
-    mode = "mode=ro" if index.exists() else "immutable=1"
-    return sqlite3.connect(
-        f"{address}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+def upsert(table: str, key: Sequence[str], *others: str) -> str:
+    """The statement that stores a row under its key, in place of the one that is there."""
+    columns = [*key, *others]
+    changed = ", ".join(f"{name} = excluded.{name}" for name in others)
+    return (
+        f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"  # noqa: S608
+        f" ON CONFLICT ({', '.join(key)}) DO UPDATE SET {changed}"
     )
-
-
-def _bytes_in(file: Path) -> int:
-    """How large a file is that another process may remove at any moment."""
-    try:
-        return file.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-def _copied_to_memory(raw: sqlite3.Connection) -> sqlite3.Connection:
-    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
-    raw.backup(memory)
-    raw.close()
-    return memory
-
-
-def compact(raw: sqlite3.Connection) -> None:
-    """Write a database anew without its free pages, and empty its write-ahead log."""
-    raw.execute("VACUUM")
-    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
-
-def size_of(raw: sqlite3.Connection, of: str = "page_count") -> int:
-    """The bytes of the pages of a database, or of another number of them: `freelist_count`."""
-    pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in (of, "page_size"))
-    return int(pages * size)
-
-
-def files_of(path: Path) -> list[Path]:
-    """Those of a database that there are: itself, and its write-ahead log."""
-    beside = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
-    return [file for file in beside if file.exists()]
-
-
-def store_error(error: Exception, path: Path) -> StoreError:
-    """Our error for one of SQLite's, with what to do about it."""
-    return StoreError(str(error), place=str(path), hint=_advice(error))
 
 
 def storable(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair, as in some file names, becomes a question mark."""
     return text if text.isascii() else _SURROGATES.sub("?", text)
-
-
-def _advice(error: Exception) -> str:
-    text = str(error).lower()
-    if "locked" in text or "busy" in text:
-        return "another program holds the database: close it there, then `redraft resume` the run"
-    if "full" in text or "no space" in text:
-        return "free some disk space, then `redraft resume` the run; what was stored is safe"
-    if "not a database" in text or "malformed" in text:
-        return "this is no redraft database, or it is damaged: name another with --db"
-    if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
-        return "redraft must be able to write there: name another place with --db"
-    return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

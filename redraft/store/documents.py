@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -11,7 +10,7 @@ from datetime import UTC, datetime
 from redraft.domain import Chunk, Document, Section, Span, content_id
 from redraft.errors import StoreError
 from redraft.marks import Mark
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Raw, storable
 
 
 def now() -> str:
@@ -19,10 +18,10 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def put_text(raw: sqlite3.Connection, text: str) -> str:
+def put_text(raw: Raw, text: str) -> str:
     """Store a text within a write transaction; returns its id."""
     key = content_id(text)
-    raw.execute("INSERT OR IGNORE INTO texts VALUES (?, ?)", (key, storable(text)))
+    raw.execute("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", (key, storable(text)))
     return key
 
 
@@ -125,7 +124,7 @@ class Documents:
             (document, _counted(tokenizer, until), budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks
         ]
         with self._connection.writing() as raw:
-            raw.executemany("INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def chunks(self, document: str, tokenizer: str, budget: int, until: int | None = None) -> list[Chunk]:
         """The stored chunks of a document, or of its first `until` tokens; none when it was never cut so."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 
 from redraft.errors import RunError, StoreError
-from redraft.store.checkpoints import Checkpoints
-from redraft.store.connection import Connection, size_of
+from redraft.store.connection import Checkpoints, Connection, Raw
 
 # The answers of a run, its own and those it took from the cache, that no other run uses.
 _ANSWERS = """
@@ -136,11 +134,11 @@ class Forgetting:
         runs, about = self._chosen(runs, documents)
         gone = _Gone()
         with self.connection.rehearsing() as raw:
-            free = size_of(raw, "freelist_count")
+            used = self.connection.used
             for run in runs:
                 self._forget_run(raw, run, gone)
             self._sweep(raw, runs, documents, about, gone)
-            freed = size_of(raw, "freelist_count") - free
+            freed = used - self.connection.used
         freed += self.checkpoints.bytes_of(runs)
         return Freed(tuple(runs), tuple(gone.documents), gone.replies, len(gone.texts), freed)
 
@@ -161,7 +159,7 @@ class Forgetting:
             )
         return chosen, about
 
-    def _forget_run(self, raw: sqlite3.Connection, run: str, gone: _Gone) -> None:
+    def _forget_run(self, raw: Raw, run: str, gone: _Gone) -> None:
         named = {"run": run}
         for table in ("drafts", "pieces", "parents"):
             gone.texts |= {row[0] for row in raw.execute(f"SELECT text FROM {table} WHERE run = :run", named)}  # noqa: S608
@@ -181,7 +179,7 @@ class Forgetting:
 
     def _sweep(
         self,
-        raw: sqlite3.Connection,
+        raw: Raw,
         runs: Sequence[str],
         documents: Sequence[str],
         about: Mapping[str, str],
@@ -209,7 +207,7 @@ class Forgetting:
         for table, column in (("links", "child"), ("texts", "id")):
             raw.executemany(f"DELETE FROM {table} WHERE {column} = ?", [(text,) for text in gone.texts])  # noqa: S608
 
-    def _documents_at_work(self, raw: sqlite3.Connection) -> set[str]:
+    def _documents_at_work(self, raw: Raw) -> set[str]:
         """The documents of the runs that processes work on."""
         running = raw.execute("SELECT id, document FROM runs").fetchall()
         return {row["document"] for row in running if self.is_claimed(row["id"])}
@@ -218,7 +216,7 @@ class Forgetting:
         return self.connection.size + self.checkpoints.size
 
 
-def _drop_call(raw: sqlite3.Connection, call: int, gone: _Gone) -> None:
+def _drop_call(raw: Raw, call: int, gone: _Gone) -> None:
     reply = raw.execute("SELECT reply FROM calls WHERE id = ?", (call,)).fetchone()["reply"]
     if reply is not None:
         gone.replies += 1

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 
 from redraft.domain import Evaluation, Evidence, Finding, Lookup, Round, Span
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
 
 # Under this key the details on record have how many judges say what a finding says, by its place among the findings.
 _SAID_BY = "redraft:said_by"
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
+_OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction")
 
 
 class Judgments:
@@ -26,9 +26,9 @@ class Judgments:
         """Store what a metric says of a draft, in place of what it said before."""
         with self._connection.writing() as raw:
             raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
-            cursor = raw.execute(
+            stored = raw.execute(
                 "INSERT INTO evaluations (draft, metric, version, outcome, score, judged, unjudged, reason, held,"
-                " details, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " details, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
                 (
                     draft,
                     evaluation.metric,
@@ -42,8 +42,8 @@ class Judgments:
                     storable(json.dumps({**evaluation.details, **_weights(evaluation)}, ensure_ascii=False)),
                     now(),
                 ),
-            )
-            rows = [_finding_row(cursor.lastrowid, index, finding) for index, finding in enumerate(evaluation.findings)]
+            ).fetchone()["id"]
+            rows = [_finding_row(stored, index, finding) for index, finding in enumerate(evaluation.findings)]
             raw.executemany("INSERT INTO findings VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
     def of(self, draft: str) -> dict[str, Evaluation]:
@@ -52,7 +52,7 @@ class Judgments:
             rows = self._connection.rows("SELECT * FROM evaluations WHERE draft = ? ORDER BY id", (draft,))
             return {row["metric"]: self._evaluation(row) for row in rows}
 
-    def _evaluation(self, row: sqlite3.Row) -> Evaluation:
+    def _evaluation(self, row: Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
         details = json.loads(row["details"])
         said_by = details.pop(_SAID_BY, {})
@@ -73,8 +73,7 @@ class Judgments:
         """Store a round, in place of what was known of it."""
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT OR REPLACE INTO rounds (run, number, draft, base, aims, findings, accepted, reason, why,"
-                " instruction) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                upsert("rounds", ("run", "number"), *_OF_A_ROUND),
                 (
                     run,
                     round_.number,
@@ -145,7 +144,7 @@ class Judgments:
         """
         with self._connection.writing() as raw:
             raw.executemany(
-                "INSERT OR IGNORE INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?)",
+                "INSERT INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 [(key, storable(verdict), now(), document) for key, verdict in verdicts.items()],
             )
 
@@ -164,7 +163,7 @@ class Judgments:
                 )
 
 
-def _finding_row(evaluation: int | None, index: int, finding: Finding) -> tuple[object, ...]:
+def _finding_row(evaluation: int, index: int, finding: Finding) -> tuple[object, ...]:
     evidence = finding.evidence
     span = evidence.span if evidence else None
     return (
@@ -189,7 +188,7 @@ def _weights(evaluation: Evaluation) -> dict[str, object]:
     return {_SAID_BY: weights} if weights else {}
 
 
-def _finding(metric: str, row: sqlite3.Row, said_by: list[int] | None) -> Finding:
+def _finding(metric: str, row: Row, said_by: list[int] | None) -> Finding:
     span = None if row["start"] is None else Span(row["start"], row["end"])
     return Finding(
         metric=metric,

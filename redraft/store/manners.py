@@ -35,9 +35,8 @@ class MannersBook:
 
     def learn_reasoning(self, identity: str, tokens: int) -> None:
         """Remember how much a model has thought. It is the most of all its thoughts that counts."""
-        self._learn(
-            "reasoning_tokens", identity, tokens, "max(coalesce(reasoning_tokens, 0), excluded.reasoning_tokens)"
-        )
+        known = "coalesce(manners.reasoning_tokens, 0)"
+        self._learn("reasoning_tokens", identity, tokens, f"max({known}, excluded.reasoning_tokens)")
 
     def _learn(self, column: str, identity: str, value: object, learned: str) -> None:
         with self._connection.writing() as raw:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from redraft.errors import StoreError
-from redraft.store.connection import Connection
 from redraft.store.schema import STEPS
+from redraft.store.sqlite import SqliteConnection
 
 if TYPE_CHECKING:
     from sqlite_utils import Database
@@ -16,15 +17,10 @@ _NAME = "redraft"
 _RECORD = "_sqlite_migrations"  # as sqlite-utils calls it
 
 
-def migrate(connection: Connection) -> None:
+def migrate(connection: SqliteConnection) -> None:
     """Bring the database up to date; a database from a newer redraft is refused rather than damaged."""
     applied = _applied(connection)
-    if newer := [name for name in applied if name not in STEPS]:
-        raise StoreError(
-            f"the database was written by a newer redraft (it has {newer[-1]})",
-            place=str(connection.path),
-            hint="upgrade redraft, or name another database with --db",
-        )
+    refuse_newer(applied, connection.place)
     if len(applied) < len(STEPS):
         # Brings NumPy with it, which would be most of what a command that only reads has to wait for.
         from sqlite_utils import Database
@@ -35,6 +31,16 @@ def migrate(connection: Connection) -> None:
         with connection.writing() as raw:
             _require_ours(connection)
             steps().apply(Database(raw))
+
+
+def refuse_newer(applied: Sequence[str], place: str) -> None:
+    """Refuse a database that has steps of which nothing is known here."""
+    if newer := [name for name in applied if name not in STEPS]:
+        raise StoreError(
+            f"the database was written by a newer redraft (it has {newer[-1]})",
+            place=place,
+            hint="upgrade redraft, or name another database with --db",
+        )
 
 
 def steps() -> Migrations:
@@ -54,23 +60,23 @@ def steps() -> Migrations:
     return migrations
 
 
-def _tables(connection: Connection) -> set[str]:
+def _tables(connection: SqliteConnection) -> set[str]:
     return {row["name"] for row in connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
 
 
-def _applied(connection: Connection) -> list[str]:
+def _applied(connection: SqliteConnection) -> list[str]:
     if _RECORD not in _tables(connection):
         return []
     rows = connection.rows("SELECT name FROM _sqlite_migrations WHERE migration_set = ? ORDER BY rowid", (_NAME,))
     return [row["name"] for row in rows]
 
 
-def _require_ours(connection: Connection) -> None:
+def _require_ours(connection: SqliteConnection) -> None:
     """Our tables come into being together with the record of it, so tables without it are somebody else's."""
     tables = _tables(connection) - {_RECORD}
     if tables and not _applied(connection):
         raise StoreError(
             f"this is the database of another program (it has a table {min(tables)})",
-            place=str(connection.path),
+            place=connection.place,
             hint="name another database with --db",
         )

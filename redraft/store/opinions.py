@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, storable, upsert
 from redraft.store.documents import now
 
 
@@ -34,7 +34,7 @@ class Opinions:
         kept = replace(opinion, note=storable(opinion.note), said=now())
         with self._connection.writing() as raw:
             raw.execute(
-                "INSERT OR REPLACE INTO opinions (run, finding, draft, agrees, note, said) VALUES (?, ?, ?, ?, ?, ?)",
+                upsert("opinions", ("run", "finding"), "draft", "agrees", "note", "said"),
                 (kept.run, kept.finding, kept.draft, int(kept.agrees), kept.note, kept.said),
             )
         return kept

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 from redraft.domain import Evidence, Pack, PackQuestion, Span
 from redraft.errors import StoreError
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.documents import now
 
 
@@ -22,8 +21,8 @@ class Packs:
         missing = storable(json.dumps(pack.missing, ensure_ascii=False))
         with self._connection.writing() as raw:
             cursor = raw.execute(
-                "INSERT OR IGNORE INTO packs (id, document, key, model, prompt_hashes, imported, created, missing)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO packs (id, document, key, model, prompt_hashes, imported, created, missing)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     pack.id,
                     pack.document,
@@ -78,7 +77,7 @@ class Packs:
     def imported(self, document: str) -> Pack | None:
         """The pack that was last imported for a document."""
         row = self._connection.row(
-            "SELECT * FROM packs WHERE document = ? AND imported ORDER BY imported DESC, created DESC LIMIT 1",
+            "SELECT * FROM packs WHERE document = ? AND imported > 0 ORDER BY imported DESC, created DESC LIMIT 1",
             (document,),
         )
         return self._pack(row) if row else None
@@ -96,7 +95,7 @@ class Packs:
         rows = self._connection.rows("SELECT * FROM packs ORDER BY created DESC, rowid DESC")
         return [(self._pack(row), row["created"]) for row in rows]
 
-    def _pack(self, row: sqlite3.Row) -> Pack:
+    def _pack(self, row: Row) -> Pack:
         questions = self._connection.rows("SELECT * FROM questions WHERE pack = ? ORDER BY rank", (row["id"],))
         return Pack(
             id=row["id"],
@@ -124,7 +123,7 @@ def _question_row(pack: str, question: PackQuestion) -> tuple[object, ...]:
     )
 
 
-def _question(row: sqlite3.Row) -> PackQuestion:
+def _question(row: Row) -> PackQuestion:
     span = None if row["start"] is None else Span(row["start"], row["end"])
     evidence = Evidence(row["evidence"], span)
     return PackQuestion(row["rank"], row["question"], row["kind"], row["answer"], evidence, row["position"])

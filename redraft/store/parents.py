@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections import defaultdict
 from collections.abc import Sequence
 
 from redraft.domain import Parent, Span
-from redraft.store.connection import Connection
+from redraft.store.connection import Connection, Raw, upsert
 from redraft.store.documents import put_text
 
 
-def put_parents(raw: sqlite3.Connection, run: str, child: str, parents: Sequence[Parent]) -> None:
+def put_parents(raw: Raw, run: str, child: str, parents: Sequence[Parent]) -> None:
     """Store what a piece or a draft was made from, within the transaction that stores itself, in place of what was."""
     drop_parents(raw, run, [child])
     raw.executemany(
@@ -20,7 +19,7 @@ def put_parents(raw: sqlite3.Connection, run: str, child: str, parents: Sequence
     )
 
 
-def drop_parents(raw: sqlite3.Connection, run: str, children: Sequence[str]) -> None:
+def drop_parents(raw: Raw, run: str, children: Sequence[str]) -> None:
     """Forget what texts were made from that are about to be written anew."""
     raw.executemany("DELETE FROM parents WHERE run = ? AND child = ?", [(run, child) for child in children])
 
@@ -53,7 +52,7 @@ class Ancestry:
         if self._connection.only_read:
             return
         with self._connection.writing() as raw:
-            raw.execute("INSERT OR REPLACE INTO links VALUES (?, ?, ?)", (key, put_text(raw, child), found))
+            raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
         """The embeddings of the parts of a document by a model; None where nobody has made them."""
@@ -67,4 +66,5 @@ class Ancestry:
         if self._connection.only_read:
             return
         with self._connection.writing() as raw:
-            raw.execute("INSERT OR REPLACE INTO embeddings VALUES (?, ?, ?, ?)", (document, cut, weights, vectors))
+            statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
+            raw.execute(statement, (document, cut, weights, vectors))

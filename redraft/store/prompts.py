@@ -28,7 +28,7 @@ class PromptShelf:
         """Store those that are not there yet: a text never changes under its hash."""
         with self._connection.writing() as raw:
             raw.executemany(
-                "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)",
+                "INSERT INTO prompts VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
                 [(one.hash, one.name, storable(one.text)) for one in records],
             )
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 from redraft.domain import Draft, Gap, Parent, Piece, content_id
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Raw, Row, storable, upsert
 from redraft.store.documents import now, put_text
 from redraft.store.parents import drop_parents, put_parents
 
@@ -136,14 +135,17 @@ class Runs:
         wanted: Callable[[Run], bool] | None = None,
     ) -> list[Run]:
         """The latest runs, newest first: those of a status, of a model by part of its name, of these documents."""
-        query = "SELECT * FROM runs WHERE (?1 IS NULL OR status = ?1)"
-        query += " AND (?2 IS NULL OR instr(json_extract(settings, '$.model'), ?2) > 0)"
-        query += " AND (?3 IS NULL OR document IN (SELECT value FROM json_each(?3)))"
-        query += " ORDER BY created DESC, rowid DESC LIMIT ?4 OFFSET ?5"
-        given = (status, model, None if documents is None else json.dumps(list(documents)))
+        conditions = {
+            "status = ?": status,
+            "instr(json_extract(settings, '$.model'), ?) > 0": model,
+            "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
+        }
+        asked = {condition: value for condition, value in conditions.items() if value is not None}
+        where = f"WHERE {' AND '.join(asked)}" if asked else ""
+        query = f"SELECT * FROM runs {where} ORDER BY created DESC, rowid DESC LIMIT ? OFFSET ?"  # noqa: S608
         found: list[Run] = []
         for page in count():
-            rows = self._connection.rows(query, (*given, _PAGE, page * _PAGE))
+            rows = self._connection.rows(query, (*asked.values(), _PAGE, page * _PAGE))
             found += (run for run in map(_run, map(dict, rows)) if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(found) >= limit:
                 break
@@ -299,7 +301,7 @@ class Runs:
         """Record a chunk that could not be summarized."""
         with self._connection.writing() as raw:
             values = (run, gap.chunk, gap.code, storable(gap.reason))
-            raw.execute("INSERT OR REPLACE INTO gaps VALUES (?, ?, ?, ?)", values)
+            raw.execute(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
 
     def close_gap(self, run: str, chunk: int) -> None:
         """A chunk has been summarized after all."""
@@ -312,7 +314,7 @@ class Runs:
         return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
 
 
-def _piece(row: sqlite3.Row) -> Piece:
+def _piece(row: Row) -> Piece:
     return Piece(
         level=row["level"],
         index=row["idx"],
@@ -329,7 +331,7 @@ def _piece(row: sqlite3.Row) -> Piece:
 
 
 def _put_draft(
-    raw: sqlite3.Connection,
+    raw: Raw,
     run: str,
     round_: int,
     node: str,

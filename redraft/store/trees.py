@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import defaultdict
 
 from redraft.domain import Evidence, KeyFact, KeyFacts, Objection, Span, Tree
 from redraft.errors import StoreError
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.documents import now
 
 
@@ -22,7 +21,7 @@ class KeyFactShelf:
         """Store key facts under what they were made from; those that are there already stay as they are."""
         with self._connection.writing() as raw:
             cursor = raw.execute(
-                "INSERT OR IGNORE INTO keyfacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO keyfacts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     found.id,
                     found.document,
@@ -73,7 +72,7 @@ class KeyFactShelf:
     def imported(self, document: str) -> KeyFacts | None:
         """Those that were last imported for a document."""
         row = self._connection.row(
-            "SELECT * FROM keyfacts WHERE document = ? AND imported ORDER BY imported DESC, created DESC LIMIT 1",
+            "SELECT * FROM keyfacts WHERE document = ? AND imported > 0 ORDER BY imported DESC, created DESC LIMIT 1",
             (document,),
         )
         return self._keyfacts(row) if row else None
@@ -91,7 +90,7 @@ class KeyFactShelf:
         rows = self._connection.rows("SELECT * FROM keyfacts ORDER BY created DESC, rowid DESC")
         return [(self._keyfacts(row), row["created"]) for row in rows]
 
-    def _keyfacts(self, row: sqlite3.Row) -> KeyFacts:
+    def _keyfacts(self, row: Row) -> KeyFacts:
         facts: dict[int, list[KeyFact]] = defaultdict(list)
         for found in self._connection.rows("SELECT * FROM facts WHERE keyfacts = ? ORDER BY tree, id", (row["id"],)):
             facts[found["tree"]].append(_fact(found))
@@ -137,12 +136,12 @@ def _fact_row(keyfacts: str, number: int, fact: KeyFact) -> tuple[object, ...]:
     )
 
 
-def _tree(row: sqlite3.Row, facts: tuple[KeyFact, ...]) -> Tree:
+def _tree(row: Row, facts: tuple[KeyFact, ...]) -> Tree:
     span = Span(row["start"], row["end"])
     return Tree(row["chunk"], row["perspective"], span, row["position"], facts, row["query"])
 
 
-def _fact(row: sqlite3.Row) -> KeyFact:
+def _fact(row: Row) -> KeyFact:
     span = None if row["start"] is None else Span(row["start"], row["end"])
     objections = tuple(Objection(dimension, reason) for dimension, reason in json.loads(row["objections"]))
     return KeyFact(row["id"], row["level"], row["parent"], row["fact"], Evidence(row["evidence"], span), objections)

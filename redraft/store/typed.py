@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 
 from redraft.domain import Span
 from redraft.questions import TypedQuestion, TypedQuestions
-from redraft.store.connection import Connection, storable
+from redraft.store.connection import Connection, Row, storable
 from redraft.store.documents import now
 
 
@@ -21,7 +20,7 @@ class TypedShelf:
         """Store questions under what they were made from; those that are there already stay as they are."""
         with self._connection.writing() as raw:
             cursor = raw.execute(
-                "INSERT OR IGNORE INTO typed_packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO typed_packs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
                 (
                     found.id,
                     found.document,
@@ -62,7 +61,8 @@ class TypedShelf:
     def imported(self, document: str) -> TypedQuestions | None:
         """Those that were last imported for a document."""
         row = self._connection.row(
-            "SELECT * FROM typed_packs WHERE document = ? AND imported ORDER BY imported DESC, created DESC LIMIT 1",
+            "SELECT * FROM typed_packs WHERE document = ? AND imported > 0"
+            " ORDER BY imported DESC, created DESC LIMIT 1",
             (document,),
         )
         return self._found(row) if row else None
@@ -80,7 +80,7 @@ class TypedShelf:
         rows = self._connection.rows("SELECT * FROM typed_packs ORDER BY created DESC, rowid DESC")
         return [(self._found(row), row["created"]) for row in rows]
 
-    def _found(self, row: sqlite3.Row) -> TypedQuestions:
+    def _found(self, row: Row) -> TypedQuestions:
         questions = self._connection.rows("SELECT * FROM typed_questions WHERE pack = ? ORDER BY rank", (row["id"],))
         return TypedQuestions(
             id=row["id"],
@@ -99,6 +99,6 @@ def _row(pack: str, one: TypedQuestion) -> tuple[object, ...]:
     return (pack, one.id, one.type, *texts, one.paragraph.start, one.paragraph.end)
 
 
-def _question(row: sqlite3.Row) -> TypedQuestion:
+def _question(row: Row) -> TypedQuestion:
     paragraph = Span(row["start"], row["end"])
     return TypedQuestion(row["rank"], row["type"], row["question"], row["answer"], row["reason"], paragraph)

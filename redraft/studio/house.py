@@ -30,7 +30,7 @@ T = TypeVar("T")
 class Told:
     """What the studio was told when it was opened."""
 
-    database: Path | None = None
+    database: Path | str | None = None
     token: str = ""
     read_only: bool = False
     guarded: bool = False

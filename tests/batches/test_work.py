@@ -7,13 +7,12 @@ import json
 import os
 import random
 import signal
-import sqlite3
 import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -32,6 +31,7 @@ from redraft.store.store import Store
 from tests.chatserver import ChatServer, Fault, Reply, Seen, asked, summarizer
 from tests.judges import KEY
 from tests.plugged import package
+from tests.postgres import needs_postgres, restartable
 from tests.support import story
 
 _PRICES = '[prices]\n"m" = { prompt = 100.0, completion = 100.0 }\n'
@@ -47,8 +47,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def store(folder: Path) -> Iterator[Store]:
-    with Store(folder / "redraft.db") as made:
+def store(folder: Path, place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         yield made
 
 
@@ -187,10 +187,8 @@ def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytes
     assert all(later - first > 1.9 for first, later in zip(starts, starts[3:], strict=False))
 
 
-def _ledger(folder: Path) -> list[sqlite3.Row]:
-    with closing(sqlite3.connect(folder / "redraft.db")) as raw:
-        raw.row_factory = sqlite3.Row
-        return raw.execute("SELECT * FROM calls").fetchall()
+def _ledger(store: Store) -> list[Any]:
+    return store._connection.rows("SELECT * FROM calls")
 
 
 @pytest.mark.slow
@@ -208,7 +206,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     kills = 0
     with ChatServer(script, latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
-        terms = Terms(str(folder / "redraft.db"), "b", "", 0, 2, prices=str(folder / "prices.toml"))
+        terms = Terms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
         with Crew(store, terms, lambda note: None) as crew:
             began = time.monotonic()
             while crew.mend():
@@ -221,7 +219,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
         assert states(store) == {"done": 14}
         assert {path.stem for path in (folder / "out").iterdir()} == {f"{n:03}" for n in range(14)}
         answered = Counter(asked(seen) for seen in server.answered)
-    ledger = _ledger(folder)
+    ledger = _ledger(store)
     lost = sum(row["outcome"] in ("lost", "cancelled") for row in ledger)
     again = sum(times - 1 for times in answered.values())
     assert again <= lost, "only what was in flight when a worker died is asked again"
@@ -229,6 +227,28 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     assert calls == len([row for row in ledger if row["outcome"] != "rate_limited"])
     assert cost is not None
     assert cost <= 50.0
+
+
+@needs_postgres
+@pytest.mark.slow
+def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
+    documents(folder, 8)
+    with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
+        opened(store, folder, server.base_url)
+        with Crew(store, Terms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None) as crew:
+            began = time.monotonic()
+            restarted = False
+            while crew.mend():
+                assert time.monotonic() - began < 120
+                if not restarted and len(server.answered) > 4:
+                    restart()
+                    restarted = True
+                time.sleep(0.1)
+        assert restarted
+        assert states(store) == {"done": 8}
+        answered = Counter(asked(seen) for seen in server.answered)
+        again = sum(times - 1 for times in answered.values())
+        assert again <= 8, "no more than what can have been in flight"
 
 
 _POISON = "import os, signal\n\n\ndef read(data, name):\n    os.kill(os.getpid(), signal.SIGKILL)\n"
@@ -246,7 +266,7 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         limits = opened(store, folder, server.base_url)
         store.batches.add("b", [])
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
-        terms = Terms(str(folder / "redraft.db"), "b", "", 0, 1)
+        terms = Terms(store.address, "b", "", 0, 1)
         with Crew(store, terms, lambda note: None) as crew:
             while crew.mend():
                 time.sleep(0.1)
@@ -265,7 +285,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        crew = Crew(store, Terms(str(folder / "redraft.db"), "b", "", 0, 1), lambda note: None)
+        crew = Crew(store, Terms(store.address, "b", "", 0, 1), lambda note: None)
         crew.__enter__()
         process: subprocess.Popen[str] = crew._hands[0].process
         while len(server.seen) < 2:

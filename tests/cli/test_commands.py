@@ -319,11 +319,25 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_a_command_that_reads_a_file_brings_in_nothing_for_servers(tmp_path: Path) -> None:
+    program = (
+        "import sys\n"
+        "from redraft.cli.main import main\n"
+        "try:\n    main(['runs'])\nexcept SystemExit as end:\n    assert end.code == 0\n"
+        "heavy = {'psycopg', 'psycopg_pool', 'redraft.store.postgres', 'langgraph'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    given = {**os.environ, "REDRAFT_DB": str(tmp_path / "redraft.db")}
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, env=given)
+
+    assert done.returncode == 0, done.stderr
+
+
 def _commands() -> list[tuple[str, Any]]:
     from redraft.cli.main import app
 
     groups = {name: group for name, group in app.commands.items() if isinstance(group, click.Group)}
-    assert set(groups) == {"agree", "batch", "data", "experiment", "pack", "prompts"}
+    assert set(groups) == {"agree", "batch", "data", "experiment", "pack", "prompts", "store"}
     within = [(f"{name} {each}", one) for name, group in groups.items() for each, one in group.commands.items()]
     return [*app.commands.items(), *within]
 

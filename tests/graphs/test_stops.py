@@ -14,7 +14,7 @@ from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 from redraft import Limits, Result, Workshop, graphs
 from redraft.events import Event, StageStarted
 from redraft.graphs.reviewing import ReviewQuestion
-from redraft.runs import driving
+from redraft.runs import driving, savers
 from redraft.settings import Settings
 from tests.judges import Court, Json, Keepers, Said, Sheet, told
 from tests.runs.test_refining import stories
@@ -238,7 +238,7 @@ async def test_a_thread_that_was_begun_with_the_saver_as_it_comes_is_gone_on_wit
     undisturbed, work = Work(kind, tmp_path / "whole"), Work(kind, tmp_path / "stopped")
     expected = outcome(await whole(undisturbed, undisturbed.begin))
     with monkeypatch.context() as before:
-        before.setattr(driving, "_Saver", AsyncSqliteSaver)
+        before.setattr(savers, "FileSaver", AsyncSqliteSaver)
         writes = Writes(before, AsyncSqliteSaver)
         writes.stop(7)
         with pytest.raises(Stop):

@@ -43,8 +43,10 @@ from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
 from redraft.store.chapters import Chapter
 from redraft.store.opinions import Opinion
+from redraft.store.places import is_server
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from tests import postgres
 
 # An SQL dump cuts a text at a NUL.
 PRINTABLE = "Ünïcode \U0001f600.\nThe end of the book."
@@ -258,9 +260,11 @@ def fill_judged(store: Store, parent: str) -> str:
     return fork
 
 
-def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+def dump(place: Path | str) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of all tables, as another program sees them."""
-    with plain(path) as database:
+    if is_server(place):
+        return postgres.dump(str(place))
+    with plain(place) as database:
         names = [
             row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")
         ]
@@ -268,13 +272,25 @@ def dump(path: Path) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @contextmanager
-def plain(path: Path, timeout: float = 30) -> Iterator[sqlite3.Connection]:
+def plain(place: Path | str, timeout: float = 30) -> Iterator[Any]:
     """The database in another program."""
-    database = sqlite3.connect(path, timeout=timeout, isolation_level=None)
+    if is_server(place):
+        with postgres.plain(str(place)) as database:
+            yield database
+        return
+    database = sqlite3.connect(place, timeout=timeout, isolation_level=None)
     try:
         yield database
     finally:
         database.close()
+
+
+def intact(place: Path | str) -> None:
+    """Nothing points at what is gone; a server sees to that itself."""
+    if not is_server(place):
+        with plain(place) as database:
+            assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+            assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
 def start(code: str, *arguments: object) -> subprocess.Popen[str]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import atexit
 import random
 from collections.abc import Iterator
+from contextlib import ExitStack
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -13,13 +15,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from typing_extensions import override
 
 from redraft.errors import RunError, UsageError
 from redraft.store.batches import MOST_DEATHS, Batch, Batches, Item, NewItem
 from redraft.store.connection import Connection
 from redraft.store.migrations import migrate
+from redraft.store.sqlite import SqliteConnection
 from redraft.store.store import Store
 from redraft.store.turns import WINDOW, Turns
+from tests.postgres import database, needs_postgres
 from tests.store.support import add_call, call, document, run
 
 WORKERS = ("ann", "bob", "cid")
@@ -35,15 +40,15 @@ class Clock:
 
 
 @cache
-def migrated() -> Connection:
+def migrated() -> SqliteConnection:
     """Copied for each of thousands of examples."""
-    connection = Connection(Path(":memory:"))
+    connection = SqliteConnection(Path(":memory:"))
     migrate(connection)
     return connection
 
 
 def in_memory() -> Connection:
-    connection = Connection(Path(":memory:"))
+    connection = SqliteConnection(Path(":memory:"))
     migrated().raw.backup(connection.raw)
     return connection
 
@@ -54,7 +59,7 @@ class Leasing(RuleBasedStateMachine):
     @initialize(priorities=st.lists(st.integers(-1, 1), min_size=1, max_size=6))
     def begin(self, priorities: list[int]) -> None:
         self.clock = Clock()
-        self.connection = in_memory()
+        self.connection = self.opened()
         self.batches = Batches(self.connection, self.clock)
         self.batches.open(Batch("b", {}, {}))
         self.batches.add("b", [NewItem(f"{n}.txt", f"{n}", priority) for n, priority in enumerate(priorities)])
@@ -64,6 +69,9 @@ class Leasing(RuleBasedStateMachine):
         self.ended: dict[int, str] = {}
         self.deaths = dict.fromkeys(range(len(priorities)), 0)
         self.priorities = priorities
+
+    def opened(self) -> Connection:
+        return in_memory()
 
     def _lose(self, idx: int) -> None:
         self.old.append(self.held.pop(idx))
@@ -154,13 +162,36 @@ class Leasing(RuleBasedStateMachine):
             self.connection.close()
 
 
+class LeasingOnAServer(Leasing):
+    """The same on one server, where each run of the machine begins with an empty database."""
+
+    @override
+    def opened(self) -> Connection:
+        store = Store(server_for_leasing())
+        with store._connection.writing() as raw:
+            for table in ("items", "batches"):
+                raw.execute(f"DELETE FROM {table}")
+        return store._connection
+
+
+_kept = ExitStack()
+atexit.register(_kept.close)
+
+
+@cache
+def server_for_leasing() -> str:
+    return _kept.enter_context(database())
+
+
 TestLeasing = Leasing.TestCase
 TestLeasing.settings = settings(max_examples=40, stateful_step_count=25, deadline=None)
+TestLeasingOnAServer = needs_postgres(LeasingOnAServer.TestCase)
+TestLeasingOnAServer.settings = settings(max_examples=15, stateful_step_count=25, deadline=None)
 
 
 @pytest.fixture
-def store() -> Iterator[Store]:
-    with Store(":memory:") as made:
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         yield made
 
 

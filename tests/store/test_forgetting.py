@@ -24,6 +24,7 @@ from tests.store.support import (
     dump,
     fill,
     fill_judged,
+    intact,
     pack,
     plain,
     run,
@@ -39,44 +40,33 @@ with Store(sys.argv[1]) as store, store.claim(sys.argv[2]):
     sys.stdin.readline()
 """
 GOOD, POOR = told(*range(1, 7)), told(1, 2)
+in_a_file = pytest.mark.parametrize("place", ["file"], indirect=True)
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "redraft.db"
-
-
-@pytest.fixture
-def store(path: Path) -> Iterator[Store]:
-    with Store(path) as made:
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         yield made
 
 
-def rows(path: Path) -> dict[str, int]:
+def rows(place: Path | str) -> dict[str, int]:
     """How many there are of each kind that is of a document or a run."""
-    of_models = {"_sqlite_migrations", "manners", "agreements", "turns"}
-    return {name: len(found) for name, found in dump(path).items() if found and name not in of_models}
+    of_models = {"_sqlite_migrations", "redraft_steps", "manners", "agreements", "turns"}
+    return {name: len(found) for name, found in dump(place).items() if found and name not in of_models}
 
 
-def intact(path: Path) -> None:
-    """Nothing points at what is gone, and no text is there that nobody names."""
-    with plain(path) as database:
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
-        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-
-
-def test_of_a_run_and_its_fork_nothing_is_left(store: Store, path: Path) -> None:
+def test_of_a_run_and_its_fork_nothing_is_left(store: Store, place: Path | str) -> None:
     fill(store)
-    with plain(path) as database:
+    with plain(place) as database:
         for table in ("questions", "packs", "facts", "trees", "keyfacts", "typed_questions", "typed_packs"):
             database.execute(f"DELETE FROM {table}")
     freed = store.forget(["fork-of-abc123", "abc123"])
     assert (freed.runs, freed.documents) == (("fork-of-abc123", "abc123"), (document(PRINTABLE).id,))
     assert (freed.replies, freed.texts) == (1, 6)
-    assert rows(path) == {}
+    assert rows(place) == {}
 
 
-def test_a_document_goes_with_all_that_was_made_of_it(store: Store, path: Path) -> None:
+def test_a_document_goes_with_all_that_was_made_of_it(store: Store, place: Path | str) -> None:
     fill(store)
     store.documents.add(document())
     store.runs.add(run("another"))
@@ -84,30 +74,30 @@ def test_a_document_goes_with_all_that_was_made_of_it(store: Store, path: Path) 
     store.judgments.keep_verdicts({"nobody's": "yes"})
     freed = store.forget(documents=[document(PRINTABLE).id])
     assert set(freed.runs) == {"abc123", "fork-of-abc123"}
-    assert rows(path) == {"documents": 1, "runs": 1, "packs": 1, "questions": 2, "texts": 1, "verdicts": 1}
-    intact(path)
+    assert rows(place) == {"documents": 1, "runs": 1, "packs": 1, "questions": 2, "texts": 1, "verdicts": 1}
+    intact(place)
 
 
-def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, path: Path) -> None:
+def test_a_document_stays_as_long_as_there_are_questions_about_it(store: Store, place: Path | str) -> None:
     fill(store)
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
     assert store.packs.get("pack-1") == pack(text=PRINTABLE)
     assert store.documents.get(document(PRINTABLE).id).text == PRINTABLE
     assert store.judgments.verdicts(["verdict-1"]) != {}
-    intact(path)
+    intact(place)
 
 
-def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, path: Path) -> None:
+def test_a_document_stays_as_long_as_there_are_typed_questions_about_it(store: Store, place: Path | str) -> None:
     fill(store)
-    with plain(path) as database:
+    with plain(place) as database:
         for table in ("questions", "packs", "facts", "trees", "keyfacts"):
             database.execute(f"DELETE FROM {table}")
     assert store.forget(["abc123", "fork-of-abc123"]).documents == ()
     assert store.typed.latest(document(PRINTABLE).id) == typed(text=PRINTABLE)
-    intact(path)
+    intact(place)
 
 
-def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store, path: Path) -> None:
+def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store, place: Path | str) -> None:
     fill(store)
     before = {name: getattr(store.runs, name)("fork-of-abc123") for name in ("get", "drafts", "pieces")}
     rounds = store.judgments.rounds("fork-of-abc123")
@@ -117,10 +107,10 @@ def test_a_fork_keeps_all_that_it_has_and_the_name_of_what_is_gone(store: Store,
     assert store.runs.get("fork-of-abc123").parent == "abc123"
     with pytest.raises(RunError):
         store.runs.get("abc123")
-    intact(path)
+    intact(place)
 
 
-def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, path: Path) -> None:
+def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, place: Path | str) -> None:
     store.documents.add(document())
     for name in ("one", "two"):
         store.runs.add(run(name))
@@ -137,29 +127,29 @@ def test_a_reply_goes_with_the_last_run_that_uses_it(store: Store, path: Path) -
     assert store.calls.find("shared", "two") == answer
     assert store.calls.totals("two").cached == 1
     assert [store.calls.find(key, None) for key in ("own", "tried", "lost")] == [None] * 3
-    intact(path)
+    intact(place)
     assert store.forget(["two"]).replies == 2
-    assert rows(path) == {}
+    assert rows(place) == {}
 
 
-def test_what_would_go_is_told_and_stays(store: Store, path: Path) -> None:
+def test_what_would_go_is_told_and_stays(store: Store, place: Path | str) -> None:
     fill(store)
-    before = dump(path)
+    before = dump(place)
     foreseen = store.forget(["abc123"], dry_run=True)
-    assert dump(path) == before
+    assert dump(place) == before
     freed = store.forget(["abc123"])
     assert replace(freed, bytes=0) == replace(foreseen, bytes=0)
 
 
 @pytest.mark.slow
-def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(store: Store, path: Path) -> None:
+def test_a_run_that_is_being_worked_on_is_refused_and_so_are_those_beside_it(store: Store, place: Path | str) -> None:
     fill(store)
-    before = dump(path)
-    with started(_WORKING, path, "abc123"):
+    before = dump(place)
+    with started(_WORKING, place, "abc123"):
         for runs, documents in ((["fork-of-abc123", "abc123"], []), ([], [document(PRINTABLE).id])):
             with pytest.raises(RunError, match="being worked on"):
                 store.forget(runs, documents=documents)
-        assert dump(path) == before
+        assert dump(place) == before
     store.forget(["fork-of-abc123", "abc123"])
 
 
@@ -171,10 +161,10 @@ def test_an_id_that_nobody_has_is_refused(store: Store) -> None:
 
 
 @pytest.mark.slow
-def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: Store, path: Path) -> None:
+def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: Store, place: Path | str) -> None:
     fill(store)
     store.runs.add(run("at-work", PRINTABLE))
-    with started(_WORKING, path, "at-work"):
+    with started(_WORKING, place, "at-work"):
         assert store.forget(["fork-of-abc123"]).texts == 0
         store.documents.text(pieced := store.documents.add_text("The first draft."))
     assert store.forget(["abc123"]).texts > 0
@@ -182,7 +172,8 @@ def test_a_text_may_be_needed_by_a_run_at_work_before_any_row_names_it(store: St
         store.documents.text(pieced)
 
 
-def test_the_files_become_smaller_by_what_went(store: Store, path: Path) -> None:
+@in_a_file
+def test_the_files_become_smaller_by_what_went(store: Store, place: Path) -> None:
     fill(store)
     for name in ("large", "small"):
         store.runs.add(run(name, PRINTABLE))
@@ -190,27 +181,28 @@ def test_the_files_become_smaller_by_what_went(store: Store, path: Path) -> None
             text = f"{name} {n} " * (500 if name == "large" else 1)
             store.runs.add_piece(name, Piece(0, n, n, n, text, 1, 1, 1))
     foreseen = store.forget(["large"], dry_run=True).bytes
-    with plain(path) as database:
+    with plain(place) as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    size = path.stat().st_size
+    size = place.stat().st_size
     freed = store.forget(["large"])
     assert freed.trouble == ""
-    assert freed.bytes == size - path.stat().st_size > 1_000_000
-    assert path.with_name("redraft.db-wal").stat().st_size == 0
+    assert freed.bytes == size - place.stat().st_size > 1_000_000
+    assert place.with_name("redraft.db-wal").stat().st_size == 0
     assert 0.5 < foreseen / freed.bytes < 1.5
-    assert b"large 7 large 7" not in path.read_bytes()
+    assert b"large 7 large 7" not in place.read_bytes()
     assert len(store.runs.pieces("small")) == 200
 
 
+@in_a_file
 def test_files_that_another_program_holds_are_forgotten_all_the_same(
-    store: Store, path: Path, monkeypatch: pytest.MonkeyPatch
+    store: Store, place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fill(store)
 
     def held(raw: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("database is locked")
 
-    monkeypatch.setattr("redraft.store.connection.compact", held)
+    monkeypatch.setattr("redraft.store.sqlite.compact", held)
     freed = store.forget(["abc123"])
     assert "locked" in freed.trouble
     assert [one.id for one in store.runs.latest(9)] == ["fork-of-abc123"]
@@ -285,7 +277,7 @@ _KILLED = """
 import os, sys
 from redraft.store import checkpoints
 from redraft.store.store import Store
-checkpoints.Checkpoints.forget = lambda self, runs: os._exit(9)
+checkpoints.SqliteCheckpoints.forget = lambda self, runs: os._exit(9)
 with Store(sys.argv[1]) as store:
     print("ready", flush=True)
     store.forget(["fork-of-abc123", "abc123"])
@@ -293,17 +285,19 @@ with Store(sys.argv[1]) as store:
 
 
 @pytest.mark.slow
-def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, path: Path) -> None:
+@in_a_file
+def test_whoever_is_killed_while_forgetting_can_do_it_again(store: Store, place: Path) -> None:
     fill(store)
-    with started(_KILLED, path) as other:
+    with started(_KILLED, place) as other:
         assert other.wait(30) == 9
     assert {one.id for one in store.runs.latest(9)} == {"abc123", "fork-of-abc123"}
     store.forget(["fork-of-abc123", "abc123"])
     assert store.runs.latest(9) == []
-    intact(path)
+    intact(place)
 
 
-def test_nothing_that_is_followed_is_searched_for(store: Store, path: Path) -> None:
+@in_a_file
+def test_nothing_that_is_followed_is_searched_for(store: Store, place: Path) -> None:
     """No statement of `forget`, and none of those that list a run's drafts, reads a whole table of texts or calls."""
     fill(store)
     fill_judged(store, "again")

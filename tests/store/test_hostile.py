@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from redraft.errors import RunError, StoreError
-from redraft.store import connection
+from redraft.store import sqlite
 from redraft.store.store import Store
 from tests.store.support import add_call, call, dump, fill, plain, start, started
 
@@ -100,7 +100,7 @@ def test_a_reader_with_an_open_transaction_holds_nobody_up(path: Path) -> None:
 
 
 def test_a_program_that_never_lets_go_is_named_in_the_error(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "BUSY_SECONDS", 0.2)
+    monkeypatch.setattr(sqlite, "BUSY_SECONDS", 0.2)
     with Store(path) as store:
         fill(store)
         before = dump(path)
@@ -280,7 +280,7 @@ def test_a_claim_ends_with_an_error_too(path: Path) -> None:
 def test_a_claim_of_the_blink_of_an_eye_does_not_keep_others_out(path: Path) -> None:
     with Store(path) as store:
         # As `is_claimed` holds it, while it looks.
-        lock = store._lock("abc123")
+        lock = store._claims._lock("abc123")
         lock.acquire()
         release = threading.Timer(0.1, os.unlink, [lock.lock_file])
         release.start()

@@ -14,29 +14,29 @@ from tests.store.support import plain
 ONE, OTHER = "openai:small@http://127.0.0.1:8080/v1", "openai:small@http://127.0.0.1:9090/v1"
 
 
-def test_what_is_learned_of_a_model_is_known_in_the_next_run_and_of_no_other_model(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
+def test_what_is_learned_of_a_model_is_known_in_the_next_run_and_of_no_other_model(place: Path | str) -> None:
+    with Store(place) as store:
         assert store.manners.known(ONE) == Manners(None, None)
         store.manners.learn_mode(ONE, "json_schema")
         store.manners.learn_reasoning(OTHER, 300)
-    with Store(tmp_path / "redraft.db") as store:
+    with Store(place) as store:
         assert store.manners.known(ONE) == Manners("json_schema", None)
         assert store.manners.known(OTHER) == Manners(None, 300)
 
 
-def test_the_last_mode_and_the_longest_thought_are_remembered(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
+def test_the_last_mode_and_the_longest_thought_are_remembered(place: Path | str) -> None:
+    with Store(place) as store:
         for mode in ("json_schema", "plain"):
             store.manners.learn_mode(ONE, mode)
         for tokens in (300, 4_000, 20):
             store.manners.learn_reasoning(ONE, tokens)
         assert store.manners.known(ONE) == Manners("plain", 4_000)
-    with plain(tmp_path / "redraft.db") as database:
+    with plain(place) as database:
         assert database.execute("SELECT count(*) FROM manners").fetchone() == (1,)
 
 
-def test_a_name_that_is_no_unicode_is_a_name(tmp_path: Path) -> None:
-    with Store(tmp_path / "redraft.db") as store:
+def test_a_name_that_is_no_unicode_is_a_name(place: Path | str) -> None:
+    with Store(place) as store:
         store.manners.learn_mode("model \ud800", "plain")
         assert store.manners.known("model \ud800").mode == "plain"
 

@@ -10,15 +10,15 @@ import pytest
 from redraft.domain import Parent, Span, content_id
 from redraft.errors import StoreError
 from redraft.store.store import Store
-from tests.store.support import PARENTS, PRINTABLE, dump, fill, piece, plain
+from tests.store.support import PARENTS, PRINTABLE, dump, fill, intact, piece, plain
 
 RUN = "abc123"
 OTHER = (Parent("excerpt", content_id(PRINTABLE), Span(1, 3)),)
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as made:
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         fill(made)
         yield made
 
@@ -61,23 +61,23 @@ def test_of_several_pieces_with_a_text_the_last_is_meant(store: Store) -> None:
     assert store.runs.piece_of(RUN, content_id("another")) is None
 
 
-def test_a_piece_whose_parents_cannot_be_kept_is_not_kept_either(store: Store, tmp_path: Path) -> None:
+def test_a_piece_whose_parents_cannot_be_kept_is_not_kept_either(store: Store) -> None:
     unknown = Parent("piece", content_id("nobody has written this"), Span(0, 3))
-    before = dump(tmp_path / "redraft.db")
+    before = dump(store.address)
     with pytest.raises(StoreError):
         store.runs.add_piece(RUN, piece(3), [unknown])
     with pytest.raises(StoreError):
         store.runs.keep_draft(RUN, "A draft.", 2, "merge", parents=[unknown])
-    assert dump(tmp_path / "redraft.db") == before
+    assert dump(store.address) == before
 
 
-def test_what_was_worked_out_of_a_text_is_forgotten_with_it(store: Store, tmp_path: Path) -> None:
+def test_what_was_worked_out_of_a_text_is_forgotten_with_it(store: Store) -> None:
     store.ancestry.keep_links("links-2", "The first draft.", "[]")
     store.forget([RUN])
-    with plain(tmp_path / "redraft.db") as database:
+    with plain(store.address) as database:
         assert [row[0] for row in database.execute("SELECT key FROM links")] == ["links-2"]
         assert database.execute("SELECT count(*) FROM parents WHERE run = ?", (RUN,)).fetchone() == (0,)
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    intact(store.address)
 
 
 def test_a_text_that_something_was_made_from_stays_as_long_as_that(store: Store) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.errors import RunError, StoreError
+from redraft.errors import RunError, StoreError, UsageError
 from redraft.settings import Limits
 from redraft.store.store import Store
 from tests.command import Command
@@ -130,6 +130,14 @@ def test_a_database_that_must_be_there_is_not_made(tmp_path: Path) -> None:
         fill(store)
     with Store(path, must_exist=True) as store:
         assert len(store.runs.latest(9)) == 2
+
+
+def test_a_server_needs_what_the_extra_brings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.store.opening.find_spec", lambda name: None)
+    with pytest.raises(UsageError, match="psycopg") as caught:
+        Store("postgresql://ann:s3cret@127.0.0.1/books")
+    assert caught.value.hint == 'pip install "redraft[postgres]"'
+    assert "s3cret" not in str(caught.value)
 
 
 def test_the_usual_database_need_not_be_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,12 +17,12 @@ from redraft.settings import Limits
 from redraft.store.calls import Answer
 from redraft.store.runs import new_run_id
 from redraft.store.store import Store
-from tests.store.support import TEXT, add_call, call, document, dump, fill, piece, plain, run
+from tests.store.support import TEXT, add_call, call, document, dump, fill, intact, piece, run
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as made:
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         yield made
 
 
@@ -57,7 +57,7 @@ def test_a_book_is_stored_once(store: Store) -> None:
     store.runs.add(run())
     store.runs.keep_draft("abc123", TEXT, 9, "merge")
     add_call(store, call(reply=TEXT, run="abc123"))
-    rows = dump(store.path)
+    rows = dump(store.address)
     assert rows["texts"] == [(document().id, TEXT)]
     assert len(rows["documents"]) == 1
 
@@ -164,7 +164,7 @@ def test_an_answered_call_is_found_and_a_failed_one_is_not(store: Store) -> None
     answer = store.calls.find("key", None)
     assert answer is not None
     assert answer.text == TEXT
-    assert dump(store.path)["calls"][-1][11] == "duplicate"
+    assert dump(store.address)["calls"][-1][11] == "duplicate"
 
 
 def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store) -> None:
@@ -188,13 +188,14 @@ def test_totals_count_what_was_read_and_what_was_taken_from_others(store: Store)
 
 
 def test_foreign_keys_hold(store: Store) -> None:
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
         store.runs.add(run())
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
         add_call(store, call(run="none"))
-    with pytest.raises(StoreError, match="FOREIGN KEY"):
+    with pytest.raises(StoreError, match=r"(?i)foreign key"):
         store.documents.add(replace(document(), id="not its text"))
-    assert not any(rows for name, rows in dump(store.path).items() if name != "_sqlite_migrations")
+    assert not any(
+        rows for name, rows in dump(store.address).items() if name not in ("_sqlite_migrations", "redraft_steps")
+    )
     fill(store)
-    with plain(store.path) as database:
-        assert database.execute("PRAGMA foreign_key_check").fetchall() == []
+    intact(store.address)

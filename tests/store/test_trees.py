@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -23,8 +22,8 @@ BOOK = document().id
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "redraft.db") as made:
+def store(place: Path | str) -> Iterator[Store]:
+    with Store(place) as made:
         made.documents.add(document())
         yield made
 
@@ -97,7 +96,7 @@ def test_those_that_are_there_stay_as_they_are(store: Store) -> None:
     store.keyfacts.add(keyfacts(trees=(tree(fact(1, "Nobody drowned.")),), builder="another"), "another")
     assert store.keyfacts.get("keyfacts-1") == keyfacts()
     assert store.keyfacts.find(BOOK, "another") is None
-    assert len(dump(store.path)["facts"]) == 4
+    assert len(dump(store.address)["facts"]) == 4
 
 
 def test_they_are_found_under_their_document_and_what_they_were_made_from(store: Store) -> None:
@@ -163,10 +162,10 @@ def test_half_of_the_trees_is_none_of_them(store: Store) -> None:
     with pytest.raises(StoreError):
         store.keyfacts.add(twice, "key")
     assert store.keyfacts.find(BOOK, "key") is None
-    assert dump(store.path)["trees"] == dump(store.path)["facts"] == []
+    assert dump(store.address)["trees"] == dump(store.address)["facts"] == []
 
 
 def test_key_facts_of_no_document_are_refused(store: Store) -> None:
-    with pytest.raises((StoreError, sqlite3.Error)):
+    with pytest.raises(StoreError):
         store.keyfacts.add(keyfacts(text="Another book."), "key")
-    assert dump(store.path)["keyfacts"] == []
+    assert dump(store.address)["keyfacts"] == []

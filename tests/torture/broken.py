@@ -19,7 +19,7 @@ from redraft.readers import documents
 from redraft.runs import driving
 from redraft.store.bookings import Booking, Bookings
 from redraft.store.calls import Call
-from redraft.store.checkpoints import Checkpoints
+from redraft.store.checkpoints import SqliteCheckpoints
 from redraft.store.runs import Runs
 from redraft.store.store import Store
 
@@ -98,14 +98,14 @@ def unfinished() -> None:
 
 def unshielded() -> None:
     """Everybody may read the database."""
-    address = Checkpoints.address
+    address = SqliteCheckpoints.address
 
-    def opened(self: Checkpoints) -> str:
+    def opened(self: SqliteCheckpoints) -> str:
         for path in self.path.parent.glob("redraft*db*"):
             path.chmod(0o644)
         return address(self)
 
-    Checkpoints.address = opened  # type: ignore
+    SqliteCheckpoints.address = opened  # type: ignore
 
 
 def astray() -> None:

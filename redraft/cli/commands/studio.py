@@ -71,7 +71,7 @@ def studio(
     from redraft.cli.tables import model_tables
     from redraft.models.prices import price_table
     from redraft.models.tracing import tracing
-    from redraft.store.connection import IN_MEMORY
+    from redraft.store.sqlite import IN_MEMORY
     from redraft.studio.house import Told
     from redraft.studio.serving import serve
 
@@ -81,7 +81,7 @@ def studio(
     if folder is not None and not folder.is_dir():
         raise UsageError(f"--experiments: there is no folder {experiments}", hint="check the path")
     told = Told(
-        database=Path(db) if db else None,
+        database=db,
         token=token or "",
         read_only=read_only,
         models=model_tables(),

@@ -176,7 +176,7 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
     store.batches.try_again(name)
     count = _workers(given["workers"], limits, store.batches.counts(name).waiting)
     terms = Terms(
-        db=str(store.path.absolute()),
+        db=store.address,
         batch=name,
         worker="",
         number=0,

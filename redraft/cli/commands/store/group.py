@@ -1,0 +1,54 @@
+"""`redraft store`: what becomes of a database as a whole."""
+
+from __future__ import annotations
+
+import click
+
+from redraft.cli import options
+from redraft.cli.sections import Group, command
+from redraft.cli.terminal import say
+
+_EPILOG = """\b
+Examples:
+  redraft store copy redraft.db postgresql://ann@db.example.org/books
+  redraft store copy postgresql://ann@db.example.org/books mine.db
+
+Give passwords in PGPASSWORD or in ~/.pgpass: others can read what is typed.
+"""
+
+
+@click.group(cls=Group, short_help="Copy a database to another place.", epilog=_EPILOG)
+def store() -> None:
+    """Databases as a whole: files, and such as a team has on a Postgres server."""
+
+
+@command(short_help="Copy a database into another.", epilog=_EPILOG)
+@click.argument("source", metavar="FROM")
+@click.argument("target", metavar="TO")
+@options.as_json
+@options.quiet
+def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
+    """Copy all that is in the database FROM into the database TO, which may be new, or have something in it.
+
+    What TO has already stays as it is, so it does no harm to copy twice. FROM is only read.
+    """
+    import asyncio
+    from dataclasses import asdict
+
+    from redraft.cli.views.render import echo_json
+    from redraft.runs.copying import copy_store
+    from redraft.store.places import shown
+    from redraft.store.store import Store
+
+    with Store(source, must_exist=True, to_read=True) as here, Store(target) as there:
+        copied = asyncio.run(copy_store(here, there))
+    if as_json:
+        echo_json(asdict(copied))
+    elif not quiet:
+        known = f"; {copied.there:,} were there" if copied.there else ""
+        say(f"copied to {shown(target)}: {len(copied.runs):,} runs{known}, {copied.documents:,} documents,"
+            f" {copied.texts:,} texts")  # fmt: skip
+    return 0
+
+
+store.add_command(copy)

@@ -1,0 +1,115 @@
+"""Claims: a run is worked on by one process at a time, and a claim ends with the process that holds it."""
+
+from __future__ import annotations
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from typing_extensions import override
+
+from redraft.errors import RunError
+from redraft.store.sqlite import PRIVATE, explained
+
+if sys.platform != "win32":
+    import fcntl
+
+# `is_held` holds a claim for the blink of an eye, which must not keep others from the run.
+CLAIM_SECONDS = 0.5
+
+
+class Claims(ABC):
+    """The claims on the runs of one database."""
+
+    @abstractmethod
+    def held(self, run: str) -> AbstractContextManager[None]:
+        """Hold a run, or a `RunError` where another does."""
+
+    @abstractmethod
+    def is_held(self, run: str) -> bool:
+        """Whether a living process holds the run."""
+
+
+class MemoryClaims(Claims):
+    """Of a database that only one process sees."""
+
+    def __init__(self) -> None:
+        self._held: set[str] = set()
+
+    @override
+    @contextmanager
+    def held(self, run: str) -> Iterator[None]:
+        if run in self._held:
+            raise taken(run)
+        self._held.add(run)
+        try:
+            yield
+        finally:
+            self._held.remove(run)
+
+    @override
+    def is_held(self, run: str) -> bool:
+        return run in self._held
+
+
+class FileClaims(Claims):
+    """Locks on files beside the database."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+
+    @override
+    @contextmanager
+    def held(self, run: str) -> Iterator[None]:
+        lock = self._lock(run)
+        with explained(self._database):
+            try:
+                lock.acquire(timeout=CLAIM_SECONDS)
+            except Timeout:
+                raise taken(run) from None
+        try:
+            yield
+        finally:
+            Path(lock.lock_file).unlink(missing_ok=True)
+            lock.release()
+
+    @override
+    def is_held(self, run: str) -> bool:
+        if not self._path(run).exists():
+            return False
+        lock = self._lock(run)
+        try:
+            lock.acquire(blocking=False)
+        except Timeout:
+            return True
+        except PermissionError:
+            return _is_locked(self._path(run))
+        lock.release()
+        return False
+
+    def _path(self, run: str) -> Path:
+        return self._database.with_name(f"{self._database.name}.{run}.lock")
+
+    def _lock(self, run: str) -> FileLock:
+        # A claim may be made in one thread and given up in another.
+        return FileLock(self._path(run), mode=PRIVATE, thread_local=False)
+
+
+def _is_locked(lock: Path) -> bool:
+    """Whether a process holds a lock that is not ours to take."""
+    if sys.platform == "win32":
+        return True
+    try:
+        with lock.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    return False
+
+
+def taken(run: str) -> RunError:
+    """What is said of a run that somebody else holds."""
+    return RunError(f"run {run} is being worked on by another process", hint="wait for it, or stop it first")

@@ -1,0 +1,85 @@
+"""Opening a database: the one place where it is decided whether it is a SQLite file or on a Postgres server."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from redraft.errors import StoreError, UsageError
+from redraft.store.checkpoints import SqliteCheckpoints
+from redraft.store.claims import Claims, FileClaims, MemoryClaims
+from redraft.store.connection import Checkpoints, Connection
+from redraft.store.migrations import migrate
+from redraft.store.places import is_server
+from redraft.store.sqlite import IN_MEMORY, SqliteConnection
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A database of the schema of today, with its checkpoints, and the claims on its runs."""
+
+    address: str
+    """Where another process finds it. It may hold a password, and is never to be shown."""
+    connection: Connection
+    checkpoints: Checkpoints
+    claims: Claims
+
+    def close(self) -> None:
+        """Close all of it; harmless when repeated."""
+        self.checkpoints.close()
+        self.connection.close()
+
+
+def opened(address: str | Path, *, must_exist: bool, to_read: bool) -> Opened:
+    """Open a database, or make one; one that must be there and is not is a `StoreError`."""
+    if is_server(address):
+        return _on_a_server(str(address), must_exist=must_exist)
+    path = Path(address).expanduser()
+    if must_exist and not path.exists():
+        raise _not_there(str(path))
+    in_memory = path == IN_MEMORY
+    connection, checkpoints = SqliteConnection(path, to_read=to_read), SqliteCheckpoints(path)
+    made = Opened(
+        str(path if in_memory else path.absolute()),
+        connection,
+        checkpoints,
+        MemoryClaims() if in_memory else FileClaims(path),
+    )
+    try:
+        migrate(connection)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _on_a_server(address: str, *, must_exist: bool) -> Opened:
+    if missing := [name for name in ("psycopg", "psycopg_pool") if find_spec(name) is None]:
+        raise UsageError(
+            f"a database on a server needs {' and '.join(missing)}, which is not installed",
+            hint='pip install "redraft[postgres]"',
+        )
+    from redraft.store.postgres.checkpoints import PostgresCheckpoints
+    from redraft.store.postgres.claims import PostgresClaims
+    from redraft.store.postgres.connection import PostgresConnection
+    from redraft.store.postgres.schema import migrate_server
+
+    claims = PostgresClaims(address)
+    connection = PostgresConnection(address, claims)
+    made = Opened(address, connection, PostgresCheckpoints(connection), claims)
+    try:
+        if not migrate_server(connection, may_make=not must_exist):
+            raise _not_there(connection.place)
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _not_there(place: str) -> StoreError:
+    return StoreError(
+        "there is no database there",
+        place=place,
+        hint="name the one that your runs are in with --db, or leave --db out for the usual one",
+    )

@@ -1,0 +1,89 @@
+"""A Postgres server: how it is reached, and sentences for what can go wrong with it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import RawCursor, errors
+from psycopg.conninfo import conninfo_to_dict
+
+from redraft.errors import StoreError, UsageError
+from redraft.store.connection import BUSY_SECONDS
+from redraft.store.postgres.dialect import Row, adapt, row_of
+
+SCHEMA = "redraft"
+# A process that stands still in the midst of a write would hold up all others.
+_IDLE_SECONDS = 60
+_SETTINGS = {
+    "search_path": SCHEMA,
+    "lock_timeout": f"{BUSY_SECONDS:g}s",
+    "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
+    "jit": "off",
+}
+# Its pool would tell the terminal of every connection that it makes anew.
+logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
+logging.getLogger("psycopg.pool").propagate = False
+
+
+def arguments(address: str) -> dict[str, Any]:
+    """What a connection to the server is made with."""
+    try:
+        known = conninfo_to_dict(address)
+    except psycopg.ProgrammingError:
+        # What the library says of it may have a part of the password in it.
+        raise UsageError(
+            "the address of the database cannot be read", hint="write postgresql://USER@HOST/DATABASE"
+        ) from None
+    settings = " ".join(f"-c {name}={value}" for name, value in _SETTINGS.items())
+    ours = {
+        "application_name": "redraft",
+        "connect_timeout": 10,
+        "client_encoding": "utf8",
+        # The server would keep what a machine has locked that is gone, and we would wait for a server that is.
+        "keepalives_idle": 20,
+        "keepalives_interval": 5,
+        "keepalives_count": 4,
+    }
+    return {**ours, **known, "options": f"{known.get('options') or ''} {settings}".strip(), "autocommit": True}
+
+
+def connect(address: str) -> psycopg.Connection[Row]:
+    """A connection that the store's statements can be said to."""
+    made = psycopg.connect(**arguments(address), row_factory=row_of, cursor_factory=RawCursor)
+    adapt(made)
+    return made
+
+
+@contextmanager
+def explained(place: str) -> Iterator[None]:
+    """Turn the errors of a server into ours."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise StoreError(_said(error), place=place, hint=_advice(error)) from error
+
+
+def _said(error: psycopg.Error) -> str:
+    return " ".join((error.diag.message_primary or str(error) or type(error).__name__).split())
+
+
+def _advice(error: psycopg.Error) -> str:
+    match error:
+        case errors.LockNotAvailable() | errors.QueryCanceled():
+            return "another program holds the database: close it there, then `redraft resume` the run"
+        case errors.DiskFull():
+            return "free some disk space on the server, then `redraft resume` the run; what was stored is safe"
+        case errors.InsufficientPrivilege() | errors.ReadOnlySqlTransaction():
+            return "redraft must be allowed to write there: ask whoever runs the server, or name another with --db"
+        case errors.UndefinedFunction() | errors.UndefinedTable() | errors.UndefinedColumn():
+            return "the tables there are not as redraft made them: name another database with --db"
+        case psycopg.OperationalError():
+            if "password" in str(error):
+                return "give the password in PGPASSWORD or in ~/.pgpass"
+            return "see that the server runs and can be reached, then `redraft resume` the run"
+        case _:
+            return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

@@ -1,0 +1,229 @@
+"""A SQLite file: one connection, its rules, and sentences for what can go wrong with it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from typing_extensions import override
+
+from redraft.errors import StoreError
+from redraft.store.connection import BUSY_SECONDS, Connection, Values
+
+IN_MEMORY = Path(":memory:")
+PRIVATE = 0o600
+"""Books and summaries are nobody else's business."""
+
+
+class SqliteConnection(Connection):
+    """A connection that several threads share, one at a time.
+
+    Every write is its own `BEGIN IMMEDIATE` transaction, which is durable against the death of the process.
+    """
+
+    def __init__(self, path: Path, *, to_read: bool = False) -> None:
+        """With `to_read` a database that nobody may write to is opened as it is."""
+        self.path = path
+        self.place = str(path)
+        self._lock = threading.RLock()
+        self.only_read = to_read and _is_read_only(path)
+        with self.explained():
+            if self.only_read:
+                self.raw = _opened_to_read(path)
+                self.raw.row_factory = sqlite3.Row
+                return
+            if path != IN_MEMORY:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch(mode=PRIVATE)
+            self.raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+            try:
+                self.raw.row_factory = sqlite3.Row
+                self._use_write_ahead_log()
+                self.raw.execute("PRAGMA synchronous=NORMAL")
+                self.raw.execute("PRAGMA foreign_keys=ON")
+            except BaseException:
+                self.raw.close()
+                raise
+
+    def move_to_memory(self) -> None:
+        """Go on with a copy, which may be changed, and which is gone when this is closed."""
+        with self._lock, self.explained():
+            self.raw = _copied_to_memory(self.raw)
+            self.raw.row_factory = sqlite3.Row
+
+    def _use_write_ahead_log(self) -> None:
+        """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self.raw.execute("PRAGMA journal_mode=WAL")
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    @override
+    @contextmanager
+    def writing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self.explained():
+            if self.raw.in_transaction:
+                yield self.raw
+                return
+            try:
+                self.raw.execute("BEGIN IMMEDIATE")
+                yield self.raw
+                self.raw.execute("COMMIT")
+            except BaseException:
+                self._roll_back()
+                raise
+
+    @override
+    @contextmanager
+    def rehearsing(self) -> Iterator[sqlite3.Connection]:
+        with self._lock, self.explained():
+            try:
+                self.raw.execute("BEGIN IMMEDIATE")
+                yield self.raw
+            finally:
+                self._roll_back()
+
+    @override
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        with self._lock, self.explained():
+            self.raw.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._roll_back()
+
+    def _roll_back(self) -> None:
+        # SQLite has already rolled back by itself after some errors, a full disk among them.
+        if self.raw.in_transaction:
+            self.raw.execute("ROLLBACK")
+
+    @override
+    def rows(self, query: str, parameters: Values = ()) -> list[sqlite3.Row]:
+        with self._lock, self.explained():
+            return self.raw.execute(query, parameters).fetchall()
+
+    @override
+    def row(self, query: str, parameters: Values = ()) -> sqlite3.Row | None:
+        with self._lock, self.explained():
+            found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
+            return found
+
+    def explained(self) -> AbstractContextManager[None]:
+        """Turn SQLite's errors into ours."""
+        return explained(self.path)
+
+    @override
+    def compact(self) -> None:
+        with self._lock, self.explained():
+            compact(self.raw)
+
+    @property
+    @override
+    def size(self) -> int:
+        with self._lock, self.explained():
+            return size_of(self.raw)
+
+    @property
+    @override
+    def used(self) -> int:
+        with self._lock, self.explained():
+            return size_of(self.raw) - size_of(self.raw, "freelist_count")
+
+    @override
+    def close(self) -> None:
+        with self._lock:
+            self.raw.close()
+
+
+@contextmanager
+def explained(path: Path) -> Iterator[None]:
+    """Turn the errors of a database in a file into ours."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise store_error(error, path) from error
+
+
+def _is_read_only(path: Path) -> bool:
+    """SQLite makes files of its own beside a database, also to read it: the directory must take them."""
+    return path != IN_MEMORY and path.exists() and not all(os.access(one, os.W_OK) for one in (path, path.parent))
+
+
+def _opened_to_read(path: Path) -> sqlite3.Connection:
+    address = path.absolute().as_uri()
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    if _bytes_in(log) and not index.exists():
+        # Whoever wrote it has died, or it was copied so. SQLite reads such a log only where it may make the index.
+        with TemporaryDirectory() as folder:
+            copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
+            with closing(sqlite3.connect(copies[0])) as copy:
+                return _copied_to_memory(copy)
+    mode = "mode=ro" if index.exists() else "immutable=1"
+    return sqlite3.connect(
+        f"{address}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
+    )
+
+
+def _bytes_in(file: Path) -> int:
+    """How large a file is that another process may remove at any moment."""
+    try:
+        return file.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+def _copied_to_memory(raw: sqlite3.Connection) -> sqlite3.Connection:
+    memory = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    raw.backup(memory)
+    raw.close()
+    return memory
+
+
+def compact(raw: sqlite3.Connection) -> None:
+    """Write a database anew without its free pages, and empty its write-ahead log."""
+    raw.execute("VACUUM")
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
+
+def size_of(raw: sqlite3.Connection, of: str = "page_count") -> int:
+    """The bytes of the pages of a database, or of another number of them: `freelist_count`."""
+    pages, size = (raw.execute(f"PRAGMA {name}").fetchone()[0] for name in (of, "page_size"))
+    return int(pages * size)
+
+
+def files_of(path: Path) -> list[Path]:
+    """Those of a database that there are: itself, and its write-ahead log."""
+    beside = (path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm"))
+    return [file for file in beside if file.exists()]
+
+
+def store_error(error: Exception, path: Path) -> StoreError:
+    """Our error for one of SQLite's, with what to do about it."""
+    return StoreError(str(error), place=str(path), hint=_advice(error))
+
+
+def _advice(error: Exception) -> str:
+    text = str(error).lower()
+    if "locked" in text or "busy" in text:
+        return "another program holds the database: close it there, then `redraft resume` the run"
+    if "full" in text or "no space" in text:
+        return "free some disk space, then `redraft resume` the run; what was stored is safe"
+    if "not a database" in text or "malformed" in text:
+        return "this is no redraft database, or it is damaged: name another with --db"
+    if isinstance(error, OSError) or "readonly" in text or "unable to open" in text:
+        return "redraft must be able to write there: name another place with --db"
+    return "see `redraft runs`, and `redraft resume` the run when the cause is gone"

@@ -1,0 +1,142 @@
+"""Runs on a database on a server: killed and resumed, shared by two, copied in the midst, and through its restart."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.errors import BudgetError
+from redraft.runs.copying import copy_store
+from redraft.runs.workshop import Workshop
+from redraft.settings import Limits, Settings
+from redraft.store.store import Store
+from tests import postgres
+from tests.chatserver import ChatServer, asked
+from tests.command import Command
+from tests.judges import KEY, Court, told
+from tests.support import story
+
+pytestmark = postgres.needs_postgres
+OPTIONS = ("-m", "openai:m", "-w", "120", "--chunk-tokens", "256", "--context-tokens", "2048", "--quiet")
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with postgres.database() as made:
+        yield made
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> str:
+    (tmp_path / "book.md").write_text(story(120).text, "utf-8")
+    return "book.md"
+
+
+def _until(true: Callable[[], bool]) -> None:
+    began = time.monotonic()
+    while not true():
+        assert time.monotonic() - began < 60
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_a_run_that_was_killed_is_resumed_and_pays_once(tmp_path: Path, book: str, address: str) -> None:
+    with ChatServer(latency=lambda *_: 0.3) as server:
+        command = Command(tmp_path, server.base_url, REDRAFT_DB=address)
+        running = command.start("summarize", book, *OPTIONS, "--concurrency", "2")
+        _until(lambda: len(server.answered) >= 4)
+        running.kill()
+        running.communicate()
+        with Store(address, must_exist=True) as store:
+            [run] = store.runs.latest(9)
+            assert store.status(run) == "killed"
+        done = command.run("resume", run.id, "--quiet")
+        assert done.code == 0, done.err
+        again = sum(times - 1 for times in Counter(asked(seen) for seen in server.answered).values())
+        assert again <= 2, "only what was in flight"
+        shown = command.run("show", run.id, "--json").json
+        assert shown["status"] == "done"
+        assert not (tmp_path / "redraft.db").exists()
+
+
+@pytest.mark.slow
+def test_a_run_goes_on_through_a_restart_of_the_server_or_is_resumed(tmp_path: Path, book: str) -> None:
+    with postgres.restartable() as (address, restart), ChatServer(latency=lambda *_: 0.3) as server:
+        command = Command(tmp_path, server.base_url, REDRAFT_DB=address)
+        running = command.start("summarize", book, *OPTIONS, "--concurrency", "2")
+        _until(lambda: len(server.answered) >= 4)
+        restart()
+        _, err = running.communicate(timeout=120)
+        with Store(address) as store:
+            [run] = store.runs.latest(9)
+            if running.returncode:
+                assert "redraft resume" in err
+                assert command.run("resume", run.id, "--quiet").code == 0
+            assert store.runs.get(run.id).status == "done"
+        again = sum(times - 1 for times in Counter(asked(seen) for seen in server.answered).values())
+        assert again <= 2, "only what was in flight"
+
+
+async def test_two_teams_with_one_book_share_its_pack_and_its_texts(tmp_path: Path, address: str) -> None:
+    teams = []
+    for name in ("ann", "ben"):
+        (tmp_path / name).mkdir()
+        court = Court(tmp_path / name)
+        court.store.close()
+        court.store = Store(address)
+        teams.append(court)
+    results = await asyncio.gather(*(court.refine(told(1, 2), rounds=2) for court in teams))
+    packs = {result.run.judging.pack for result in results if result.run.judging}
+    assert len(packs) == 1
+    assert len(teams[0].store.packs.all()) == 1
+    assert results[0].summary == results[1].summary
+    rows = postgres.dump(address)
+    assert len(rows["documents"]) == 1
+    answered = [row for row in rows["calls"] if row[11] == "ok"]
+    assert len({row[2] for row in answered}) == len(answered)
+    third = await teams[1].refine(told(1, 2), rounds=2)
+    assert third.usage.calls == 0
+    for court in teams:
+        court.store.close()
+
+
+@pytest.mark.parametrize("way", ["in", "out"])
+async def test_a_run_that_was_stopped_is_gone_on_with_where_it_was_copied_to(
+    tmp_path: Path, address: str, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    places = [tmp_path / "redraft.db", address] if way == "in" else [address, tmp_path / "redraft.db"]
+    with ChatServer() as server, Store(places[0]) as here, Store(places[1]) as there:
+        place = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024, "chunk_tokens": 192}
+        settings = Settings.model_validate({"words": 60, "strategy": "incremental", **place})
+        document = story(60)
+        async with Workshop(here, settings=settings, limits=Limits(max_calls=3)) as shop:
+            with suppress(BudgetError):
+                await shop.summarize(document)
+        [run] = here.runs.latest(9)
+        before = len(server.seen)
+        copied = await copy_store(here, there)
+        assert copied.runs == [run.id]
+        assert await standing(here, run.id) == await standing(there, run.id) != {}
+        async with Workshop(there) as shop:
+            result = await shop.resume(run.id, limits=run.limits.model_copy(update={"max_calls": 100}))
+        assert result.run.status == "done"
+        assert Counter(asked(seen) for seen in server.seen).most_common(1)[0][1] == 1
+        assert len(server.seen) > before
+        assert there.calls.totals(run.id).calls == len(server.seen)
+
+
+async def standing(store: Store, run: str) -> dict[str, Any]:
+    """What the checkpoint that a run goes on from says."""
+    async with Workshop(store) as shop:
+        found = await (await shop.checkpointer()).aget_tuple({"configurable": {"thread_id": f"run-{run}"}})
+    assert found is not None
+    writes = sorted((channel, repr(value)) for _, channel, value in found.pending_writes or ())
+    return {**found.checkpoint["channel_values"], "id": found.checkpoint["id"], "writes": writes}

@@ -1,0 +1,332 @@
+"""What a database on a server has to be besides what every database is: shared by many, and behind a password."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from redraft.errors import RedraftError, RunError, StoreError
+from redraft.store.batches import Batch, NewItem
+from redraft.store.places import shown
+from redraft.store.store import Store
+from tests import postgres
+from tests.postgres import needs_postgres
+from tests.store.support import call, document, fill, plain, run, started
+
+pytestmark = needs_postgres
+_SECRET = "s3cret%2Fword"
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    with postgres.database() as made:
+        yield made
+
+
+def columns_of_a_file(path: Path) -> dict[str, list[tuple[str, bool]]]:
+    """By table its columns, and whether each must have a value."""
+    with Store(path), plain(path) as database:
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {
+            table: [(row[1], bool(row[3] or row[5])) for row in database.execute(f"PRAGMA table_info({table})")]
+            for table in tables
+            if not table.startswith(("_", "sqlite"))
+        }
+
+
+def columns_on_a_server(address: str) -> dict[str, list[tuple[str, bool]]]:
+    found: dict[str, list[tuple[str, bool]]] = {}
+    with Store(address), plain(address) as database:
+        query = "SELECT table_name, column_name, is_nullable FROM information_schema.columns WHERE table_schema = ?"
+        for table, column, nullable in database.execute(f"{query} ORDER BY ordinal_position", ("redraft",)):
+            if column != "rowid":
+                found.setdefault(table, []).append((column, nullable == "NO"))
+    del found["redraft_steps"]
+    return found
+
+
+def test_the_tables_are_those_of_a_file(tmp_path: Path, address: str) -> None:
+    assert columns_on_a_server(address) == columns_of_a_file(tmp_path / "redraft.db")
+
+
+def test_indexes_and_references_are_those_of_a_file(tmp_path: Path, address: str) -> None:
+    path = tmp_path / "redraft.db"
+    with Store(path), plain(path) as database:
+        query = (
+            "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL AND name NOT LIKE 'idx__sqlite%'"
+        )
+        indexes = {row[0] for row in database.execute(query)}
+        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        references = Counter(
+            (table, target)
+            for table in tables
+            for target in {(row[0], row[2]) for row in database.execute(f"PRAGMA foreign_key_list({table})")}
+        )
+    with Store(address), plain(address) as database:
+        query = "SELECT indexname FROM pg_indexes WHERE schemaname = 'redraft' AND indexname NOT LIKE '%key'"
+        assert {row[0] for row in database.execute(query)} == indexes
+        found = database.execute("SELECT conrelid::regclass::text, confrelid::regclass::text FROM pg_constraint"
+                                 " WHERE contype = 'f'").fetchall()  # fmt: skip
+    assert Counter(found) == Counter((table, target[1]) for table, target in references)
+
+
+def test_a_database_that_must_be_there_is_not_made(address: str) -> None:
+    with pytest.raises(StoreError, match="no database there"):
+        Store(address, must_exist=True)
+    with Store(address) as store:
+        fill(store)
+    with Store(address, must_exist=True) as store:
+        assert len(store.runs.latest(9)) == 2
+
+
+def test_a_newer_database_and_that_of_another_program_are_refused(address: str) -> None:
+    with plain(address) as database:
+        database.execute("CREATE TABLE public.redraft_has_nothing_to_do_with_this (n integer)")
+    with pytest.raises(StoreError, match="no database there"):
+        Store(address, must_exist=True)
+    with plain(address) as database:
+        database.execute("CREATE SCHEMA redraft")
+        database.execute("CREATE TABLE redraft.accounts (n integer)")
+    with pytest.raises(StoreError, match="another program's"):
+        Store(address)
+    with plain(address) as database:
+        database.execute("DROP TABLE redraft.accounts")
+    Store(address).close()
+    with plain(address) as database:
+        database.execute("INSERT INTO redraft_steps VALUES ('m999_unheard_of')")
+    with pytest.raises(StoreError, match="newer redraft"):
+        Store(address)
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"),
+    [
+        ("postgresql://ann:pw@db.example/books", "postgresql://ann@db.example/books"),
+        ("postgres://ann:p@w:x@db/books?sslmode=require", "postgres://ann@db/books?sslmode=require"),
+        ("postgresql:///books?host=/tmp/a&password=pw&user=ann", "postgresql:///books?host=/tmp/a&user=ann"),
+        ("postgresql://ann@[::1]:5433/books?sslpassword=pw", "postgresql://ann@[::1]:5433/books"),
+        ("postgresql://db/books", "postgresql://db/books"),
+        ("C:\\books:password@home.db", "C:\\books:password@home.db"),
+    ],
+)
+def test_an_address_is_shown_without_its_password(given: str, seen: str) -> None:
+    assert shown(given) == seen
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        f"postgresql://ann:{_SECRET}@127.0.0.1:9/books?connect_timeout=2",
+        f"postgresql://ann:{_SECRET}%zz@127.0.0.1/books",
+        f"postgresql://ann@127.0.0.1:nine/books?password={_SECRET}",
+        f"postgresql:///books?host=127.0.0.1&port=9&password={_SECRET}&nonsense=1",
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_a_sentence_without_the_password(address: str) -> None:
+    with pytest.raises(RedraftError) as caught:
+        Store(address)
+    told = f"{caught.value} {caught.value.hint} {caught.value.place}"
+    assert "s3cret" not in told
+    assert caught.value.hint
+
+
+def test_no_row_has_the_password(address: str) -> None:
+    secret = address.replace("postgres:@", "postgres:s3cret@")
+    assert secret != address
+    with Store(secret) as store:
+        fill(store)
+        with pytest.raises(StoreError) as caught:
+            store.runs.add(run("none", "no such document"))
+        assert "s3cret" not in str(caught.value)
+    assert "s3cret" not in str(postgres.dump(address))
+
+
+def test_every_character_is_kept_and_nul_with_it(address: str) -> None:
+    strange = [
+        "\x00",
+        "a\x00b",
+        "\U0010ffff",
+        "\U0010ffff0",
+        "\U0010ffff1\x00\U0010ffff",
+        "'; DROP TABLE texts; --",
+        "%s ?1 :run $1",
+    ]
+    with Store(address) as store:
+        assert [store.documents.text(store.documents.add_text(text)) for text in strange] == strange
+        store.documents.add(replace(document("other"), title="a\x00\U0010ffffb"))
+        assert store.documents.title(document("other").id) == "a\x00\U0010ffffb"
+
+
+# Many processes on one database: one that has imported everything divides itself.
+_CROWD = """
+import os, sys
+from redraft.errors import RunError
+from redraft.store.bookings import Booking, NoRoomError, Terms
+from redraft.store.store import Store
+from tests.store.support import call
+address, what = sys.argv[1:]
+
+def budget(store, number):
+    for n in range(20):
+        booking, made = Booking(), call(f"{number} {n}", run="r", booked_usd=1.0, cost_usd=1.0)
+        try:
+            store.bookings.book(booking, made, Terms("pot", max_cost=50.0))
+        except NoRoomError:
+            return
+        store.bookings.settle(booking, made)
+
+def leases(store, number):
+    while taken := store.batches.lease("b", f"w{number}", 2):
+        for item in taken:
+            os.write(1, f'{item.idx}\\n'.encode())
+            assert store.batches.settle(item, "done")
+
+def texts(store, number):
+    for n in range(30):
+        store.documents.add_text(f"common {n % 7}")
+        store.judgments.keep_verdicts({f"{(n * number) % 5}": str(number), f"{n % 5}": str(number)})
+    try:
+        with store.claim("r"):
+            print("claimed", flush=True)
+            sys.stdin.read()
+    except RunError:
+        pass
+
+children = []
+for number in range(16):
+    if not (child := os.fork()):
+        with Store(address) as store:
+            globals()[what](store, number)
+        os._exit(0)
+    children.append(child)
+if what == "texts":
+    print("ready", flush=True)
+failed = [child for child in children if os.waitpid(child, 0)[1]]
+sys.exit(len(failed))
+"""
+
+
+def crowd(address: str, what: str) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", _CROWD, address, what],
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        cwd=Path(__file__).parent.parent.parent,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.slow
+def test_sixteen_processes_never_overrun_a_budget(address: str) -> None:
+    with Store(address) as store:
+        store.documents.add(document())
+        store.runs.add(run("r"))
+        crowd(address, "budget")
+        assert store.bookings.used("pot") == (50, 50.0)
+        assert store.calls.totals("r").cost_usd == 50.0
+
+
+@pytest.mark.slow
+def test_sixteen_processes_take_each_item_once(address: str) -> None:
+    with Store(address) as store:
+        store.batches.open(Batch("b", {}, {}))
+        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(200)])
+        taken = Counter(map(int, crowd(address, "leases")))
+        assert taken == dict.fromkeys(range(200), 1)
+        assert store.batches.counts("b").done == 200
+
+
+@pytest.mark.slow
+def test_sixteen_processes_share_texts_and_one_has_the_run(address: str) -> None:
+    with Store(address) as store:
+        assert crowd(address, "texts").count("claimed") >= 1
+        assert len(postgres.dump(address)["texts"]) == 7
+        assert len(store.judgments.verdicts([str(n) for n in range(5)])) == 5
+
+
+_WORKING = """
+import sys
+from redraft.store.store import Store
+with Store(sys.argv[1]) as store, store.claim("abc123"):
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_claim_keeps_others_out_and_ends_with_its_process(address: str) -> None:
+    with Store(address) as store:
+        fill(store)
+        with started(_WORKING, address):
+            assert store.is_claimed("abc123")
+            with pytest.raises(RunError, match="worked on"), store.claim("abc123"):
+                raise AssertionError
+        with store.claim("abc123"):
+            assert store.is_claimed("abc123")
+            with pytest.raises(RunError, match="worked on"), store.claim("abc123"):
+                raise AssertionError
+        assert not store.is_claimed("abc123")
+
+
+@pytest.mark.slow
+def test_a_server_that_is_started_anew_is_gone_on_with_and_claims_with_it() -> None:
+    with postgres.restartable() as (address, restart), Store(address) as store, Store(address) as other:
+        fill(store)
+        with store.claim("abc123"):
+            restart()
+            store.runs.set_status("abc123", "running")
+            assert store.runs.get("abc123").status == "running"
+            assert other.is_claimed("abc123")
+            restart()
+            with other.claim("abc123"), pytest.raises(StoreError, match="taken up run abc123"):
+                store.runs.set_status("abc123", "done")
+            assert other.runs.get("abc123").status == "running"
+
+
+def test_a_writer_that_dies_in_the_midst_holds_nobody_up(address: str) -> None:
+    code = """
+import sys
+from redraft.store.documents import put_text
+from redraft.store.store import Store
+with Store(sys.argv[1]) as store, store.at_once():
+    store.documents.add_text("half")
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+    with Store(address) as store:
+        with started(code, address):
+            pass
+        key = store.documents.add_text("whole")
+        assert [row[0] for row in postgres.dump(address)["texts"]] == [key]
+
+
+def test_what_is_read_at_once_is_of_one_moment(address: str) -> None:
+    with Store(address) as store, Store(address) as other:
+        with store._connection.reading():
+            before = store._connection.rows("SELECT * FROM texts")
+            other.documents.add_text("new")
+            assert store._connection.rows("SELECT * FROM texts") == before == []
+        assert len(store._connection.rows("SELECT * FROM texts")) == 1
+
+
+def test_a_call_in_flight_is_known_to_others(address: str) -> None:
+    from redraft.store.bookings import AskedElsewhereError, Booking, Terms
+
+    with Store(address) as store, Store(address) as other:
+        for name in ("one", "two"):
+            store.documents.add(document())
+            store.runs.add(run(name))
+        with store.claim("one"):
+            store.bookings.book(Booking(), call(run="one"), Terms("one"))
+            with pytest.raises(AskedElsewhereError):
+                other.bookings.book(Booking(), call(run="two"), Terms("two"))
+        other.bookings.book(Booking(), call(run="two"), Terms("two"))
