@@ -171,22 +171,24 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
     from redraft.cli.interrupts import told_of_termination
     from redraft.cli.running import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
+    from redraft.cli.views.render import count
     from redraft.sources import allowed
 
     store.batches.try_again(name)
-    count = _workers(given["workers"], limits, store.batches.counts(name).waiting)
+    workers = _workers(given["workers"], limits, store.batches.counts(name).waiting)
     terms = Terms(
         db=store.address,
         batch=name,
         worker="",
         number=0,
-        of=count,
+        of=workers,
         prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
         max_source=allowed(),
         traced=given["trace_to_langsmith"],
     )
     if not given["quiet"]:
-        say(f"batch {name}: {store.batches.counts(name).all:,} documents, {count} workers")
+        documents = count(store.batches.counts(name).all, "document")
+        say(f"batch {name}: {documents}, {count(workers, 'worker')}")
     try:
         with told_of_termination(_interrupt), open_watch(quiet=given["quiet"]) as watch:
             standing = drive(store, terms, watch.tell, watch.see)

@@ -35,7 +35,7 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
     import asyncio
     from dataclasses import asdict
 
-    from redraft.cli.views.render import echo_json
+    from redraft.cli.views.render import count, echo_json
     from redraft.runs.copying import copy_store
     from redraft.store.places import shown
     from redraft.store.store import Store
@@ -46,8 +46,8 @@ def copy(source: str, target: str, as_json: bool, quiet: bool) -> int:
         echo_json(asdict(copied))
     elif not quiet:
         known = f"; {copied.there:,} were there" if copied.there else ""
-        say(f"copied to {shown(target)}: {len(copied.runs):,} runs{known}, {copied.documents:,} documents,"
-            f" {copied.texts:,} texts")  # fmt: skip
+        what = f"{count(copied.documents, 'document')}, {count(copied.texts, 'text')}"
+        say(f"copied to {shown(target)}: {count(len(copied.runs), 'run')}{known}, {what}")
     return 0
 
 
