@@ -31,6 +31,10 @@ class JobDesk:
     """So many lines of the next jobs are without an answer, as where a job has expired."""
     refuses: tuple[int, str] | None = None
     """What every new job is refused with."""
+    loses: int = 0
+    """So many answers to new jobs get lost, though the jobs are there."""
+    silent: int = 0
+    """So often it breaks down when somebody asks after a job."""
     jobs: dict[str, Json] = field(default_factory=dict)
     files: dict[str, bytes] = field(default_factory=dict)
     deleted: list[str] = field(default_factory=list)
@@ -92,6 +96,9 @@ class JobDesk:
         task = asyncio.create_task(self._work(name, key))
         self._working.add(task)
         task.add_done_callback(self._working.discard)
+        if self.loses:
+            self.loses -= 1
+            return web.json_response({"error": {"message": "Bad gateway."}}, status=502)
         return web.json_response(self.jobs[name])
 
     async def _list(self, request: web.Request) -> web.Response:
@@ -101,6 +108,9 @@ class JobDesk:
 
     async def _job(self, request: web.Request) -> web.Response:
         self._note(request)
+        if self.silent:
+            self.silent -= 1
+            return web.json_response({"error": {"message": "Bad gateway."}}, status=502)
         return web.json_response(self.jobs[request.match_info["job"]])
 
     def _note(self, request: web.Request) -> None:

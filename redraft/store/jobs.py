@@ -28,8 +28,6 @@ class SentJob:
     """By this the provider knows it too, among what a job may bear of its sender's."""
     name: str | None
     """What the provider calls it; None as long as nobody has heard of that."""
-    attempts: tuple[str, ...]
-    """The names of the attempts that it consists of."""
 
 
 class Jobs:
@@ -49,7 +47,7 @@ class Jobs:
             raw.executemany(
                 "INSERT INTO job_lines VALUES (?, ?, ?)", [(one, key, one.rpartition("-")[0]) for one in attempts]
             )
-        return SentJob(key, None, tuple(attempts))
+        return SentJob(key, None)
 
     def name(self, job: str, name: str) -> None:
         """Record what the provider calls it: from now on it is there, whatever becomes of this process."""
@@ -63,10 +61,12 @@ class Jobs:
             " WHERE attempt = ? AND address = ? ORDER BY begun DESC LIMIT 1",
             (attempt, address),
         )
-        if row is None:
-            return None
-        lines = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (row["id"],))
-        return SentJob(row["id"], row["name"], tuple(one["attempt"] for one in lines))
+        return SentJob(row["id"], row["name"]) if row else None
+
+    def attempts(self, job: str) -> list[str]:
+        """The names of the attempts that a job consists of."""
+        rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
+        return [one["attempt"] for one in rows]
 
     def take_over(self, attempt: str) -> None:
         """An attempt of a process that died is waited for again: it is one call, and is booked once."""

@@ -165,6 +165,15 @@ async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, s
     assert "GET /v1/batches" in server.jobs.asked
 
 
+async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_path: Path, server: ChatServer) -> None:
+    server.jobs.loses, server.jobs.silent = 1, 4
+    result = await summarized(tmp_path, server)
+
+    assert result.run.status == "done"
+    assert len(custom_ids(server)) == len(set(custom_ids(server))) == len(server.seen) == result.usage.calls
+    assert left(tmp_path) == 0
+
+
 async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.seconds = 1.0
     leaving = asyncio.create_task(summarized(tmp_path, server))

@@ -23,6 +23,7 @@ _MOST_LINES, _MOST_BYTES = 50_000, 190_000_000
 _QUIET = 2.0
 _FIRST_LOOK, _LONGEST_PAUSE, _SLOWER = 1.0, 60.0, 1.5
 _OVER = ("completed", "failed", "expired", "cancelled")
+_TRIES = 5
 _TOO_MUCH = "token_limit_exceeded"
 _MARK = "redraft"
 
@@ -49,6 +50,7 @@ class _Posted:
     """A job that is with the provider, and when to ask after it again."""
 
     job: SentJob
+    attempts: frozenset[str]
     pause: float = _FIRST_LOOK
     due: float = field(default_factory=lambda: time.monotonic() + _FIRST_LOOK)
     files: list[str] = field(default_factory=list)
@@ -68,6 +70,8 @@ class Office:
         self._gathered: dict[str, Any] = {}
         self._joined = 0.0
         self._posted: dict[str, _Posted] = {}
+        self._sent: set[str] = set()
+        """The attempts of the jobs that are with the provider."""
         self._ended: list[_Posted] = []
         self._answers: dict[str, Answer] = {}
         self._waiting: dict[str, asyncio.Future[Answer]] = {}
@@ -107,21 +111,31 @@ class Office:
             note(said)
 
     async def _is_with_the_provider(self, attempt: str) -> bool:
-        if any(attempt in posted.job.attempts for posted in self._posted.values()):
+        if attempt in self._sent:
             return True
         job = await off_loop(self._jobs.holding, self._address, attempt)
         if job is None or any(ended.job.id == job.id for ended in self._ended):
             return False
         if job.name is None and (name := await self._name_of(job)) is not None:
             await off_loop(self._jobs.name, job.id, name)
-            job = SentJob(job.id, name, job.attempts)
+            job = SentJob(job.id, name)
         if job.name is None:
             return False
         await off_loop(self._jobs.take_over, attempt)
+        attempts = await off_loop(self._jobs.attempts, job.id)
         if job.id not in self._posted:
-            self._posted[job.id] = _Posted(job)
-            self._note(f"the provider has {_requests(len(job.attempts))} already, as the job {job.name}")
+            self._went_out(_Posted(job, frozenset(attempts)))
+            self._note(f"the provider has {_requests(len(attempts))} already, as the job {job.name}")
         return True
+
+    def _went_out(self, posted: _Posted) -> None:
+        self._posted[posted.job.id] = posted
+        self._sent |= posted.attempts
+
+    def _came_back(self, posted: _Posted) -> None:
+        del self._posted[posted.job.id]
+        self._sent -= posted.attempts
+        self._ended.append(posted)
 
     async def _name_of(self, job: SentJob) -> str | None:
         """What the provider calls a job whose sender died before it heard of that; None where it never came to be."""
@@ -174,38 +188,53 @@ class Office:
         job = await off_loop(self._jobs.open, self._address, list(lines))
         try:
             file = await self._client.files.create(file=("requests.jsonl", b"".join(lines.values())), purpose="batch")
-            made = await self._client.batches.create(
-                input_file_id=file.id,
-                endpoint=_ENDPOINT,
-                completion_window="24h",
-                metadata={_MARK: job.id},
-            )
+            name = await self._created(job, file.id)
         except openai.APIStatusError:
             # It was refused. Without an answer nobody knows, and the record stays for whoever goes on.
             await off_loop(self._jobs.forget, job.id)
             raise
-        await off_loop(self._jobs.name, job.id, made.id)
-        self._posted[job.id] = _Posted(SentJob(job.id, made.id, job.attempts), files=[file.id], bodies=bodies)
+        await off_loop(self._jobs.name, job.id, name)
+        self._went_out(_Posted(SentJob(job.id, name), frozenset(lines), files=[file.id], bodies=bodies))
         self._note(
-            f"{_requests(len(lines))} handed over as the job {made.id}, which is asked after; Ctrl-C leaves it there"
+            f"{_requests(len(lines))} handed over as the job {name}, which is asked after; Ctrl-C leaves it there"
         )
+
+    async def _created(self, job: SentJob, file: str) -> str:
+        """Have the provider begin a job, once: where its answer was lost it is looked for before it is begun again."""
+        once = self._client.with_options(max_retries=0)
+        for tries in range(_TRIES):
+            try:
+                made = await once.batches.create(
+                    input_file_id=file, endpoint=_ENDPOINT, completion_window="24h", metadata={_MARK: job.id}
+                )
+            except (openai.APIConnectionError, openai.InternalServerError):
+                if tries == _TRIES - 1:
+                    raise
+                await asyncio.sleep(_FIRST_LOOK * 2**tries)
+                if (name := await self._name_of(job)) is not None:
+                    return name
+            else:
+                return made.id
+        raise AssertionError("the last try returns or raises")
 
     async def _look(self, posted: _Posted) -> None:
         """Ask after a job, and less often each time; one that is over is taken in."""
         assert posted.job.name is not None
-        state = await self._client.batches.retrieve(posted.job.name)
         posted.pause = min(_LONGEST_PAUSE, posted.pause * _SLOWER)
         posted.due = time.monotonic() + posted.pause
-        if state.status not in _OVER:
+        try:
+            state = await self._client.batches.retrieve(posted.job.name)
+            answers = await self._read(state, posted) if state.status in _OVER else {}
+        except (openai.APIConnectionError, openai.RateLimitError, openai.InternalServerError) as error:
+            # The job is where it was. What cannot be had now is there for as long as the provider keeps it.
+            self._note(f"the provider says nothing of the job {posted.job.name} ({type(error).__name__}); asked again")
             return
-        if self._is_too_much(state, posted):
+        if state.status not in _OVER or self._is_too_much(state, posted):
             return
-        answers = await self._read(state, posted)
-        del self._posted[posted.job.id]
-        self._ended.append(posted)
-        for attempt in posted.job.attempts:
+        self._came_back(posted)
+        for attempt in posted.attempts:
             self._hand_over(attempt, answers.get(attempt) or _refusal(state) or _NONE)
-        lacking = len(posted.job.attempts) - len(answers)
+        lacking = len(posted.attempts - answers.keys())
         without = f", {_requests(lacking)} without one" if lacking else ""
         self._note(f"the job {state.id} is {state.status}: {len(answers):,} answers{without}")
 
@@ -216,8 +245,7 @@ class Office:
             return False
         self._most_lines, self._crowded = len(posted.bodies) // 2, True
         self._gathered = {name: body for name, body in posted.bodies.items() if name in self._waiting} | self._gathered
-        del self._posted[posted.job.id]
-        self._ended.append(posted)
+        self._came_back(posted)
         self._note(f"that is more than the provider takes at once: jobs of {_requests(self._most_lines)} from now on")
         return True
 
@@ -240,7 +268,7 @@ class Office:
 
     async def _tidy(self) -> None:
         """Forget the jobs of which every answer has been handed over, here and at the provider."""
-        for ended in [one for one in self._ended if not self._answers.keys() & set(one.job.attempts)]:
+        for ended in [one for one in self._ended if not self._answers.keys() & one.attempts]:
             self._ended.remove(ended)
             await off_loop(self._jobs.forget, ended.job.id)
             for file in ended.files:
