@@ -75,7 +75,7 @@ def open_openai(
         def office() -> Office:
             return Office(openai.AsyncOpenAI(base_url=url, api_key=key, http_client=_client(seconds)), url, by_job.jobs)
 
-        transport = JobTransport(shared_office((name, url, key), office, by_job.note, closing))
+        transport = JobTransport(shared_office((name, url, key, by_job.jobs), office, by_job.note, closing))
         client = openai.DefaultAsyncHttpx2Client(transport=transport, timeout=None)
     else:
         client = _client(seconds)

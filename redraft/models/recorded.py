@@ -97,6 +97,7 @@ class RecordedModel:
         tokenizer: Tokenizer | None = None,
         top_p: float | None = None,
         max_tokens: int | None = None,
+        in_jobs: bool = False,
         observer: Observer = unobserved,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
         language: str = "",
@@ -104,7 +105,8 @@ class RecordedModel:
         """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
 
         `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, for
-        a model that goes by it though no prompt says it.
+        a model that goes by it though no prompt says it. With `in_jobs` a request may be with the provider already, as
+        an attempt of an earlier process.
         """
         self.identity = inner.identity
         self._inner = inner
@@ -117,6 +119,7 @@ class RecordedModel:
         self._tokenizer = tokenizer
         self._top_p = top_p
         self._max_tokens = max_tokens
+        self._in_jobs = in_jobs
         self._observer = observer
         self._pause = pause
         self._language = language if is_foreign(language) else ""
@@ -187,7 +190,7 @@ class RecordedModel:
         and once more where it was asked for in another way."""
         request = replace(request, mode=(await self._met()).mode)
         tries = Tries(self._patience, structured=request.prompt.returns is not str)
-        attempt = 1
+        attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
         while True:
             try:
                 async with self._turn(request, key, attempt, size + _extra_bytes(request)) as turn:

@@ -230,6 +230,7 @@ async def at_work(
                     tokenizer=await off_loop(_counting, one, limits),
                     top_p=one.settings.top_p,
                     max_tokens=one.settings.max_tokens,
+                    in_jobs=limits.provider_batch,
                     observer=observer,
                     language="" if reads_prompts(one.settings.model) else language,
                 )
@@ -241,6 +242,8 @@ def _limiter(address: str | None, identity: str, limits: Limits, store: Store, b
     """Who lets requests through to where a model is, at the pace of all processes where the budget is paced."""
     provider = address or address_in(identity) or provider_of(identity) or identity
     requests, tokens = limits.requests_per_minute, limits.tokens_per_minute
+    if limits.provider_batch:
+        requests = tokens = None  # of a job the provider says itself how much it takes
     shared = budget.paced and not requests is tokens is None
     gate = f"{budget.terms.pot} {provider}" if shared else ""
 

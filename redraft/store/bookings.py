@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from redraft.store.calls import LOST, OK, SENT, TURNED_AWAY, Call
 from redraft.store.connection import Connection, Raw, storable
 from redraft.store.documents import put_text
+from redraft.store.jobs import attempt_of
 
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
@@ -20,6 +21,10 @@ _USED = """
     WHERE run IN (SELECT run FROM pots WHERE pot = ?) AND outcome NOT IN (?, ?)
 """
 _IN_FLIGHT = "SELECT DISTINCT run FROM calls WHERE outcome = 'sent' AND run IN (SELECT run FROM pots WHERE pot = ?)"
+_WAITED_FOR = """
+    DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
+    AND EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?)
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,8 @@ class Bookings:
             answered = raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
             if answered or self._is_sent_elsewhere(raw, call.key, call.run):
                 raise AskedElsewhereError
+            # A call that is in a job already is waited for again: it is one, and is booked once.
+            raw.execute(_WAITED_FOR, (call.key, call.attempt, attempt_of(call.key, call.attempt)))
             if call.run and not (terms.max_calls is None and terms.max_cost is None):
                 raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (terms.pot, call.run))
                 self._check(raw, call, terms)

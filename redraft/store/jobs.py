@@ -12,7 +12,12 @@ from redraft.store.documents import now
 
 # So long a provider keeps the answers of a job.
 _KEPT_FOR = timedelta(days=30)
-_TAKE_OVER = "DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')"
+_UNSETTLED = """
+    SELECT 1 FROM job_lines WHERE job = ? AND NOT EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'ok') AND (
+        EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome = 'sent')
+        OR EXISTS (SELECT 1 FROM calls WHERE key = call AND outcome IN ('lost', 'cancelled'))
+    ) LIMIT 1
+"""
 
 
 def attempt_of(key: str, number: int) -> str:
@@ -58,8 +63,8 @@ class Jobs:
         """The last job at this address that an attempt went out in."""
         row = self._connection.row(
             "SELECT jobs.id, name FROM job_lines JOIN jobs ON jobs.id = job"
-            " WHERE attempt = ? AND address = ? ORDER BY begun DESC LIMIT 1",
-            (attempt, address),
+            " WHERE attempt = ? AND address = ? AND begun >= ? ORDER BY begun DESC LIMIT 1",
+            (attempt, address, _moment_before(_KEPT_FOR)),
         )
         return SentJob(row["id"], row["name"]) if row else None
 
@@ -68,11 +73,14 @@ class Jobs:
         rows = self._connection.rows("SELECT attempt FROM job_lines WHERE job = ? ORDER BY attempt", (job,))
         return [one["attempt"] for one in rows]
 
-    def take_over(self, attempt: str) -> None:
-        """An attempt of a process that died is waited for again: it is one call, and is booked once."""
-        with self._connection.writing() as raw:
-            key, _, number = attempt.rpartition("-")
-            raw.execute(_TAKE_OVER, (key, int(number)))
+    def last_attempt(self, key: str) -> int:
+        """The number of the last attempt at a call that is in a job; 1 where there is none."""
+        rows = self._connection.rows("SELECT attempt FROM job_lines WHERE call = ?", (key,))
+        return max((int(row["attempt"].rpartition("-")[2]) for row in rows), default=1)
+
+    def is_settled(self, job: str) -> bool:
+        """Whether it is on record what came of each call of a job."""
+        return self._connection.row(_UNSETTLED, (job,)) is None
 
     def forget(self, job: str) -> None:
         """All of its answers are where they belong, or it never came to be."""

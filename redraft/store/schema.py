@@ -328,6 +328,7 @@ _JOBS = (
     """,
     "CREATE INDEX job_lines_job ON job_lines(job)",
     "CREATE INDEX calls_of_job_lines ON job_lines(call)",
+    "CREATE INDEX calls_left ON calls(key) WHERE outcome IN ('lost', 'cancelled')",
 )
 
 STEPS = {

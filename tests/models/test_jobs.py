@@ -174,6 +174,33 @@ async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_pa
     assert left(tmp_path) == 0
 
 
+async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -> None:
+    met: Counter[str] = Counter()
+    answer = summarizer()
+
+    def script(seen: Seen) -> Reply:
+        met[str(seen.messages)] += 1
+        return Fault("status", status=500) if met[str(seen.messages)] == 1 else answer(seen)  # type: ignore[return-value]
+
+    with ChatServer(script) as faulty:
+        leaving = asyncio.create_task(summarized(tmp_path, faulty))
+        while len(faulty.jobs.jobs) < 2:
+            faulty.jobs.seconds = 2.0 if faulty.jobs.jobs else 0.1
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.1)
+        leaving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await leaving
+        faulty.jobs.seconds = 0.1
+
+        async with shop(tmp_path, faulty) as one:
+            result = await one.summarize(story(60))
+
+        assert result.run.status == "done"
+        assert set(met.values()) == {2}
+        assert len(custom_ids(faulty)) == len(set(custom_ids(faulty)))
+
+
 async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.seconds = 1.0
     leaving = asyncio.create_task(summarized(tmp_path, server))
@@ -198,7 +225,7 @@ def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, serve
     server.jobs.seconds = 2.0
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
     command = Command(tmp_path, server.base_url)
-    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "14")
+    asked = ("summarize", "book.md", "-m", "openai:m", *ARGUMENTS, "--provider-batch", "--max-calls", "9")
     process = command.start(*asked)
     while not server.jobs.jobs:
         assert process.poll() is None
