@@ -97,6 +97,10 @@ class StoreError(RedraftError):
     code = "store"
 
 
+class StoreLost(StoreError):
+    """The server of the database was gone in the midst of something. The same may succeed a moment later."""
+
+
 class RunError(RedraftError):
     """No such run, or it is in no state for what was asked."""
 

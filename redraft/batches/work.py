@@ -10,7 +10,16 @@ from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
 from redraft.domain import Document
-from redraft.errors import BudgetError, DocumentError, ProviderError, RedraftError, RunError, StoreError, Unreached
+from redraft.errors import (
+    BudgetError,
+    DocumentError,
+    ProviderError,
+    RedraftError,
+    RunError,
+    StoreError,
+    StoreLost,
+    Unreached,
+)
 from redraft.events import Event, Observer, RunStarted, unobserved
 from redraft.files import write
 from redraft.history.results import Result
@@ -153,6 +162,10 @@ class Worker:
         except asyncio.CancelledError:
             await off_loop(batches.settle, item, "waiting", run=watch.run)
             raise
+        except StoreLost:
+            # The server is being restarted, perhaps. If it stays away, that is told of by whatever is asked of it next.
+            await asyncio.sleep(_LOOK_AGAIN)
+            await off_loop(batches.settle, item, "waiting", run=watch.run)
         except _HOPELESS as error:
             await off_loop(batches.settle, item, "waiting", run=watch.run)
             await off_loop(batches.set_status, self.batch, "stopped", described(error))

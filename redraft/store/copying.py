@@ -31,6 +31,8 @@ _CONTENT: Mapping[str, Sequence[str]] = {
     "facts": ("keyfacts", "tree", "id"),
     "typed_packs": ("rowid",),
     "typed_questions": ("pack", "rank"),
+    "jobs": ("id",),
+    "job_lines": ("attempt", "job"),
 }
 # What is of runs, and the column that says of which.
 _OF_RUNS: Mapping[str, tuple[str, Sequence[str]]] = {

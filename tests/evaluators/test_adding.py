@@ -44,8 +44,7 @@ class Mood(Evaluator):
         return self.scored(said.value.cheerful)
 """,
 }
-LIST = ("    Statistics,\n)", "    Statistics,\n    Mood,\n)")
-IMPORT = "from redraft.evaluators.statistics import"
+LAST = '    "statistics": Known("statistics:Statistics", None),\n'
 
 
 @pytest.mark.slow
@@ -54,11 +53,10 @@ def test_a_metric_with_a_prompt_is_its_files_and_one_entry(tmp_path: Path) -> No
     shutil.copytree(SAMPLE.parent.parent / "redraft", house, ignore=shutil.ignore_patterns("__pycache__"))
     for path, text in OWN.items():
         (house / path).write_text(text, "utf-8")
-    catalog = (house / "evaluators/catalog.py").read_text("utf-8")
-    assert LIST[0] in catalog
-    assert IMPORT in catalog
-    catalog = catalog.replace(*LIST).replace(IMPORT, f"from redraft.evaluators.mood import Mood\n{IMPORT}")
-    (house / "evaluators/catalog.py").write_text(catalog, "utf-8")
+    known = (house / "evaluators/known.py").read_text("utf-8")
+    assert LAST in known
+    known = known.replace(LAST, f'{LAST}    "mood": Known("mood:Mood", "form", ("mood",)),\n')
+    (house / "evaluators/known.py").write_text(known, "utf-8")
     (tmp_path / "summary.md").write_text("All was well. Everybody was glad of it.", "utf-8")
 
     with ChatServer(lambda seen: '{"cheerful": true}') as server:

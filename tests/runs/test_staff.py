@@ -162,7 +162,7 @@ async def team(
         prepared = prepare(parse(TEXT, name="a"), Settings())
         run = record(prepared, Order(with_draft(judging, refinement)), Limits(), store)
         hired = hire(settings, judging, Limits(), None, refinement=refinement, objects=objects or {})
-        async with at_work(hired, run, prepared.book, store, unobserved) as staff:
+        async with at_work(hired, run, prepared, store, unobserved) as staff:
             yield staff
 
 

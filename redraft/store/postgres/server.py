@@ -11,7 +11,7 @@ import psycopg
 from psycopg import RawCursor, errors
 from psycopg.conninfo import conninfo_to_dict
 
-from redraft.errors import StoreError, UsageError
+from redraft.errors import StoreError, StoreLost, UsageError
 from redraft.store.connection import BUSY_SECONDS
 from redraft.store.postgres.dialect import Row, adapt, row_of
 
@@ -64,7 +64,16 @@ def explained(place: str) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        raise StoreError(_said(error), place=place, hint=_advice(error)) from error
+        kind = StoreLost if _is_gone(error) else StoreError
+        raise kind(_said(error), place=place, hint=_advice(error)) from error
+
+
+def _is_gone(error: psycopg.Error) -> bool:
+    """Whether it is the server that is away, and no fault of what was asked of it."""
+    stopped = (errors.AdminShutdown, errors.CrashShutdown, errors.CannotConnectNow)
+    # What comes from no server has none of its codes.
+    cut_off = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and error.sqlstate is None
+    return cut_off or isinstance(error, stopped)
 
 
 def _said(error: psycopg.Error) -> str:
