@@ -100,6 +100,8 @@ class StoreError(RedraftError):
 class StoreLost(StoreError):
     """The server of the database was gone in the midst of something. The same may succeed a moment later."""
 
+    code = "store_lost"
+
 
 class RunError(RedraftError):
     """No such run, or it is in no state for what was asked."""

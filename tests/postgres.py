@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from importlib.util import find_spec
 from itertools import count
@@ -59,7 +59,8 @@ def database() -> Iterator[str]:
     try:
         yield server().get_uri(database=name)
     finally:
-        with psycopg.connect(server().get_uri(), autocommit=True) as raw:
+        # At the very end the server may be gone already, and all of its databases with it.
+        with suppress(psycopg.OperationalError), psycopg.connect(server().get_uri(), autocommit=True) as raw:
             raw.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 

@@ -30,6 +30,7 @@ _STATUS = {
     "not_shrinking": 422,
     "judging": 422,
     "store": 503,
+    "store_lost": 503,
 }
 _OF_A_MODEL, _BUG = 502, 500
 _NAMES = {400: "bad_request", 401: "token", 403: "forbidden", 404: "not_found", 405: "method", 413: "too_large"}

@@ -171,6 +171,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
     assert {item.deaths for item in store.batches.items("b")} == {0}
 
 
+@pytest.mark.slow
 def test_workers_keep_to_one_pace(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("redraft.store.turns.WINDOW", 2.0)
     documents(folder, 3)
@@ -296,6 +297,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     assert states(store) == {"waiting": 2}
 
 
+@pytest.mark.slow
 def test_the_chunks_of_all_documents_are_one_job(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(office, "_QUIET", 3.0)
     monkeypatch.setattr(office, "_LONGEST_PAUSE", 0.2)

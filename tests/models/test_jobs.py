@@ -174,6 +174,7 @@ async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_pa
     assert left(tmp_path) == 0
 
 
+@pytest.mark.slow
 async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -> None:
     met: Counter[str] = Counter()
     answer = summarizer()
@@ -201,6 +202,7 @@ async def test_a_retry_that_is_with_the_provider_is_waited_for(tmp_path: Path) -
         assert len(custom_ids(faulty)) == len(set(custom_ids(faulty)))
 
 
+@pytest.mark.slow
 async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.seconds = 1.0
     leaving = asyncio.create_task(summarized(tmp_path, server))
@@ -221,6 +223,7 @@ async def test_a_run_that_is_left_goes_on_with_its_job(tmp_path: Path, server: C
     assert left(tmp_path) == 0
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_hands_nothing_over_twice(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.seconds = 2.0
     (tmp_path / "book.md").write_text(story(60).text, "utf-8")
