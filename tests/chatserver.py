@@ -140,7 +140,7 @@ def linear_latency(
     )
 
 
-def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Script:
+def summarizer(share: float = 0.9, words: int = 100, wrap: Callable[[str], str] = str) -> Callable[[Seen], str]:
     """A script of sentences of 8 to 16 words that depend on nothing but the messages.
 
     They fill `share` of the last word limit in the last user message, or of `words`; `wrap` dresses them.

@@ -150,7 +150,7 @@ async def test_a_pause_brings_to_an_end_what_was_begun_and_a_cancellation_stops_
 
     async def script(seen: Seen) -> Reply:
         await _until(release.is_set)
-        return write(seen)  # type: ignore[return-value]
+        return write(seen)
 
     with ChatServer(script) as server:
         limits = opened(store, folder, server.base_url, concurrency=2)
@@ -202,7 +202,7 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
         kinds = ("drop", "drop_midway", "malformed", "no_choices")
         if drawn < 0.1:
             return Fault(kinds[int(drawn * 40)])
-        return Fault("status", status=503) if drawn < 0.15 else write(seen)  # type: ignore[return-value]
+        return Fault("status", status=503) if drawn < 0.15 else write(seen)
 
     kills = 0
     with ChatServer(script, latency=lambda *_: 0.25) as server:
