@@ -66,7 +66,7 @@ def is_entailment(model: str) -> bool:
 class Price(BaseModel):
     """US dollars per million tokens."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     prompt: float = Field(ge=0)
     completion: float = Field(ge=0)
@@ -90,7 +90,7 @@ class ModelSettings(BaseModel):
     What is left out is found out, or is as it is for every model.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     model: str = Field(min_length=1)
     base_url: str | None = None
@@ -127,7 +127,7 @@ _NEWER = ("top_p", "max_tokens", "until", "by_chapter")
 class Settings(BaseModel):
     """Everything that decides what the summary says."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     strategy: str = "hierarchical"
     words: int | None = Field(default=None, ge=10)
@@ -204,7 +204,7 @@ Questions = Annotated[int | tuple[int, int], BeforeValidator(_questions), AfterV
 class Judging(BaseModel):
     """How a draft is judged."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     metrics: tuple[str, ...] = ()
     """None named is the usual ones, where a draft is judged."""
@@ -260,7 +260,7 @@ class Judging(BaseModel):
 class Refinement(BaseModel):
     """What a draft is redrafted for, and how long."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     goals: dict[str, Annotated[float, Field(ge=0, le=1)]]
     policy: PolicyName = "consistency-first"
@@ -282,7 +282,7 @@ _ALL_OF_A_WAVE = 50_000
 class Limits(BaseModel):
     """How much a run may use, and how hard it may push."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
     concurrency: int = Field(default=16, ge=1, le=1000)
     requests_per_minute: int | None = Field(default=None, ge=1)
@@ -303,7 +303,7 @@ class Limits(BaseModel):
 class _Purpose(BaseModel):
     """What a run is for. `kind` tells the purposes apart, in the store and in `--json`."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Summarize(_Purpose):

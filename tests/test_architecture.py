@@ -38,7 +38,19 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"readers"}),
     frozenset({"prompts", "text", "store"}),
     frozenset(
-        {"domain", "errors", "events", "files", "marks", "plugins", "presets", "questions", "settings", "sources"}
+        {
+            "domain",
+            "errors",
+            "events",
+            "files",
+            "marks",
+            "patterns",
+            "plugins",
+            "presets",
+            "questions",
+            "settings",
+            "sources",
+        }
     ),
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.

@@ -91,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if arguments is None:
         end_at_the_second()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # While modules are loaded nothing becomes garbage, and looking for it takes a tenth of the time.
+    # Little becomes garbage that is not gone at once, and looking for it takes its time.
     gc.set_threshold(_OBJECTS_BEFORE_COLLECTING)
     make_harmless()
     try:

@@ -14,30 +14,31 @@ from pydantic import BaseModel, ValidationError
 from redraft.models.forms import Form
 from redraft.models.loose import BrokenOffError, Loose, NoJsonError
 from redraft.models.thoughts import CLOSING, OPENING, final_channel, without_thoughts
+from redraft.patterns import pattern
 from redraft.prompts.tags import Tags, Wire
 
 T = TypeVar("T", bound=BaseModel)
 
-_START = re.compile(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
+_START = pattern(rf"(?P<thought>{OPENING.pattern})|(?P<thought_ends>{CLOSING.pattern})|[{{\[]", re.IGNORECASE)
 # The beginning of an object, or of a list of them: no word of a text looks so. A text may end right there.
-_OBJECT = re.compile(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
+_OBJECT = pattern(r"\{\s*(?:[\"'}]|\Z)|\[\s*(?:\{|\Z)")
 # By these words a model takes back what it has said before.
-_FINAL = re.compile(
+_FINAL = pattern(
     r"\bfinal\b|\bfinally\b|\bwait\b|\bcorrect(?:ed|ion)\b|\brevised\b|\bactually\b|\binstead\b|\bupdated?\b|\bsorry\b"
     r"|\boops\b|\bmistake\b|\bendgültig|\bkorrigiert|\bkorrektur|\bdéfinitive|\bcorrig|\bdefinitiv|\bисправлен|\bокончательн"
     r"|最终|更正|最終|訂正",
     re.IGNORECASE,
 )
 # How a list of entries begins, by itself or as the one field of an object.
-_LIST = re.compile(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
-_NEXT = re.compile(r"\s*,?\s*(?=\{)")
+_LIST = pattern(r"""(?:\{\s*["']?[\w -]+["']?\s*:\s*)?\[(?=\s*\{)""")
+_NEXT = pattern(r"\s*,?\s*(?=\{)")
 _MAX_STARTS = 200
 _MAX_COMPLAINT = 600
 _STRANGERS = "it names none of the items: every id is to be copied to the letter from the item it belongs to"
 # An entry that cannot be read.
-_LOST = re.compile(r"\{[^{}]*\}")
+_LOST = pattern(r"\{[^{}]*\}")
 # What may stand between entries of one reply: marks of a list, a fence, and words that say of which item the next is.
-_BETWEEN = re.compile(
+_BETWEEN = pattern(
     rf"(?:{_LOST.pattern}|\{{(?![^{{}}]*\}})|[}}\s,;|*\-–—#>.`\"':()\[\]\d]"
     r"|\b(?:jsonl?|question|pair|sentence|fact|item|entry|id|number|for|and|then|next|[bcdfghjkmnpqrtvwx]{4,6})\b)*",
     re.IGNORECASE,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from redraft.patterns import pattern
+
 _NAMES = "think(?:ing)?|thoughts?|reason(?:ing)?|reflection|analysis|scratchpad|seed:think"
 # The signs that models of various families put around their thoughts.
 _OPENINGS = (
@@ -22,16 +24,16 @@ _CLOSINGS = (
     r"◁/think▷",
     r"<unused95>",
 )
-OPENING = re.compile("|".join(_OPENINGS), re.IGNORECASE)
+OPENING = pattern("|".join(_OPENINGS), re.IGNORECASE)
 """Where thoughts begin."""
-CLOSING = re.compile("|".join(_CLOSINGS), re.IGNORECASE)
+CLOSING = pattern("|".join(_CLOSINGS), re.IGNORECASE)
 """Where they end."""
-_LINE_OPENING = re.compile(rf"^[ \t]*(?:{'|'.join(_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
+_LINE_OPENING = pattern(rf"^[ \t]*(?:{'|'.join(_OPENINGS)})", re.IGNORECASE | re.MULTILINE)
 
 # gpt-oss speaks in channels, of which one is for the reader; a server may have taken the signs away and left the names.
-_CHANNEL = re.compile(r"<\|channel\|>([^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
-_END_OF_CHANNEL = re.compile(r"<\|(?:end|return|call|start|channel)\|>")
-_BARE_CHANNELS = re.compile(r"analysis(?=[A-Z\s\"'{\[]).*assistant\s*final", re.DOTALL)
+_CHANNEL = pattern(r"<\|channel\|>([^<]{0,200})(?:<\|constrain\|>[^<]{0,50})?<\|message\|>")
+_END_OF_CHANNEL = pattern(r"<\|(?:end|return|call|start|channel)\|>")
+_BARE_CHANNELS = pattern(r"analysis(?=[A-Z\s\"'{\[]).*assistant\s*final", re.DOTALL)
 
 _SHORT = 60
 """The most words of a reply that declines and says nothing else."""
@@ -116,7 +118,7 @@ _ASKING = (
     r".{0,30}(?:テキスト|文書|文章|本文|資料|要約|原稿)を(?:ご)?(?:提供|送|お送り|共有|貼り付け|入力|教え).{0,12}"
     r"(?:ください|下さい|いただけ|もらえ)",
 )
-_REFUSAL = re.compile(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})", re.IGNORECASE | re.DOTALL)
+_REFUSAL = pattern(rf"[\s\"'“‘*_¿]*(?:{'|'.join((*_DECLINING, *_ASKING))})", re.IGNORECASE | re.DOTALL)
 
 
 def final_channel(text: str) -> str:

@@ -9,10 +9,9 @@ from typing import NoReturn
 
 from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objection, Pack, PackQuestion, Span, Tree
 from redraft.errors import PackError
+from redraft.packs.exported import OF_QUESTIONS, WITH_TYPES
 from redraft.packs.file import (
     AGAIN,
-    OF_QUESTIONS,
-    WITH_TYPES,
     GivenEvidence,
     GivenFact,
     GivenPack,

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from redraft.domain import Document, KeyFacts, Pack
 from redraft.errors import PackError
 from redraft.packs.checks import Checker
-from redraft.packs.file import names, opened, pack_json, shaped
+from redraft.packs.exported import pack_json
+from redraft.packs.file import names, opened, shaped
 from redraft.questions import TypedQuestions
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line

@@ -7,7 +7,7 @@ not know the enemy" is an answer. In them {text} is "the summary", {in} "in the 
 
 from __future__ import annotations
 
-import re
+from redraft.patterns import pattern
 
 # In each language: a clause that only repeats the question, "it", and "the answer".
 _WORDS: dict[str, dict[str, str]] = {
@@ -289,40 +289,40 @@ UNSPACED = (
 """The same in the languages that put no spaces between words."""
 
 SIGNS = {
-    "English": re.compile(
+    "English": pattern(
         r"\b(?:n[o\/]|not|none|null|nil|tbd|un\w+|in\w+|no\w+|can\w+|lacking|too little|silent|fails?|missing"
         r"|absent|lacks?|omit\w*|vague|mute|quiet|leaves?|left|never|hard|difficult)\b|n't"
     ),
-    "German": re.compile(
+    "German": pattern(
         r"\b(?:un\w+|nichts?|keine?n?|k\.?\s?a|nirgend\w+|fehl\w+|schweig\w+|bleibt|dazu|darüber|sich aus"
         r"|offen|zu wenige?)\b"
     ),
-    "French": re.compile(
+    "French": pattern(
         r"\b(?:inconnu|in\w+|pas|jamais|non|ne|sans|néant|ignore|aucune?|impossible|rien|nulle|absent|manquant|muet"
         r"|silencieu|ignor)"
     ),
-    "Spanish": re.compile(
+    "Spanish": pattern(
         r"\b(?:descono|inde|in\w+|no|nunca|sin|ni|ninguna|nada|falta|guarda|calla|omite|lo|ignoramos|desconoc|imposible"
         r"|se desconoce)"
     ),
-    "Italian": re.compile(
+    "Italian": pattern(
         r"\b(?:sconosciut|ignot|in\w+|non|senza|nessuna?|nulla|niente|manca|assent|tac|omette|sorvola|ignor|lo"
         r"|impossibile)"
     ),
-    "Portuguese": re.compile(r"\b(?:desconhec|in\w+|não|nunca|sem|nenhuma?|nada|falta|silencia|cala|omite|impossível)"),
-    "Russian": re.compile(r"\b(?:не|нет|без|н/д|ничего|умалчивает|молчит|нельзя|отсутств\w+)"),
+    "Portuguese": pattern(r"\b(?:desconhec|in\w+|não|nunca|sem|nenhuma?|nada|falta|silencia|cala|omite|impossível)"),
+    "Russian": pattern(r"\b(?:не|нет|без|н/д|ничего|умалчивает|молчит|нельзя|отсутств\w+)"),
 }
 """What each form of a language has in it: where it is missing, they need not be looked at, nor made ready."""
 
 # A document, unlike a summary, may be a thing that the story is about: that it names no heir is an answer.
-_A_DOCUMENT = re.compile(
+_A_DOCUMENT = pattern(
     r"(?:the|this|that) (?:documents?|articles?|materials?|sources?)\s|(?:das|dieses|im|dem) (?:dokument|artikel)\s"
     r"|(?:le|ce|dans le) document\s|(?:el|este|en el) documento\s|(?:il|questo|nel) documento\s|(?:o|este"
     r"|no) documento\s"
     r"|(?:(?:в|этот|этом)\s)?документе?\s|(?:この|その)?文書(?:に|は|が|で)|(?:该|这份|此)?文件"
 )
 # What is said of a text that does not hold an answer: words for answers, for "it", and those that questions begin with.
-_OF_AN_ANSWER = re.compile(
+_OF_AN_ANSWER = pattern(
     r"\b(?:answers?|informations?|informationen|(?:no|any) mention|mentions? of|details?|data|indications?"
     r"|references?|evidence|names?"
     r" of|the (?:\S+ )?(?:name|date|year|number|reason|place|age|cause|time|location|identity)s?|questions?|who|whom"
@@ -350,6 +350,6 @@ def speaks_of_a_document(words: str) -> bool:
 def forms(language: str) -> tuple[str, ...]:
     """The forms of a language, in which {text}, {in}, {said} and {adverb} are still to be filled in."""
     filled = _FORMS[language]
-    for name, pattern in _WORDS[language].items():
-        filled = tuple(form.replace(f"{{{name}}}", f"(?:{pattern})") for form in filled)
+    for name, form_of in _WORDS[language].items():
+        filled = tuple(form.replace(f"{{{name}}}", f"(?:{form_of})") for form in filled)
     return filled

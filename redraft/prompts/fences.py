@@ -10,7 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from functools import cache
-from itertools import accumulate, chain
+from itertools import accumulate
 
 _HARMLESS = {"<": "‹", "[": "⁅"}
 
@@ -47,14 +47,34 @@ _TOKENS = (
 )
 
 
-@cache
-def _table() -> dict[int, str]:
-    """What each character comes to that is not what it seems: a small letter or a mark of ASCII, or nothing to see."""
-    codes = chain.from_iterable(range(first, last + 1) for first, last in _DRESSED)
-    table = {code: plain for code in codes if (plain := _plain(chr(code)))}
-    table |= {code: chr(plain) for code, plain in _LOOKALIKES.items()}
-    unseen = chain.from_iterable(range(first, last + 1) for first, last in _UNSEEN)
-    return table | dict.fromkeys(unseen, "\x00")
+_MOST_REMEMBERED = 10_000
+"""Characters: a book has a few hundred, a hostile text may have all that there are."""
+
+
+class _Plain(dict[int, str]):
+    """What each character comes to that is not what it seems: a small letter or a mark of ASCII, or nothing to see.
+
+    It is asked of `str.translate`, and looks at a character when it first comes up.
+    """
+
+    def __missing__(self, code: int) -> str:
+        if _within(code, _UNSEEN):
+            plain = "\x00"
+        elif code in _LOOKALIKES:
+            plain = chr(_LOOKALIKES[code])
+        else:
+            plain = (_within(code, _DRESSED) and _plain(chr(code))) or chr(code)
+        if len(self) >= _MOST_REMEMBERED:
+            self.clear()
+        self[code] = plain
+        return plain
+
+
+_PLAIN = _Plain()
+
+
+def _within(code: int, ranges: tuple[tuple[int, int], ...]) -> bool:
+    return any(first <= code <= last for first, last in ranges)
 
 
 def _plain(character: str) -> str:
@@ -79,13 +99,13 @@ def disarmed(text: str, tags: frozenset[str]) -> str:
     """The text with a harmless bracket before whatever could pass for one of the tags, or a word of a chat template."""
     if "<" not in text and "[" not in text and text.isascii():
         return text
-    plain = text.translate(_table())
+    plain = text.translate(_PLAIN)
     found = {match.start(): _HARMLESS[match[0]] for match in _suspicious(tags).finditer(plain)}
     if not found:
         return text
     if len(plain) != len(text):
         # One character may stand for several letters.
-        ends = list(accumulate(len(_table().get(ord(one), one)) for one in text))
+        ends = list(accumulate(len(_PLAIN[ord(one)]) for one in text))
         found = {bisect_right(ends, at): harmless for at, harmless in found.items()}
     parts, before = [], 0
     for at, harmless in found.items():

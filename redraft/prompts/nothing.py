@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
+from redraft.patterns import pattern
 from redraft.prompts.drafting import NOTHING
 
 _MARKS = " \t\r\n.!:;,*_`#\"'“”„«»‹›()[]-–—。！：，、「」『』（）"
@@ -14,7 +14,7 @@ _PART = (
     r"|segments?|chunks?)"
 )
 _ABOUT = r"(?:\s(?:the|this|that|your|given)?\s?(?:question|query|answer|answering\b.*))?"
-_FORMS = re.compile(
+_FORMS = pattern(
     "|".join(
         f"(?:{one})"
         for one in (
@@ -64,7 +64,7 @@ _FORMS = re.compile(
         )
     )
 )  # fmt: skip
-_SIGN = re.compile(rf"[\s*_`\"'“(\[]*{NOTHING}\b[\s*_`\"'”)\]]*(?:$|[-–—:.;,(\n]+\s*)")
+_SIGN = pattern(rf"[\s*_`\"'“(\[]*{NOTHING}\b[\s*_`\"'”)\]]*(?:$|[-–—:.;,(\n]+\s*)")
 
 
 def is_sign(sentence: str) -> bool:

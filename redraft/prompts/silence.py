@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import cache
 
+from redraft.patterns import pattern
 from redraft.prompts import absence
 from redraft.prompts.judging import UNANSWERABLE
 
@@ -17,7 +18,7 @@ _LONGEST = 400
 """The most characters of an answer that says no more than that."""
 _MARKS = " \t.,:;!?\"'`*_()[]{}<>«»„“”‘’‚‹›…-–—。．，、！？：；「」『』（）【】·"
 # What stands before it: a word of regret, or a name for what follows.
-_LEAD = re.compile(
+_LEAD = pattern(
     r"(?:(?:i(?: a|')m (?:very |so |really )?(?:sorry|afraid)(?:,? but|,? that)?|sorry,? but|it (?:seems"
     r"|appears)(?: that)?"
     r"|apparently|as an ai(?: language)?(?: model)?"
@@ -29,14 +30,14 @@ _LEAD = re.compile(
     r"|答案|回答|答え|申し訳ありませんが|すみません)\b[\s,:：，、.*—–-]*)+"
 )
 # Where an answer goes on after it has said so: to say why, or what there is instead.
-_GOES_ON = re.compile(
+_GOES_ON = pattern(
     r"(?<=\S)(?:[.;!?。；！？]+(?=\s|$|[^\W\d_])|\s*[(（]|\s+[-–—]+\s+|\s*\n|,\s*(?=(?:but(?! (?:in|at|on|under"
     r"|near|by)\b)|though|although|however|only"
     r"|as|since"
     r"|because|so|aber|jedoch|sondern|da|weil|nur|mais|car|puisque|pero|sino|ya que|porque|ma|poiché|perché|però"
     r"|mas|porém|pois|но|а|поскольку|так как|только)\b)|[，、](?=但|因为|只|ただ))"
 )
-_STARTS_WITH_SIGN = re.compile(rf"\W*{UNANSWERABLE}\b", re.IGNORECASE)
+_STARTS_WITH_SIGN = pattern(rf"\W*{UNANSWERABLE}\b", re.IGNORECASE)
 
 # In each language: what an answer is taken from, and the forms that say that it does not hold it. {text} is the
 # former with the words before it, {in} is "in the text", {by} the same or nothing; a dot pattern says what is missing.
@@ -371,7 +372,7 @@ def _forms(language: str) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{one.format(**words)})" for one in patterns))
 
 
-_FORMS_UNSPACED = re.compile("|".join(f"(?:{one})" for one in (*_UNSPACED, *absence.UNSPACED)))
+_FORMS_UNSPACED = pattern("|".join(f"(?:{one})" for one in (*_UNSPACED, *absence.UNSPACED)))
 
 
 def _is_silent(words: str) -> bool:

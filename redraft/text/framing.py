@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 
+from redraft.patterns import pattern
 from redraft.text.words import count_words
 
 # By language: a word of assent, how a text is handed over, and what it is called; English, German, French, Spanish,
@@ -143,18 +144,18 @@ _NAMED = rf"(?:{_any(_SUMMARY)}|{_any(_REWORKED)})"
 # Up to a colon, or to the end of a line of its own.
 _ENDS = rf"(?:{_MARKS}[:：]{_MARKS}|[.!。！]?[*_ \t]*\n{_MARKS})"
 _OPENINGS = (
-    re.compile(
+    pattern(
         rf"{_MARKS}{_ASSENTING}?{_any(_HANDED_OVER)}[^:：\n]{{0,160}}{_NAMED}[^:：\n.!?。！？]{{0,120}}{_ENDS}",
         re.IGNORECASE,
     ),
-    re.compile(
+    pattern(
         rf"{_MARKS}{_ASSENTING}?{_QUALIFIED}{_any(_SUMMARY)}(?: ?[(（][^)）\n]{{0,40}}[)）])?{_ENDS}", re.IGNORECASE
     ),
-    re.compile(rf"{_MARKS}{_QUALIFIED}{_NAMED}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
-    re.compile(rf"{_MARKS}{_ARTICLE}{_any(_MATERIAL)}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
-    re.compile(rf"{_any(_ASSENT)}[.!。！]*[ \t]*\n\s*", re.IGNORECASE),
+    pattern(rf"{_MARKS}{_QUALIFIED}{_NAMED}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
+    pattern(rf"{_MARKS}{_ARTICLE}{_any(_MATERIAL)}{_IS}{_MARKS}[:：]{_MARKS}", re.IGNORECASE),
+    pattern(rf"{_any(_ASSENT)}[.!。！]*[ \t]*\n\s*", re.IGNORECASE),
 )
-_ENDING = re.compile(rf"\n[*_\s(\[]*{_any(_CLOSING)}[^\n]{{0,200}}\s*\Z", re.IGNORECASE)
+_ENDING = pattern(rf"\n[*_\s(\[]*{_any(_CLOSING)}[^\n]{{0,200}}\s*\Z", re.IGNORECASE)
 _NUMBER = rf"(?:{_ABOUT}\s*)?\d[\d.,]{{0,6}}(?:\s*(?:/|of|out of|von|sur|de|di|из)\s*\d[\d.,]{{0,6}})?"
 _COUNTED = (
     rf"(?:{_NUMBER}[\s-]*{_any(_UNIT)}(?: (?:in )?total)?|{_any(_COUNT)}[*_\s]*[:：=][*_\s]*{_NUMBER}\s*{_any(_UNIT)}?)"
@@ -162,13 +163,13 @@ _COUNTED = (
 # On a line of its own, or after the end of a sentence. A count without its name stands in brackets.
 _AFTER = r"(?:\n\s*|(?<=[.!?。！？…»”\"’」*_)])[ \t]*)"
 _TRAILERS = (
-    re.compile(rf"{_AFTER}[*_]*[(\[（【]\s*[*_]*{_COUNTED}[*_.。\s]*[)\]）】][*_.。\s]*\Z", re.IGNORECASE),
-    re.compile(
+    pattern(rf"{_AFTER}[*_]*[(\[（【]\s*[*_]*{_COUNTED}[*_.。\s]*[)\]）】][*_.。\s]*\Z", re.IGNORECASE),
+    pattern(
         rf"{_AFTER}[*_#>]*\s*{_any(_COUNT)}[*_\s]*[:：=][*_\s]*{_NUMBER}\s*{_any(_UNIT)}?[*_.。\s]*\Z", re.IGNORECASE
     ),
 )
 _AT_THE_END = (_ENDING, *_TRAILERS)
-_RULE = re.compile(r"\A(?:\s*[-*_=]{3,}[ \t]*\n)+|(?:\n\s*[-*_=]{3,}[ \t]*)+\Z")
+_RULE = pattern(r"\A(?:\s*[-*_=]{3,}[ \t]*\n)+|(?:\n\s*[-*_=]{3,}[ \t]*)+\Z")
 _REAL_TEXT = 5
 """The fewest words of what is left."""
 

@@ -5,7 +5,6 @@ Where a script puts no spaces between words every letter is a unit, as it counts
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
@@ -14,18 +13,19 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from redraft.patterns import pattern
 from redraft.text.words import UNSPACED
 
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
+_WORD = pattern(rf"[{UNSPACED}]|[^\W_{UNSPACED}]+")
 # Underscores stand for italics in plain text, so they are marks around a word and no part of it.
-_UNIT = re.compile(rf"{_WORD.pattern}|[^\w\s]|_")
+_UNIT = pattern(rf"{_WORD.pattern}|[^\w\s]|_")
 # Composing letters takes time quadratic in the accents upon each of them. A grapheme joiner parts a row of accents, as
 # Unicode's stream-safe text has it.
-_STACK = re.compile(r"[^\w\s\x00-\x7f]{30}(?=[^\w\s\x00-\x7f])")
+_STACK = pattern(r"[^\w\s\x00-\x7f]{30}(?=[^\w\s\x00-\x7f])")
 _JOINER = "\u034f"
 # A long text is read in parts of about this many characters, which end with a line or a word.
 _BLOCK = 1_000_000
-_BLANK = re.compile(r"\s")
+_BLANK = pattern(r"\s")
 
 
 @dataclass(frozen=True, slots=True)

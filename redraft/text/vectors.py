@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from stop_words import LANGUAGE_MAPPING, get_stop_words
 
+from redraft.patterns import pattern
 from redraft.text.detection import primary
 from redraft.text.languages import ENGLISH, is_foreign, language_of
 
@@ -19,12 +19,12 @@ Indices = npt.NDArray[np.int64]
 
 # Scripts that put no spaces between words: there a letter and each pair of neighbouring letters is a term.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_TERM = re.compile(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
-_IS_UNSPACED = re.compile(rf"[{_UNSPACED}]")
-_POSSESSIVE = re.compile(r"['’]s$")
+_TERM = pattern(rf"[{_UNSPACED}]+|[^\W_{_UNSPACED}]+(?:['’][^\W_{_UNSPACED}]+)*")
+_IS_UNSPACED = pattern(rf"[{_UNSPACED}]")
+_POSSESSIVE = pattern(r"['’]s$")
 # "didn't", "you'll" and the like say no more of a sentence's subject than the stop words they are made of.
-_CONTRACTION = re.compile(r"['’](?:t|ll|ve|re|d|m)$")
-_APOSTROPHE = re.compile("['’]")
+_CONTRACTION = pattern(r"['’](?:t|ll|ve|re|d|m)$")
+_APOSTROPHE = pattern("['’]")
 _FEWEST_TERMS_CONTAINED = 3
 _LISTED = {**LANGUAGE_MAPPING, "no": "norwegian"}
 

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
+from redraft.patterns import pattern
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.vectors import stop_words
 
 # Scripts that put no spaces between words: there every letter is a word of its own.
 _UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_WORD = re.compile(
+_WORD = pattern(
     rf"\d+(?:(?:st|nd|rd|th)(?![^\W_]))?|[{_UNSPACED}]|[^\W\d_{_UNSPACED}][^\W_{_UNSPACED}]*(?:['’][^\W_{_UNSPACED}]+)*"
 )
-_PART = re.compile("[^'’]+")
-_LETTER = re.compile(rf"[{_UNSPACED}]")
-_ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
-_CONTRACTION = re.compile(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
+_PART = pattern("[^'’]+")
+_LETTER = pattern(rf"[{_UNSPACED}]")
+_ORDINAL = pattern(r"(\d+)(?:st|nd|rd|th)")
+_CONTRACTION = pattern(r"^(.+?)['’](s|t|ll|re|ve|d|m)$")
 _TAILS: Mapping[str, tuple[str, ...]] = {
     "s": (),
     "ll": ("will",),

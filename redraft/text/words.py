@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from redraft.patterns import pattern
 
 UNSPACED = "\u0e00-\u0e7f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 """Chinese, Japanese and Thai write no spaces: there every letter counts as a word, as word processors count them."""
-_WORD = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
-_UNSPACED_LETTER = re.compile(f"[{UNSPACED}]")
+_WORD = pattern(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’\-.,][^\W{UNSPACED}]+)*")
+_UNSPACED_LETTER = pattern(f"[{UNSPACED}]")
 _BEGINNING = 20_000
 
 

@@ -18,7 +18,8 @@ from redraft.domain import Document, Evidence, KeyFact, KeyFacts, Level, Objecti
 from redraft.errors import PackError
 from redraft.packs.checks import Checker
 from redraft.packs.exchange import Packed, choose, import_pack
-from redraft.packs.file import opened, pack_json, shaped
+from redraft.packs.exported import pack_json
+from redraft.packs.file import opened, shaped
 from redraft.packs.keyfacts import keyfacts_id, middle_of
 from redraft.readers.documents import parse
 from tests.cli.grove import Grove

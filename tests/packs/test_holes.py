@@ -19,7 +19,7 @@ from redraft.history.built import built
 from redraft.history.results import Result
 from redraft.history.tracing import read_trace
 from redraft.packs.exchange import import_pack
-from redraft.packs.file import pack_json
+from redraft.packs.exported import pack_json
 from tests.judges import Court, Keepers, Said, Sheet, asked_of, island, told
 from tests.store.support import pack as some_pack
 

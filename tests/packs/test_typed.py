@@ -22,7 +22,7 @@ from redraft.events import unobserved
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel
 from redraft.packs.exchange import Packed, choose, import_pack
-from redraft.packs.file import pack_json
+from redraft.packs.exported import pack_json
 from redraft.packs.questions import pack_id
 from redraft.packs.typed import TypedBuilder, flaw_of, in_order, paragraphs, slots, typed_id
 from redraft.prompts.book import PromptBook

@@ -13,7 +13,7 @@ from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared
 from redraft.history.results import Result
-from redraft.packs.file import keyfacts_json, pack_json
+from redraft.packs.exported import keyfacts_json, pack_json
 from redraft.settings import EXTRACTIVE
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
