@@ -53,7 +53,7 @@ class Document:
     """Its pages, notes, tables and captions, in their order."""
     language: str = ""
     own_language: str | None = field(default=None, compare=False)
-    """The language that it is in, as `de-AT`, empty where nothing tells; and what it is in where a user says another."""
+    """The language that it is in, as `de-AT`, empty where nothing tells; and what that is where a user says another."""
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:
