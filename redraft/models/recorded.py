@@ -105,8 +105,8 @@ class RecordedModel:
         """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
 
         `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, or
-        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the provider already, as
-        an attempt of an earlier process.
+        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the
+        provider already, as an attempt of an earlier process.
         """
         self.identity = inner.identity
         self._inner = inner

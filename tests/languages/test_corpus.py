@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,9 +12,11 @@ import pytest
 from redraft.builtin.composing import compose
 from redraft.domain import Document, Span
 from redraft.evaluators.statistics import measures
+from redraft.history.results import read_result
 from redraft.readers.choosing import Choice
 from redraft.readers.corpus import load_all
 from redraft.runs.parting import chapter_of
+from redraft.store.store import Store
 from redraft.text.languages import (
     foreign_in,
     language_of,
@@ -170,3 +173,28 @@ def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> N
     assert over["run"] != done["run"]
     assert over["settings"]["source_language"] == "nl"
     assert json.loads(command.run("show", done["run"], "--json").out)["settings"]["source_language"] == "en,de"
+
+
+def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    shown = command.run("read", *paths).out
+    assert re.search(r"de\.txt: \d+ words, language de\n", shown)
+    marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
+    assert [one["language"] for one in marks if one["kind"] == "document"] == ["en", "de", "ja"]
+    assert "language de" not in command.run("read", *paths, "--source-language", "nl").out
+    command.run("summarize", *paths, "-w", "120", "-q", "-o", "made.html")
+    page = (tmp_path / "made.html").read_text("utf-8")
+    quoted = dict(re.findall(r'<bdi lang="(\w*)">(\w\w\.\w+)<', page))
+    assert quoted == {"en": "en.txt", "de": "de.txt", "ja": "ja.md"}
+    assert '<q lang="ja" dir="auto">' in page
+
+
+def test_what_comes_from_standard_input_in_a_batch_is_in_the_language_that_is_said(tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command.run("batch", "run", "-", "--name", "one", "--source-language", "nl", "-w", "20", stdin=GERMAN.encode())
+    with Store(Path(command.environment["REDRAFT_DB"])) as store:
+        (item,) = store.batches.items("one")
+        assert item.run is not None
+        assert read_result(store, item.run).outline.language == "nl"
+        assert item.document is not None
+        assert store.documents.get(item.document).language == "de"
