@@ -11,7 +11,6 @@ from redraft.cli.sections import command
 from redraft.errors import RunError, UsageError
 
 if TYPE_CHECKING:
-    from redraft.history.reading import document_read
     from redraft.history.tracing import Trace
 
 _EPILOG = """\b
@@ -35,6 +34,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
+    from redraft.history.reading import document_read
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
 
