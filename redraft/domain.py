@@ -52,7 +52,8 @@ class Document:
     marks: tuple[Mark, ...] = ()
     """Its pages, notes, tables and captions, in their order."""
     language: str = ""
-    """The language that it is in, such as `en` or `de-AT`; empty where nothing tells."""
+    own_language: str | None = field(default=None, compare=False)
+    """The language that it is in, as `de-AT`, empty where nothing tells; and what that is where a user says another."""
 
     @classmethod
     def from_text(cls, text: str, title: str = "") -> Document:

@@ -11,10 +11,14 @@ end, its index, and what Project Gutenberg puts around it."""
 
 
 class Mark(NamedTuple):
-    """A stretch of a document that is a page, a note, a table and the like: its label as printed, and its address."""
+    """A stretch of a document that is a page, a note, a table and the like: its label as printed, and its address.
+
+    One of several documents has its language as well, where it is known.
+    """
 
     start: int
     end: int
     kind: MarkKind
     label: str = ""
     href: str = ""
+    language: str = ""

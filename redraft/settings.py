@@ -118,8 +118,9 @@ class ModelSettings(BaseModel):
         return model
 
 
-# What makes no difference to what is asked, or shows in the prompts' hashes.
-_NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price"}
+# What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
+_NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
+_LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 # Runs of before there were these settings shall be found again.
 _NEWER = ("top_p", "max_tokens", "until", "by_chapter")
 
@@ -139,6 +140,9 @@ class Settings(BaseModel):
     query: str | None = None
     language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
     """The language that is written in, by its English name; None is the document's own."""
+    source_language: str | None = Field(default=None, pattern=_LANGUAGES)
+    """The language that the document is in, by its code, where somebody says so. A run has on record what it was read
+    by: a language, nothing where it was not known, or with commas between them those of several documents."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None

@@ -55,7 +55,7 @@ RANKS: tuple[frozenset[str], ...] = (
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
-    ("evaluators/similarity.py", "rouge_score"),  # brings NLTK and all of SciPy's statistics
+    ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK and all of SciPy's statistics
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need

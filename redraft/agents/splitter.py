@@ -18,6 +18,7 @@ from redraft.prompts.contract import UNSURE
 from redraft.prompts.facts import SPLIT_FACTS, FactsGiven
 from redraft.prompts.judging import Statement
 from redraft.text.cleaning import one_line
+from redraft.text.languages import read_as
 
 FACTS = Entry(frame=60, words=20, sentences=2)
 """What the facts of one sentence may need in a reply: they say all that it says, with names for pronouns."""
@@ -77,7 +78,9 @@ class Splitter:
         async def judged(numbers: Sequence[int]) -> Account[Verified]:
             return await account(self._fitting(numbers, places, desk), ask)
 
-        items = [["mapped passage", desk.document.id, place, fact] for fact, place in zip(facts, places, strict=True)]
+        items = [
+            ["mapped passage", read_as(desk.document), place, fact] for fact, place in zip(facts, places, strict=True)
+        ]
         found = await self.judge.remembered(factual.VERIFY_SENTENCES, Verified, items, judged)
         return found.decided(lambda one: one.category != UNSURE)
 

@@ -23,6 +23,7 @@ from redraft.runs.preparing import Order
 from redraft.runs.staff import hire
 from redraft.settings import Evaluate, Judging, Settings
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.languages import reading
 
 AGREE = "agree"
 """What its runs are made for."""
@@ -182,15 +183,15 @@ async def tried(dataset: Dataset, design: Design, bench: Bench) -> Outcome:
         rows = [by_text[item.document, item.text] for item in dataset.items]
         runs = {said[0].run for said in done if said[0].run}
         usage = tuple(bench.store.calls.totals(run) for run in sorted(runs))
-        for at, reading in enumerate(design.sweep.read):
-            judging = way.judging.model_copy(update=_settled(reading))
+        for at, setting in enumerate(design.sweep.read):
+            judging = way.judging.model_copy(update=_settled(setting))
             said = tuple(row[at] for row in rows)
-            columns.append(Column(way.judge, (*way.setting, *reading), said, judging, () if at else usage))
+            columns.append(Column(way.judge, (*way.setting, *setting), said, judging, () if at else usage))
     return Outcome(design, dataset, tuple(columns), bench.stopped)
 
 
-def _settled(reading: Setting) -> dict[str, object]:
-    return {name: float(value) if name == "threshold" else value for name, value in reading}
+def _settled(setting: Setting) -> dict[str, object]:
+    return {name: float(value) if name == "threshold" else value for name, value in setting}
 
 
 async def _judged(
@@ -198,21 +199,21 @@ async def _judged(
 ) -> list[Said]:
     """What a judge says of an item, for each reading of it."""
     watch = Watch(f"{item.id} by {way.judge}", bench.observer)
-    readings = design.sweep.read
     try:
         result = await bench.made(document, way.settings, way.order(item), watch)
     except BudgetError:
-        return [Said(run=watch.run)] * len(readings)
+        return [Said(run=watch.run)] * len(design.sweep.read)
     except StoreError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever it is, the other items go on
-        return [Said(run=watch.run, failure=failure(JUDGING, error))] * len(readings)
+        return [Said(run=watch.run, failure=failure(JUDGING, error))] * len(design.sweep.read)
     evaluation = result.evaluations[design.metric]
     said = _said(evaluation, item, result.run.id)
-    return [
-        replace(said, score=read_otherwise(evaluation, reading, way.judging, encoder)) if reading else said
-        for reading in readings
-    ]
+    with reading(document):
+        return [
+            replace(said, score=read_otherwise(evaluation, setting, way.judging, encoder)) if setting else said
+            for setting in design.sweep.read
+        ]
 
 
 def _said(evaluation: Evaluation, item: Item, run: str) -> Said:

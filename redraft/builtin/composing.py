@@ -11,7 +11,7 @@ import numpy as np
 
 from redraft.builtin.pointing import anchored
 from redraft.builtin.prose import LAST_RESORT, Sentence, cut, read
-from redraft.text.languages import is_foreign, language_of
+from redraft.text.languages import is_foreign, language_of, tongues_beside
 from redraft.text.ranking import Candidates, choose, rank, rank_towards
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 from redraft.text.words import count_words
@@ -45,7 +45,8 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     Empty only when no part has a word.
     """
     language = language_of("\n".join(parts))
-    sentences, needs = standing_alone(read(parts, language), language)
+    parts, shares, languages = _by_language(parts, shares)
+    sentences, needs = _in_their_order(parts, languages)
     limit = max(1, limit)
     if not sentences:
         # Nothing but marks, of which an underscore counts as a word.
@@ -58,11 +59,43 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     else:
         proportion = np.asarray(shares, dtype=np.float64)
         segments, room = _segmented(sentences, limit * proportion / max(float(proportion.sum()), 1e-9))
-    chosen = _chosen(sentences, needs, segments, room, limit, asked)
+    vectors = SentenceVectors([one.text for one in sentences], [languages[one.part] for one in sentences])
+    chosen = _chosen(vectors, sentences, needs, segments, room, limit, asked)
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
-        return cut(best.text, limit, language)
+        return cut(best.text, limit, languages[best.part])
     return _in_paragraphs([(sentences[at], segments[at], bool(needs[at] >= 0)) for at in chosen])
+
+
+def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
+    """The parts, each with its share and its language; one in several languages is as many parts."""
+    texts: list[str] = []
+    room: list[float] = []
+    languages: list[str] = []
+    for part, share, tongues in zip(parts, shares, tongues_beside(parts), strict=True):
+        each = [part[start:end] for (start, end), _ in tongues]
+        words = [count_words(text) for text in each]
+        texts += each
+        languages += [language for _, language in tongues]
+        room += [share] if len(each) == 1 else [share * its / max(1, sum(words)) for its in words]
+    return texts, room, languages
+
+
+def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> tuple[list[Sentence], Indices]:
+    """The sentences of all parts as they may stand elsewhere, each with that which has to stand before it, or -1.
+
+    Those of a language are judged together.
+    """
+    found: list[Sentence] = []
+    needs: list[int] = []
+    for language in dict.fromkeys(languages):
+        of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
+        alone, needed = standing_alone(read(of_it, language), language)
+        needs += [at if at < 0 else len(found) + at for at in needed.tolist()]
+        found += alone
+    order = sorted(range(len(found)), key=lambda at: found[at].part)
+    place = {at: new for new, at in enumerate(order)} | {-1: -1}
+    return [found[at] for at in order], np.asarray([place[needs[at]] for at in order], dtype=np.int64)
 
 
 def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int], Weights]:
@@ -84,9 +117,14 @@ def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int],
 
 
 def _chosen(
-    sentences: Sequence[Sentence], needs: Indices, segments: Sequence[int], room: Weights, limit: int, asked: str
+    vectors: SentenceVectors,
+    sentences: Sequence[Sentence],
+    needs: Indices,
+    segments: Sequence[int],
+    room: Weights,
+    limit: int,
+    asked: str,
 ) -> list[int]:
-    vectors = SentenceVectors([sentence.text for sentence in sentences])
     words = np.asarray([sentence.words for sentence in sentences], dtype=np.int64)
     part = np.asarray(segments, dtype=np.int64)
     standing = np.asarray([sentence.standing for sentence in sentences])

@@ -80,6 +80,8 @@ def settings(given: Given) -> Settings:
     from redraft.cli.tables import model_tables
     from redraft.settings import Settings
 
+    if given.get("source_language"):
+        part(given)  # says better than a pattern what is wrong with it
     values = {name: value for name, value in given.items() if name in Settings.model_fields and value is not None}
     table = model_tables().get(values.get("model", ""))
     if table is not None:

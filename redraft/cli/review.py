@@ -18,6 +18,7 @@ from redraft.cli.views import render
 from redraft.cli.views.progress import Display
 from redraft.domain import Finding
 from redraft.graphs.reviewing import ReviewQuestion
+from redraft.history.reading import document_read
 from redraft.history.results import read_result
 from redraft.runs.driving import Reviewer
 from redraft.store.store import Store
@@ -92,7 +93,7 @@ class _Review:
 
     def _show(self) -> None:
         result = read_result(self._store, self._draft.run)
-        document = self._store.documents.get(result.run.document)
+        document = document_read(self._store, result.run)
         words = render.count(self._draft.words, "word")
         say(f"\nbefore revision {self._request['round']}, the best draft ({words}) has")
         for line in render.score_lines(result.scores, {}, result.goals):

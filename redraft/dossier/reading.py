@@ -15,6 +15,7 @@ from redraft.dossier.scrubbing import scrubbed, scrubbed_all
 from redraft.dossier.sentences import positions, sentence_numbers, sentences
 from redraft.errors import RunError
 from redraft.history.lineage import Lineage, read_lineage
+from redraft.history.reading import document_read
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn, read_trace
 from redraft.settings import FIGURES
@@ -41,7 +42,7 @@ def read_dossier(store: Store, key: str, *, source: bool = True, encoder: Encode
             f"run {result.run.id} made no summary: it is of the kind {result.run.kind}",
             hint=f"redraft show {result.run.id}",
         )
-    document = store.documents.get(result.run.document)
+    document = document_read(store, result.run)
     lineage = read_lineage(store, result.run.id, encoder=encoder) if result.draft else None
     with reading(document):
         return _put_together(store, trace, document, lineage, source=source)

@@ -6,8 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable
-from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,10 +13,6 @@ from redraft.errors import UsageError
 from redraft.settings import SimilarityName
 from redraft.text.embeddings import Encoder
 from redraft.text.languages import is_foreign, language_of
-
-if TYPE_CHECKING:
-    from rouge_score.rouge_scorer import RougeScorer
-    from rouge_score.tokenizers import DefaultTokenizer
 
 Similarity = Callable[[str, str], float]
 """Symmetric; 1 for an answer and itself; 0 where either says nothing."""
@@ -67,8 +61,14 @@ def exact(one: str, other: str) -> float:
 
 
 def rouge1(one: str, other: str) -> float:
-    """The F1 of ROUGE-1 with stemming, as the package rouge-score has it, but in any script."""
-    return float(_rouge().score(one, other)["rouge1"].fmeasure)
+    """The F1 of ROUGE-1 with stemming, as the package rouge-score has it; in any script, and by any language's stems.
+
+    What is too short to show its language is read by that of the document.
+    """
+    # It brings NLTK and all of SciPy's statistics, and only judging by ROUGE needs it.
+    from redraft.evaluators.rouge import f1
+
+    return f1(words(one), words(other), language_of("\n".join(sorted((one, other)))))
 
 
 def _same(one: str, other: str) -> float:
@@ -145,28 +145,3 @@ def _in_order(text: str) -> list[str]:
     found = words(_THOUSANDS.sub("", text))
     articles = frozenset[str]() if is_foreign(language_of(text)) else _ARTICLES
     return [word for word in found if word not in articles] or found
-
-
-class _RougeTokenizer:
-    """What rouge-score's own tokenizer makes of ASCII text, and words where that one sees nothing.
-
-    Its own knows a to z and 0 to 9 only: two answers in Russian or Chinese would have nothing in common.
-    """
-
-    def __init__(self, of_ascii: DefaultTokenizer) -> None:
-        self._of_ascii = of_ascii
-
-    def tokenize(self, text: str) -> list[str]:
-        """The words of `text`, the English ones stemmed."""
-        return [
-            token for word in words(text) for token in (self._of_ascii.tokenize(word) if word.isascii() else [word])
-        ]
-
-
-@cache
-def _rouge() -> RougeScorer:
-    # It brings NLTK and all of SciPy's statistics, and only judging by ROUGE needs it.
-    from rouge_score.rouge_scorer import RougeScorer
-    from rouge_score.tokenizers import DefaultTokenizer
-
-    return RougeScorer(["rouge1"], tokenizer=_RougeTokenizer(DefaultTokenizer(use_stemmer=True)))

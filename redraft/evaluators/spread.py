@@ -13,7 +13,7 @@ from redraft.evaluators.base import Case, Evaluator
 from redraft.evaluators.position import BINS
 from redraft.settings import Judging
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import language_of
+from redraft.text.languages import Tongue, tongues_in
 from redraft.text.origins.tracing import Origins
 from redraft.text.positions import bins, masses, shares, spread
 from redraft.text.ranking import rank
@@ -96,16 +96,20 @@ class Spread(Evaluator):
 
 def _most_central(text: str, part: Span) -> Span | None:
     """Of a part of a document the sentence that is most like all others, and nobody's speech where there is one."""
-    spans, worth = _ranked(text, language_of(text))
+    spans, worth = _ranked(text, tongues_in(text))
     within = [at for at, span in enumerate(spans) if part.start <= span.start < part.end]
     best = max(within, key=lambda at: (not _SPEECH.search(text, *spans[at]), worth[at]), default=None)
     return None if best is None else spans[best]
 
 
 @lru_cache(maxsize=2)
-def _ranked(text: str, language: str) -> tuple[list[Span], Weights]:
+def _ranked(text: str, tongues: Sequence[Tongue]) -> tuple[list[Span], Weights]:
     """The sentences that say enough, and how central they are. Every draft of a run is held against the same ones."""
-    spans = [
-        span for span in sentences(text, language=language) if count_words(text[span.start : span.end]) >= _SHORTEST
+    found = [
+        (one, language)
+        for span, language in tongues
+        for one in sentences(text, span, language)
+        if count_words(text[one.start : one.end]) >= _SHORTEST
     ]
-    return spans, rank(SentenceVectors([text[span.start : span.end] for span in spans]))
+    vectors = SentenceVectors([text[one.start : one.end] for one, _ in found], [language for _, language in found])
+    return [one for one, _ in found], rank(vectors)

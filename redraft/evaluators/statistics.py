@@ -10,7 +10,7 @@ from typing import Any
 
 from redraft.domain import Evaluation
 from redraft.evaluators.base import Case, Evaluator
-from redraft.text.languages import language_of
+from redraft.text.languages import Tongue, language_of, tongues_in
 from redraft.text.overlap import extractive, longest_matches, novel
 from redraft.text.repetition import redundancy, repeated
 from redraft.text.sentences import sentences
@@ -50,7 +50,7 @@ class Statistics(Evaluator):
 
 def measures(document: str, summary: str, texts: Sequence[str], tokens: tuple[int, int]) -> dict[str, Any]:
     """The figures of a summary with these sentences; `tokens` are those of the document, and of the summary."""
-    source, found = _source(document, language_of(document)), units(summary)
+    source, found = _source(document, tongues_in(document)), units(summary)
     of_summary = _lengths(tokens[1], count_words(summary), len(texts))
     of_source = _lengths(tokens[0], source.words, source.sentences)
     matches = longest_matches(found, source.indexed)
@@ -77,7 +77,7 @@ def _lengths(tokens: int, words: int, sentences: int) -> dict[str, int]:
 
 
 @lru_cache(maxsize=2)
-def _source(text: str, language: str) -> _Source:
+def _source(text: str, tongues: Sequence[Tongue]) -> _Source:
     """Every draft of a run is measured beside the same document."""
-    spans = sentences(text, language=language)
+    spans = [one for span, language in tongues for one in sentences(text, span, language)]
     return _Source(indexed(text), count_words(text), sum(has_words(text[start:end]) for start, end in spans))

@@ -18,6 +18,7 @@ from redraft.errors import UsageError
 from redraft.history.lineage import Lineage, Origin, Sentence
 from redraft.text.cleaning import clean, one_line
 from redraft.text.headings import is_heading
+from redraft.text.languages import tongues_of
 from redraft.text.places import on_pages
 from redraft.text.words import is_unspaced
 
@@ -35,6 +36,8 @@ class Cited:
     number: int
     origin: Origin
     url: str = ""
+    language: str = ""
+    """The language of the document there, such as `de`; empty where nothing tells."""
 
     @property
     def whereabouts(self) -> tuple[str, ...]:
@@ -120,7 +123,7 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
     places: list[Cited] = []
     numbers: dict[tuple[int, int], int] = {}
     by_sentence: dict[int, tuple[int, ...]] = {}
-    address = _Template(link)
+    address, tongues = _Template(link), tongues_of(lineage.document)
     for sentence in lineage.sentences:
         if is_heading(sentence.text):
             continue
@@ -128,7 +131,9 @@ def cited(lineage: Lineage, link: str = "") -> Citations:
         for origin in sentence.places:
             if origin.span not in numbers:
                 numbers[origin.span] = len(places) + 1
-                places.append(Cited(len(places) + 1, origin, address.of(lineage, origin)))
+                its = next(language for span, language in tongues if origin.span.start < span.end)
+                language = lineage.document.language or its
+                places.append(Cited(len(places) + 1, origin, address.of(lineage, origin), language))
             mine.append(numbers[origin.span])
         by_sentence[sentence.number] = tuple(dict.fromkeys(mine))
     return Citations(lineage, tuple(places), by_sentence)

@@ -10,10 +10,9 @@ from redraft.domain import GIVEN, OTHER, Draft, Evaluation
 from redraft.errors import RunError
 from redraft.evaluators.words import PREFERENCE
 from redraft.history.certificates import Certificate
-from redraft.history.results import Result, figures
+from redraft.history.results import Result, count_sentences, figures
 from redraft.store.runs import Run
 from redraft.store.store import Store
-from redraft.text.sentences import worded
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +20,12 @@ class Candidate:
     """One of the two summaries, and the figures on it."""
 
     draft: Draft
+    sentences: int
     statistics: Mapping[str, Any]
 
     def to_json(self) -> dict[str, object]:
         """A summary of a comparison, as programs read it."""
-        sentences = len(worded(self.draft.text))
-        return {"words": self.draft.words, "sentences": sentences, "statistics": self.statistics}
+        return {"words": self.draft.words, "sentences": self.sentences, "statistics": self.statistics}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +99,11 @@ def compared(store: Store, result: Result) -> Comparison:
     first, second = (store.judgments.of(made[node].id) for node in (GIVEN, OTHER))
     if PREFERENCE not in first:
         raise RunError(f"run {run.id} has no verdict yet", hint=f"redraft resume {run.id}")
+    counts = count_sentences(store, run, [made[GIVEN], made[OTHER]])
     return Comparison(
         result,
-        Candidate(made[GIVEN], figures(first) or {}),
-        Candidate(made[OTHER], figures(second) or {}),
+        Candidate(made[GIVEN], counts[0], figures(first) or {}),
+        Candidate(made[OTHER], counts[1], figures(second) or {}),
         first[PREFERENCE],
     )
 

@@ -15,11 +15,12 @@ from redraft.domain import Document, Parent, Span
 from redraft.errors import RunError
 from redraft.history.embedded import KeptEncoder
 from redraft.history.family import GIVEN_SAID, Family, Member
+from redraft.history.reading import document_read
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 from redraft.text.embeddings import Encoder
 from redraft.text.headings import is_heading
-from redraft.text.languages import is_foreign, known_of, reading
+from redraft.text.languages import is_foreign, reading, tongues_of
 from redraft.text.origins.composing import Composed, Drift, Excerpt, Known, Place, Text, compose, drift
 from redraft.text.origins.links import Link, Method, Traced
 from redraft.text.origins.tracing import Origins
@@ -167,7 +168,7 @@ def read_lineage(store: Store, key: str, *, encoder: Encoder | None = None, draf
     wanted = draft or run.draft
     if wanted is None:
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
-    return Tracer(store, store.documents.get(run.document), encoder).lineage(wanted)
+    return Tracer(store, document_read(store, run), encoder).lineage(wanted)
 
 
 class Tracer:
@@ -180,7 +181,7 @@ class Tracer:
         self.family = Family(store)
         self._texts: dict[str, Text] = {}
         self._known: Known = {}
-        self._language = known_of(document)
+        self._languages = sorted({one.language for one in tongues_of(document)})
 
     def lineage(self, draft: str, said: Said = NOTHING_SAID) -> Lineage:
         """A draft sentence by sentence. What was `said` of a sentence goes before what is found by words."""
@@ -235,7 +236,7 @@ class Tracer:
         """Who was made from whom, whatever run they are of: cached merges share what is found."""
         by = self._encoder.weights if self._encoder else ""
         material: list[object] = [_VERSION, by, child, [[one.text, *one.span] for one in parents]]
-        material += [self._language] if is_foreign(self._language) else []
+        material += self._languages if any(map(is_foreign, self._languages)) else []
         return hashlib.sha256(json.dumps(material).encode()).hexdigest()
 
     def _below(self, member: Member) -> list[Text | Excerpt]:

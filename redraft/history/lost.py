@@ -10,6 +10,7 @@ from redraft.domain import Evidence, Finding, Parent, Span
 from redraft.errors import RunError
 from redraft.history.family import GIVEN_SAID, Member
 from redraft.history.lineage import NEAR, NOTHING_SAID, Lineage, Said, Tracer, came_up
+from redraft.history.reading import document_read
 from redraft.history.results import finding_json
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -192,7 +193,7 @@ def read_losses(store: Store, key: str, *, encoder: Encoder | None = None) -> Lo
     run = store.runs.get(key)
     if run.draft is None:
         raise RunError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
-    tracer = Tracer(store, store.documents.get(run.document), encoder)
+    tracer = Tracer(store, document_read(store, run), encoder)
     with reading(tracer.document):
         return FactSearch(store, run, tracer, run.draft).losses()
 

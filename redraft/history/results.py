@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import reduce
 from typing import Any
@@ -13,9 +13,11 @@ from redraft.evaluators.goals import standing
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.naming import NO_REVISION_OF
 from redraft.history.certificates import Certificate, certificates
+from redraft.history.reading import document_read, outline_read
 from redraft.settings import FIGURES, STATISTICS, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
+from redraft.text.languages import reading
 from redraft.text.places import chapter_of, document_of, pages_of
 from redraft.text.sentences import worded
 from redraft.text.words import count_words
@@ -60,6 +62,8 @@ class Result:
     """By metric what stands behind the draft's score."""
     chapters: tuple[ChapterResult, ...] = ()
     """What came of each chapter, where they were summarized by themselves; `usage` is that of all."""
+    sentences: int | None = None
+    """How many the summary has, where it was given to be judged."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
 
@@ -206,7 +210,7 @@ class Result:
             "source": self.source,
             "model": self.settings.model,
             "judges": self.judges,
-            "summary": {"words": count_words(text), "sentences": len(worded(text))},
+            "summary": {"words": count_words(text), "sentences": self.sentences or 0},
             "metrics": {
                 name: evaluation_json(one, self.outline)
                 | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
@@ -277,15 +281,16 @@ def read_result(store: Store, key: str) -> Result:
     pieces = store.runs.pieces(run.id)
     rounds = store.judgments.rounds(run.id)
     evaluations = _judged(store, run, run.draft)
-    outline = store.documents.outline(run.document)
+    outline = outline_read(store, run)
     chapters = tuple(_chapters(store, run, outline))
+    draft = store.runs.draft(run.draft) if run.draft else None
     return Result(
         run=run,
         status=store.status(run),
         outline=outline,
         tokens=sum(chunk.tokens for chunk in chunks),
         chunks=len(chunks),
-        draft=store.runs.draft(run.draft) if run.draft else None,
+        draft=draft,
         usage=reduce(_added, (one.result.usage for one in chapters if one.result), store.calls.totals(run.id)),
         gaps=tuple(store.runs.gaps(run.id)),
         flawed=tuple(piece for piece in pieces if piece.flaw),
@@ -294,8 +299,15 @@ def read_result(store: Store, key: str) -> Result:
         initial=_judged(store, run, rounds[0].draft) if rounds else {},
         certificates=certificates(store, run, evaluations),
         chapters=chapters,
+        sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         lost=tuple(lost_rounds(store, run)),
     )
+
+
+def count_sentences(store: Store, run: Run, drafts: Sequence[Draft]) -> list[int]:
+    """How many sentences some drafts have, read as the run has read its document."""
+    with reading(document_read(store, run)):
+        return [len(worded(draft.text)) for draft in drafts]
 
 
 def _added(one: Totals, other: Totals) -> Totals:

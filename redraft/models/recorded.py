@@ -104,9 +104,9 @@ class RecordedModel:
     ) -> None:
         """`tokenizer` counts as the provider does; without one a text has as many tokens as it can have at most.
 
-        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, for
-        a model that goes by it though no prompt says it. With `in_jobs` a request may be with the provider already, as
-        an attempt of an earlier process.
+        `top_p` and the most tokens of a reply, `max_tokens`, hold for every request. `language` is the document's, or
+        those of several, for a model that goes by it though no prompt says it. With `in_jobs` a request may be with the
+        provider already, as an attempt of an earlier process.
         """
         self.identity = inner.identity
         self._inner = inner
@@ -122,7 +122,7 @@ class RecordedModel:
         self._in_jobs = in_jobs
         self._observer = observer
         self._pause = pause
-        self._language = language if is_foreign(language) else ""
+        self._language = language if any(map(is_foreign, language.split(", "))) else ""
         self._manners: Manners | None = None
         self._patience = Patience()
         self._hopeless: RedraftError | None = None

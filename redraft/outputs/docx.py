@@ -182,7 +182,7 @@ def _styles(paper: Paper) -> str:
         + _style("Title", "Title", after=280, run='<w:b/><w:bCs/><w:sz w:val="44"/><w:szCs w:val="44"/>')
         + headings
         + _style("ListParagraph", "List Paragraph", after=80)
-        + _style("About", "About", before=200, after=0, run=quiet)
+        + _style("About", "About", before=200, after=0, run=f'{quiet}<w:lang w:val="en"/>')
         + _style("FootnoteText", "footnote text", after=40, run='<w:sz w:val="18"/><w:szCs w:val="18"/>')
         + '<w:style w:type="character" w:styleId="FootnoteReference"><w:name w:val="footnote reference"/><w:rPr>'
         '<w:vertAlign w:val="superscript"/></w:rPr></w:style></w:styles>'

@@ -54,7 +54,7 @@ def html(paper: Paper) -> str:
         f'<h1 dir="auto">{_text(one_line(paper.title))}</h1>',
         *_body(blocks),
         "</main>",
-        *_notes(notes, paper.language),
+        *_notes(notes),
         *_footer(paper.about),
         "</body>",
         "</html>",
@@ -90,18 +90,17 @@ def _piece(one: Words | Note) -> str:
     return f'<sup><a id="mark-{at}" href="#note-{at}" role="doc-noteref">{at}</a></sup>'
 
 
-def _notes(notes: Sequence[Note], language: str) -> Iterator[str]:
+def _notes(notes: Sequence[Note]) -> Iterator[str]:
     """Where each sentence stands; names and quotations in their own direction, and what is ours around them in its."""
     if not notes:
         return
     yield '<section class="notes" role="doc-endnotes" lang="en" dir="ltr">'
     yield "<h2>Where it stands in the document</h2>"
     yield "<ol>"
-    own = f' lang="{escape(language)}"'
     for note in notes:
         places = "".join(
-            f'<p><span class="place">{_whereabouts(one, own)}:</span>'
-            f' <q{own} dir="auto">{_text(one.quote)}</q>{back}</p>'
+            f'<p><span class="place">{_whereabouts(one)}:</span>'
+            f' <q{_in_language(one)} dir="auto">{_text(one.quote)}</q>{back}</p>'
             for one, back in zip(note.places, _backs(note), strict=True)
         )
         yield f'<li id="note-{note.number}">{places}</li>'
@@ -109,8 +108,13 @@ def _notes(notes: Sequence[Note], language: str) -> Iterator[str]:
     yield "</section>"
 
 
-def _whereabouts(cited: Cited, own: str) -> str:
-    return ", ".join(f"<bdi{own}>{_text(one)}</bdi>" for one in cited.whereabouts)
+def _whereabouts(cited: Cited) -> str:
+    return ", ".join(f"<bdi{_in_language(cited)}>{_text(one)}</bdi>" for one in cited.whereabouts)
+
+
+def _in_language(cited: Cited) -> str:
+    """What is quoted is in the language of its document, whatever the summary is in."""
+    return f' lang="{escape(cited.language)}"'
 
 
 def _backs(note: Note) -> list[str]:

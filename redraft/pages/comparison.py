@@ -9,7 +9,7 @@ from redraft.dossier.beside.contents import DocumentBeside, ItemBeside, RunBesid
 from redraft.pages.assets import policy, script, styles
 from redraft.pages.comparison_pictures import pictures
 from redraft.pages.comparison_tables import by_document, by_fifth, differences, scores, used
-from redraft.pages.dossier import Assets
+from redraft.pages.dossier import Assets, in_language
 from redraft.pages.templates import template
 from redraft.pages.wording import many
 
@@ -51,6 +51,9 @@ def view(beside: RunsBeside) -> dict[str, Any]:
         "by_fifth": by_fifth(beside),
         "pictures": pictures(beside),
         "had": had,
+        "in_language": in_language,
+        "of_document": in_language("" if several else beside.documents[0].language),
+        "summary_languages": {run.name: run.language for run in beside.runs},
         "labels": {one.letter: one.label for one in beside.contestants},
     }
 

@@ -67,9 +67,13 @@ def view(dossier: Dossier) -> dict[str, Any]:
 
 def languages(dossier: Dossier) -> dict[str, Markup]:
     """As what is quoted of the document and of the summary is marked, so that it is set and read aloud as its own."""
-    language = dossier.document.language
-    own = Markup(' lang="{}"').format(language) if language else Markup()
+    own = in_language(dossier.document.language)
     return {"of_document": own, "of_summary": Markup() if dossier.run.settings.get("language") else own}
+
+
+def in_language(language: str) -> Markup:
+    """The mark of what is quoted in a language; none where that is not known."""
+    return Markup(' lang="{}"').format(language) if language else Markup()
 
 
 def _views(dossier: Dossier) -> Iterator[tuple[str, str]]:

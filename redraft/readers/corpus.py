@@ -16,6 +16,7 @@ from redraft.readers.reading import TITLE_WIDTH
 from redraft.sources import STDIN
 from redraft.text.cleaning import one_line
 from redraft.text.detection import primary
+from redraft.text.languages import own_language
 
 _BETWEEN = "\n\n\f\n\n"
 """No text that was read has a form feed. So the same words in one document are another text, and have another id."""
@@ -70,13 +71,14 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         text = head + one.text
         whole = Span(start, start + len(text))
         sections += _sections(one, whole, start + len(head))
-        marks.append(Mark(*whole, "document", name))
+        marks.append(Mark(*whole, "document", name, language=own_language(one)))
         marks += (mark._replace(start=mark.start + start + len(head), end=mark.end + start + len(head))
                   for mark in one.marks)  # fmt: skip
         texts.append(text)
         start = whole.end + len(_BETWEEN)
     text = _BETWEEN.join(texts)
-    languages = {primary(one.language): one.language for _, one in parts}
+    language = _common([one.language for _, one in parts])
+    said = any(one.own_language is not None for _, one in parts)
     notes = [f"{name}: {note}" for name, one in parts for note in one.notes]
     return Document(
         id=content_id(text),
@@ -87,8 +89,15 @@ def _joined(parts: Sequence[tuple[str, Document]], told: Sequence[str]) -> Docum
         encoding=", ".join(dict.fromkeys(one.encoding for _, one in parts)),
         notes=(*notes, *told),
         marks=tuple(sorted(marks)),
-        language=next(iter(languages.values())) if len(languages) == 1 else "",
+        language=language,
+        own_language=_common([own_language(one) for _, one in parts]) if said else None,
     )
+
+
+def _common(languages: Sequence[str]) -> str:
+    """The language that all documents are in; empty where they are in several."""
+    found = {primary(one): one for one in languages}
+    return next(iter(found.values())) if len(found) == 1 else ""
 
 
 def _names(documents: Sequence[Document]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from redraft.readers.plain import headings, title_of
 from redraft.readers.reading import TITLE_WIDTH, Reading
 from redraft.sources import STDIN, is_no_path, read_file, read_stdin
 from redraft.text.cleaning import cleaned, one_line
-from redraft.text.languages import settled
+from redraft.text.languages import said_to_be, settled
 
 _CHECK = "check the path"
 _ADVICE = {
@@ -63,7 +63,7 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Docum
 def _chosen(found: Document, wanted: Choice | None) -> Document:
     """What is wanted of a document, and the language of that."""
     part = chosen(recognised(found), wanted := wanted or Choice())
-    return replace(part, language=wanted.language or settled(part.language, part.text))
+    return said_to_be(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
 def _whole(data: bytes, path: Path, name: str) -> Document:

@@ -14,6 +14,7 @@ from redraft.events import Noted, StageStarted
 from redraft.graphs.strategies import STRATEGIES
 from redraft.history.family import Member
 from redraft.history.lineage import Lineage, Tracer
+from redraft.history.reading import document_read
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
 from redraft.runs.preparing import Order
@@ -189,7 +190,7 @@ def to_trace(
         )
     by = {"metrics": (), "embeddings": str(embeddings) if embeddings else None}
     order = Order(Trace(judging=judging.model_copy(update=by)), store.runs.draft(run.draft).text, run.id)
-    return store.documents.get(run.document), order
+    return document_read(store, run), order
 
 
 def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
@@ -197,7 +198,7 @@ def tracing_of(store: Store, run: Run, tokens: int) -> Tracing:
     assert run.draft is not None
     embeddings = run.judging.embeddings if run.judging else None
     encoder = load_encoder(embeddings) if embeddings else None
-    tracer = Tracer(store, store.documents.get(run.document), encoder)
+    tracer = Tracer(store, document_read(store, run), encoder)
     member = tracer.family.draft(run.draft)
     origin = member.parents[0] if member.parents and member.parents[0].kind == "base" else None
     return Tracing(tracer, origin.node if origin else run.draft, room_for(store, run.parent, tokens))

@@ -9,7 +9,7 @@ from redraft.graphs.plan import chapter_words
 from redraft.readers.cutting import only
 from redraft.runs.preparing import Order
 from redraft.settings import Settings, with_draft
-from redraft.text.languages import settled, unshown
+from redraft.text.languages import settled, tongues_of, unshown
 from redraft.text.words import count_words
 
 
@@ -19,7 +19,11 @@ def chapter_of(document: Document, title: str, span: Span) -> Document:
     It may be in another language than the whole, unless somebody has said what that is in.
     """
     part = only(document, [span])
-    language = document.language if unshown(document) else settled(document.language, part.text)
+    if document.language:
+        language = document.language if unshown(document) else settled(document.language, part.text)
+    else:
+        tongues = tongues_of(part)
+        language = tongues[0].language if len(tongues) == 1 else ""
     return replace(part, title=f"{document.title}: {title}", notes=(), language=language)
 
 
@@ -27,7 +31,7 @@ def settings_of(settings: Settings, chapter: Document) -> Settings:
     """The settings of a chapter, by those that the whole has once its limit is known."""
     assert settings.words is not None
     limit = chapter_words(settings.words, count_words(chapter.text))
-    return settings.model_copy(update={"by_chapter": False, "words": limit})
+    return settings.model_copy(update={"by_chapter": False, "words": limit, "source_language": None})
 
 
 def order_of(order: Order) -> Order:

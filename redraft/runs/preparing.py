@@ -16,6 +16,7 @@ from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
+from redraft.history.reading import document_read
 from redraft.models.base import Model
 from redraft.models.names import name_of
 from redraft.models.windows import window_of_family
@@ -58,7 +59,7 @@ from redraft.store.runs import Run, new_run_id
 from redraft.store.store import Store
 from redraft.text.chunks import beginning, chunk
 from redraft.text.embeddings import Encoder, load_encoder
-from redraft.text.languages import foreign_in, reading, unshown
+from redraft.text.languages import foreign_in, read_as, reading, said_to_be, told_of
 from redraft.text.tokens import EstimatingTokenizer, Tokenizer, tokenizer_named
 from redraft.text.words import count_words, has_words
 
@@ -150,6 +151,7 @@ def prepare(
 ) -> Prepared:
     """Read, measure, cut and plan; nothing is stored and nobody is asked. `given` is a summary that exists already."""
     document = source if isinstance(source, Document) else load_all([source] if isinstance(source, str) else source)
+    document = said_to_be(document, settings.source_language)
     with reading(document):
         return _prepared(document, settings, model, given)
 
@@ -179,15 +181,17 @@ def _plan(planner: Planner) -> Plan:
 
 def identify(document: Document, settings: Settings, order: Order) -> str:
     """The identity that a run of these settings has: whoever knows it finds the run again."""
+    document = said_to_be(document, settings.source_language)
     settled = _settle(document, settings, None, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
-    return _identity(settled.settings.identity(_read_as(document), settled.tokenizer.name, hashes), order)
+    return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)
 
 
 def _settle(document: Document, settings: Settings, model: Model | None, given: str | None) -> _Settled:
     settings = resolve(settings) if model is None else settings.model_copy(update={"model": model.identity})
-    settings = settings.model_copy(update={"prompts": prompt_choice(settings.prompts)})
+    told = {"prompts": prompt_choice(settings.prompts), "source_language": told_of(document)}
+    settings = settings.model_copy(update=told)
     if settings.by_chapter and settings.until is not None:
         raise UsageError("chapters are read whole", hint="leave out --until, or read some of them with --chapters")
     if not has_words(document.text):
@@ -278,7 +282,7 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     hashes = {name: one.hash for name, one in used.items()}
     run = Run(
         id=new_run_id(),
-        identity=_identity(settings.identity(_read_as(document), tokenizer, hashes), order),
+        identity=_identity(settings.identity(read_as(document), tokenizer, hashes), order),
         document=document.id,
         settings=settings,
         limits=limits,
@@ -306,12 +310,6 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     return store.runs.get(run.id)
 
 
-def _read_as(document: Document) -> str:
-    """What is read: a text, and by which language where that is another than it shows."""
-    language = unshown(document)
-    return f"{document.id} in {language}" if language else document.id
-
-
 def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
@@ -331,7 +329,7 @@ def _identity(of_settings: str, order: Order) -> str:
 
 def recall(store: Store, run: Run, own: Sequence[Evaluator] = ()) -> Prepared:
     """The preparation of a stored run: the same chunks, the same prompts, or an error that says what has changed."""
-    document = store.documents.get(run.document)
+    document = document_read(store, run)
     tokenizer = tokenizer_named(run.tokenizer)
     book = PromptBook(run.settings.prompts)
     hashes = {name: one.hash for name, one in prompts_used(book, run.settings, run.purpose, own).items()}

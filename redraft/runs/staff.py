@@ -24,7 +24,7 @@ from redraft.settings import Judging, Limits, Price, Refinement, Role, Settings,
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.text.languages import known_of
+from redraft.text.languages import known_of, unshown
 from redraft.text.tokens import Tokenizer
 
 
@@ -203,7 +203,7 @@ async def at_work(
     hired: Sequence[Hired], run: Run, prepared: Prepared, store: Store, observer: Observer, budget: Budget | None = None
 ) -> AsyncIterator[Staff]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
-    limits, language = run.limits, known_of(prepared.document)
+    limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
     if budget is None:
         budget = Budget(max_calls=limits.max_calls, max_cost=limits.max_cost, pot=run.id)
     opened: dict[tuple[object, ...], Model] = {}

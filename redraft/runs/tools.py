@@ -15,6 +15,7 @@ from redraft.agents import library
 from redraft.domain import Draft, Finding
 from redraft.errors import RedraftError, UsageError
 from redraft.graphs.judging import in_short
+from redraft.history.reading import document_read
 from redraft.runs import turns
 from redraft.runs.workshop import Workshop
 from redraft.settings import FIGURES
@@ -196,7 +197,7 @@ class _Bench:
         return await off_loop(self._found, run, given)
 
     def _found(self, run: StoredRun, given: SearchOf) -> Passages:
-        document = self._shop.store.documents.get(run.document)
+        document = document_read(self._shop.store, run)
         index = DocumentPassages(document, tokenizer_named(run.tokenizer))
         return Passages(run=run.id, passages=library.find_passages(document, index, given))
 

@@ -53,7 +53,7 @@ class Documents:
         ]
 
     def add(self, document: Document) -> None:
-        """Store a document; the same text under another name takes that name."""
+        """Store a document; the same text under another name takes that name, and the language that its file says."""
         sections = [[s.title, s.level, s.span.start, s.span.end] for s in document.sections]
         told = (
             storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
@@ -73,7 +73,7 @@ class Documents:
                     document.encoding,
                     len(document.text),
                     *told,
-                    storable(document.language),
+                    storable(document.language if document.own_language is None else document.own_language),
                     now(),
                 ),
             )

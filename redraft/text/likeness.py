@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import language_of
+from redraft.text.languages import language_of, tongues_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
 
@@ -67,8 +67,9 @@ class ByWords:
     def __init__(self, document: str) -> None:
         self._language = language_of(document)
         lines = [
-            frozenset(terms(document[one.start : one.end], self._language))
-            for one in sentences(document, language=self._language)
+            frozenset(terms(document[one.start : one.end], language))
+            for span, language in tongues_in(document)
+            for one in sentences(document, span, language)
         ]
         self._lines = len(lines)
         self._holding = Counter(term for line in lines for term in line)

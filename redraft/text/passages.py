@@ -9,7 +9,7 @@ from functools import cached_property
 
 from redraft.domain import Document, Span
 from redraft.text.embeddings import Encoder
-from redraft.text.languages import known_of, unshown
+from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
 from redraft.text.origins.stretches import Stretches
 from redraft.text.places import starts_of
@@ -109,7 +109,7 @@ class Passages:
         starts = sorted({*(section.span.start for section in self._document.sections), *bounds})
         spans = (
             span
-            for block in _blocks(indexed(text, known_of(self._document)).sentences, starts, frozenset(bounds))
+            for block in _blocks(indexed(text, tongues_of(self._document)).sentences, starts, frozenset(bounds))
             for window in _windows(block, meter)
             for span in _within_limit(text, window, meter)
         )

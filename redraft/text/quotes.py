@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.domain import Span
-from redraft.text.languages import language_of
+from redraft.text.languages import tongues_in
 from redraft.text.sentences import sentences
 from redraft.text.vectors import terms
 
@@ -68,15 +68,16 @@ def _loosely(text: str, quote: str, span: Span) -> Span | None:
 
 
 def _paraphrased(text: str, quote: str, within: Sequence[Span]) -> Span | None:
-    language = language_of(text)
-    wanted = Counter(terms(quote, language))
+    tongues = tongues_in(text)
+    wanted = {language: Counter(terms(quote, language)) for _, language in tongues}
     candidates = dict.fromkeys(sentence for span in within for sentence in sentences(text, span))
-    if not wanted or not candidates:
+    read_by = {one: next(its for span, its in tongues if one.start < span.end) for one in candidates}
+    told = {one: Counter(terms(text[one.start : one.end], its)) for one, its in read_by.items() if wanted[its]}
+    if not told:
         return None
-    there = {sentence: Counter(terms(text[sentence.start : sentence.end], language)) for sentence in candidates}
-    shared = {sentence: (wanted & found).total() for sentence, found in there.items()}
-    best = max(candidates, key=lambda sentence: (shared[sentence], -there[sentence].total()))
-    return best if shared[best] >= SHARE * wanted.total() else None
+    shared = {one: (wanted[read_by[one]] & found).total() for one, found in told.items()}
+    best = max(told, key=lambda one: (shared[one], -told[one].total()))
+    return best if shared[best] >= SHARE * wanted[read_by[best]].total() else None
 
 
 def _occurrences(text: str, wanted: str, start: int, end: int) -> Iterator[int]:

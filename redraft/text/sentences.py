@@ -15,7 +15,7 @@ from sentencex import segment
 
 from redraft.domain import Span
 from redraft.text.cleaning import one_line
-from redraft.text.languages import ENGLISH, is_foreign, language_of
+from redraft.text.languages import ENGLISH, Tongue, is_foreign, tongues_in
 from redraft.text.words import UNSPACED, count_words
 
 # A blank line, and the start of a list item or heading, end a paragraph; so does the end of a heading line.
@@ -104,13 +104,15 @@ def paragraphs(text: str) -> Iterator[Span]:
 def sentences(text: str, within: Span | None = None, language: str | None = None) -> list[Span]:
     """The sentences of `text` (or of the part `within`), without the whitespace around them.
 
-    They end by the rules of a `language`, or else of that by which the text is read.
+    They end by the rules of a `language`, or else of that by which the text, or each of several documents, is read.
     """
-    start, end = within or Span(0, len(text))
-    body, language = text[start:end], language_of(text) if language is None else language
+    first, last = within or Span(0, len(text))
     found: list[Span] = []
-    for paragraph in paragraphs(body):
-        found.extend(_split(body, paragraph, start, language))
+    for (start, end), its in tongues_in(text) if language is None else [Tongue(Span(0, len(text)), language)]:
+        start, end = max(start, first), min(end, last)
+        body = text[start:end]
+        for paragraph in paragraphs(body):
+            found.extend(_split(body, paragraph, start, its))
     return found
 
 

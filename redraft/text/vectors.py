@@ -69,11 +69,12 @@ def _singular(term: str) -> str:
 class SentenceVectors:
     """The TF-IDF vectors of some sentences, each of length one; a sentence without terms is the zero vector."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
+    def __init__(self, texts: Sequence[str], languages: Sequence[str] | None = None) -> None:
+        """The sentences of one text, or such as are in these languages, one for each."""
         from sklearn.feature_extraction.text import TfidfVectorizer
 
         self._language = language_of("\n".join(texts))
-        found = [list(terms(text, self._language)) for text in texts]
+        found = [list(terms(*one)) for one in zip(texts, languages or [self._language] * len(texts), strict=True)]
         # Scikit-learn asks for a term and a text, which there may not be.
         vocabulary = None if any(found) else [""]
         self._vectorizer: Any = TfidfVectorizer(analyzer=_as_is, vocabulary=vocabulary, sublinear_tf=True, norm="l2")

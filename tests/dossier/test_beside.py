@@ -13,6 +13,7 @@ from redraft.dossier.beside.intervals import interval_of_mean
 from redraft.dossier.beside.reading import read_beside
 from redraft.dossier.beside.sides import counted
 from redraft.errors import UsageError
+from redraft.pages.comparison import comparison_page
 from redraft.store.store import Store
 from tests.dossier.keepers import Shelf
 
@@ -81,6 +82,20 @@ def pair(keepers: Shelf) -> RunsBeside:
     """Of ten keepers the first summary names 1, 3, 4 and wrongly 2, the second names 1, 2 and 5."""
     with Store(keepers.database) as store:
         return read_beside(store, [keepers.first, keepers.second])
+
+
+def test_items_and_titles_are_in_the_language_of_their_document(pair: RunsBeside) -> None:
+    def paged(document: str, summary: str) -> str:
+        documents = tuple(one.model_copy(update={"language": document}) for one in pair.documents)
+        runs = tuple(one.model_copy(update={"language": summary}) for one in pair.runs)
+        return comparison_page(pair.model_copy(update={"documents": documents, "runs": runs}))
+
+    page = paged("he", "ar")
+    items = len(pair.documents[0].items)
+    assert page.count('<span dir="auto" lang="he">') == items + sum(bool(i.expected) for i in pair.documents[0].items)
+    assert page.count('<q dir="auto" lang="ar">') == page.count("<q ") > 0
+    assert page.count('<span lang="ar">') == sum(len(run.sentences) for run in pair.runs)
+    assert 'dir="auto" lang' not in paged("", "")
 
 
 @pytest.mark.slow

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
@@ -11,12 +13,17 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 from rouge_score.tokenizers import DefaultTokenizer
 
+from redraft.domain import Document
 from redraft.errors import UsageError
-from redraft.evaluators import similarity as module
+from redraft.evaluators.rouge import _stem, f1, stems
 from redraft.evaluators.similarity import similarity, words
-from redraft.settings import SimilarityName
+from redraft.settings import Judging, SimilarityName
 from redraft.text.embeddings import Embeddings
+from redraft.text.languages import language_of, reading
+from redraft.text.sentences import worded
 from tests.text.hostile import raw_texts
+
+LANGUAGES = Path(__file__).resolve().parents[1] / "languages"
 
 ascii_texts = st.text(alphabet=st.characters(max_codepoint=0x7F), max_size=200)
 ascii_prose = st.lists(
@@ -118,14 +125,66 @@ def test_what_holds_for_every_measure(name: Literal["exact", "rouge1", "cosine"]
 @given(st.one_of(ascii_texts, ascii_prose))
 def test_ascii_text_has_the_tokens_of_rouge_score(text: str) -> None:
     own = DefaultTokenizer(use_stemmer=True)
-    assert module._RougeTokenizer(own).tokenize(text) == own.tokenize(text)
+    assert stems(words(text), "en") == stems(words(text), "") == own.tokenize(text)
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.one_of(ascii_texts, ascii_prose), st.one_of(ascii_texts, ascii_prose))
 def test_ascii_answers_have_the_score_of_rouge_score(one: str, other: str) -> None:
     expected = RougeScorer(["rouge1"], use_stemmer=True).score(one, other)["rouge1"].fmeasure
-    assert alike("rouge1", one, other) == expected
+    assert f1(words(one), words(other), "en") == expected
+    if not language_of("\n".join(sorted((one, other)))):
+        assert alike("rouge1", one, other) == expected
+
+
+# Of each language answers that say the same in other forms of their words, and two that do not though they look it.
+INFLECTED = {
+    "german": ("des alten Schiffes", "alte Schiffe", "das Haus", "die Hausse"),
+    "russian": ("старого маяка", "старый маяк", "мысль", "мыс"),
+    "arabic": ("السفينة القديمة", "سفينة قديمة", "السفينة", "السكين"),
+    "spanish": ("los guardianes declararon", "el guardián declaró", "el guardián", "el guardarropa"),
+}
+READ = {name: (LANGUAGES / f"{name}.md").read_text("utf-8") for name in (*INFLECTED, "japanese", "chinese")}
+
+
+@pytest.mark.parametrize("language", INFLECTED)
+def test_answers_are_stemmed_by_the_language_that_is_read(language: str) -> None:
+    one, other, like, unlike = INFLECTED[language]
+    threshold = Judging().threshold
+    assert alike("rouge1", one, other) <= threshold, "which as English are not alike"
+    with reading(Document.from_text(READ[language])):
+        assert alike("rouge1", one, other) > threshold
+        assert alike("rouge1", like, unlike) <= threshold
+
+
+def test_words_of_english_are_no_more_alike_in_another_language_than_they_are_there() -> None:
+    # By the rules of English "Preis" is a plural, and "Einigungen" is none.
+    assert alike("rouge1", "Preis", "Prei") == 1
+    with reading(Document.from_text(READ["german"])):
+        assert alike("rouge1", "Preis", "Prei") == 0
+        assert alike("rouge1", "Einigung", "Einigungen") == 1
+    with reading(Document.from_text(READ["japanese"])):
+        assert alike("rouge1", "Watson", "Watsons") == 0
+        assert alike("rouge1", "東京タワー", "東京") == pytest.approx(2 * 2 / 7)
+
+
+@pytest.mark.parametrize("language", READ)
+def test_no_two_sentences_of_a_text_become_alike_by_its_stems(language: str) -> None:
+    with reading(Document.from_text(READ[language])):
+        found = list(dict.fromkeys(worded(READ[language])))
+        most = max(alike("rouge1", one, other) for one, other in combinations(found, 2))
+    assert most <= Judging().threshold
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(raw_texts, max_size=3), st.sampled_from(["ar", "de", "fi", "fr", "hu", "ru", "ja", "xx"]))
+def test_stems_go_by_a_word_and_its_language_alone(texts: list[str], language: str) -> None:
+    found = [word for text in texts for word in words(text)]
+    told = stems(found, language)
+    assert len(told) == len(found)
+    assert all(told)
+    _stem.cache_clear()
+    assert stems(found[::-1], language)[::-1] == told
 
 
 @pytest.mark.parametrize(

@@ -12,10 +12,12 @@ from pathlib import Path
 from random import Random
 from statistics import fmean, stdev
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 from redraft import Limits, Store, Workshop
+from redraft.agents.proofreader import Proofreader
 from redraft.agreement.annotations import (
     CLEAR,
     Annotations,
@@ -34,6 +36,8 @@ from redraft.reports.tables import Table
 from redraft.runs.bench import Bench
 from redraft.runs.failures import Failure
 from redraft.text import tokens
+from redraft.text.languages import language_of
+from redraft.text.sentences import worded
 from tests.chatserver import Answer, ChatServer, Fault, Seen
 from tests.experiments.made import rows
 from tests.experiments.world import answer, sent, serving
@@ -118,6 +122,48 @@ def test_annotations_of_other_summaries_are_refused() -> None:
     other = {"a": (Entry("Two sleep.", WHO), Entry("Three sleep.", WHO), Entry("One sleeps.", WHO))}
     with pytest.raises(UsageError, match="2 of 3 annotated sentences are not in the summaries"):
         outcome_of({"a": "One sleeps."}, other)
+
+
+GERMAN = {
+    "lang": "Der Kahn lag am 3. März unter der Brücke bzw. Am Ufer. Die Schleusen waren seit dem 19. Jahrhundert offen,"
+    " und niemand hatte sie je geschlossen.",
+    "kurz": "Er kam am 3. März. Im Abschnitt Abb. 3 steht es.",
+    "english": "The ledger of the harbour was kept by Mr. Crane, who wrote every ship of the company into it. He left.",
+}
+
+
+def test_sentences_end_by_the_language_of_the_summaries(tmp_path: Path) -> None:
+    found = {one.id: [each.sentence for each in one.sentences] for one in outcome_of(GERMAN, {"lang": None}).summaries}
+    assert len(found["lang"]) == 2
+    assert found["kurz"] == ["Er kam am 3. März.", "Im Abschnitt Abb. 3 steht es."], "too short to show it by itself"
+    assert len(found["english"]) == 2
+    assert len(worded(GERMAN["kurz"])) > 2, "which by itself is read as English"
+
+
+async def test_the_built_in_judge_says_nothing_of_summaries_in_another_language(tmp_path: Path) -> None:
+    design = CoherenceDesign(("extractive",))
+    with Store(tmp_path / "redraft.db") as store:
+        outcome = await judged(measured(Summaries("s.json", GERMAN), None, design), Bench(store, Limits()))
+    (system,) = outcome.systems
+    told = {key: one.failure.message for key, one in system.readings.items() if one.failure}
+    assert {key for key, message in told.items() if "English only" in message} == {"lang", "kurz"}
+    assert not system.readings["lang"].said
+
+
+async def test_a_judge_s_replies_are_read_by_the_language_of_each_summary(tmp_path: Path) -> None:
+    seen: list[tuple[str, str]] = []
+
+    def language_while(*given: Any) -> Any:
+        seen.append((given[1], language_of("Ja.")))
+        return original(*given)
+
+    original = Proofreader.read
+    with serving() as server, patch.object(Proofreader, "read", language_while):
+        lab = Lab(tmp_path, server.base_url)
+        lab.texts = GERMAN
+        await lab.run()
+    assert dict(seen) == {GERMAN["lang"]: "de", GERMAN["kurz"]: "de", GERMAN["english"]: "en"}
+    assert language_of("Ja.") == ""
 
 
 def test_lengths_are_means_over_summaries_with_sentences() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from redraft.evaluators.base import statements_of
 from redraft.evaluators.similarity import exact
 from redraft.prompts.drafting import TidyGiven
 from redraft.prompts.revising import Point, ReviseGiven
+from redraft.runs.preparing import recall
+from redraft.store.store import Store
 from redraft.text.detection import shown_by
 from redraft.text.languages import foreign_in, language_of, reading
 from redraft.text.sentences import sentences, worded
@@ -93,6 +96,68 @@ def test_it_holds_for_what_is_counted_and_judged(command: Inside) -> None:
         return int(json.loads(done.out)["metrics"]["statistics"]["details"]["source"]["sentences"])
 
     assert (counted(), counted("--source-language", "de"), counted()) == (6, 5, 6)
+
+
+def test_it_holds_for_the_sentences_that_are_counted_of_a_summary(command: Inside) -> None:
+    def judged(*more: str) -> int:
+        done = command.run("evaluate", "low.txt", "low.txt", "--metric", "statistics", "--json", *more)
+        return int(json.loads(done.out)["summary"]["sentences"])
+
+    assert (judged(), judged("--source-language", "de"), judged()) == (6, 5, 6)
+
+    def compared(*more: str) -> list[int]:
+        done = json.loads(command.run("compare", "low.txt", "low.txt", "of-latin.txt", "--json", *more).out)
+        return [done["summaries"][one]["sentences"] for one in ("a", "b")]
+
+    assert (compared(), compared("--source-language", "de")) == ([6, 2], [5, 2])
+
+
+def test_what_is_said_for_a_run_is_no_other_run_s(command: Inside) -> None:
+    def drafted(*more: str) -> str:
+        return str(json.loads(command.run("summarize", "low.txt", "-w", "30", "--json", "-q", *more).out)["run"])
+
+    def told(run: str) -> tuple[str, str, int]:
+        shown = json.loads(command.run("show", run, "--json").out)
+        sentences = json.loads(command.run("lineage", run, "--json").out)["sentences"]
+        command.run("export", run, "-o", f"{run}.html")
+        page = (command.folder / f"{run}.html").read_text("utf-8")
+        return shown["source"]["language"], "de" if ' lang="de"' in page else "", len(sentences)
+
+    plain, said = drafted(), drafted("--source-language", "de")
+    found = told(plain), told(said)
+    assert found[0][:2] == ("", "")
+    assert found[1][:2] == ("de", "de")
+    assert drafted() != said
+    assert (told(plain), told(said)) == found, "whatever was said last"
+    with Store(Path(command.environment["REDRAFT_DB"])) as store:
+        run = store.runs.get(said)
+        assert store.documents.get(run.document).language == "", "what a run by the document's id goes by"
+        assert recall(store, run).document.language == "de", "what it is resumed with"
+        assert recall(store, store.runs.get(plain)).document.language == ""
+        old = replace(run, settings=run.settings.model_copy(update={"source_language": None}))
+        assert recall(store, old).document.language == "", "a run of before goes by the document"
+
+
+@pytest.mark.parametrize("language", ["german", "arabic"])
+def test_a_comparison_names_the_language_of_what_it_quotes(command: Inside, language: str) -> None:
+    name = f"{language}.md"
+    (command.folder / name).write_text((HERE / name).read_text("utf-8"), "utf-8")
+    command.run("summarize", name, "-w", "60", "-q", "-o", "made.md")
+    judged = [command.run("evaluate", name, one, "--metric", "spread", "--json", "-q") for one in ("made.md", name)]
+    command.run("compare-runs", *(json.loads(one.out)["run"] for one in judged), "-o", "beside.html")
+    page = (command.folder / "beside.html").read_text("utf-8")
+    code = {"german": "de", "arabic": "ar"}[language]
+    assert f'<h1 dir="auto" lang="{code}">' in page
+    sentences = re.findall(r'<p class="sentence.*?</p>', page)
+    assert len(sentences) > 20
+    assert all('dir="auto"' in one and f'<span lang="{code}">' in one for one in sentences)
+    assert '<html lang="en">' in page, "the page is in English around them"
+
+
+def test_what_is_no_language_is_refused(command: Inside) -> None:
+    done = command.run("summarize", "low.txt", "--source-language", "german")
+    assert done.code == 2
+    assert "names no language" in done.err
 
 
 def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:

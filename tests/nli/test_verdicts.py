@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,17 +12,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.examiner import Examiner
+from redraft.agents.factfinder import Factfinder
+from redraft.agents.judge import Judge
+from redraft.agents.splitter import Splitter
+from redraft.domain import Document, Span
 from redraft.errors import ProviderError, UsageError
-from redraft.models.base import Request
+from redraft.models.base import Reply, Request
 from redraft.models.nli.entailment import Entailment, Odds
 from redraft.models.nli.model import EntailmentModel, opened
 from redraft.models.nli.verdicts import SURE, Held, hold
+from redraft.prompts.book import PromptBook
 from redraft.prompts.coherence import PREFER_SUMMARY
 from redraft.prompts.contract import UNSURE as UNSURE_SAID
 from redraft.prompts.factual import ALIGN_FACTS, VERIFY_SENTENCES, AlignGiven, Fact, VerifyGiven
 from redraft.prompts.judging import ANSWER_FROM_DOCUMENT, UNDECIDED, AnswerFromDocumentGiven, Asked, Statement
 from redraft.runs.opening import price_of, resolve
 from redraft.settings import Settings
+from redraft.store.store import Store
+from redraft.text.languages import reading
+from redraft.text.passages import Passages
+from redraft.text.tokens import EstimatingTokenizer
 
 YES, NO, NEITHER, UNSURE = Odds(0.95, 0.03, 0.02), Odds(0.01, 0.04, 0.95), Odds(0.02, 0.96, 0.02), Odds(0.4, 0.3, 0.3)
 LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
@@ -127,6 +139,45 @@ async def test_what_it_cannot_tell_is_said_so_that_nobody_asks_again() -> None:
         (1, UNSURE_SAID, []),
         (2, UNSURE_SAID, []),
     ]
+
+
+class Heard(EntailmentModel):
+    """The judge, and what it was asked."""
+
+    def __init__(self) -> None:
+        super().__init__(Entailment("made-up", Words(lambda *_: YES)), "nli:made-up")
+        self.heard: list[str] = []
+
+    async def ask(self, request: Request[Any, Any]) -> Reply[Any]:
+        self.heard.append(request.prompt.name)
+        return await super().ask(request)
+
+
+async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_path: Path) -> None:
+    """What it is shown is cut into sentences by the language, which no prompt says: what it made of a text that was cut
+    otherwise is no answer. A text that shows its language is cut in one way alone."""
+    model, tokenizer = Heard(), EstimatingTokenizer()
+
+    async def asked(text: str, language: str) -> list[str]:
+        document = replace(Document.from_text(text), language=language)
+        desk = EvidenceDesk(document, Passages(document, tokenizer), tokenizer, 2048, 100)
+        model.heard.clear()
+        with Store(tmp_path / "redraft.db") as store, reading(document):
+            judge = Judge(model, PromptBook("standard"), store.judgments)
+            await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
+            await Factfinder(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
+            await Examiner(judge).answers_from_document(["Is this so: “The water was still.”?"], desk)
+        return [*model.heard]
+
+    each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
+    low = "De olle Fischer weer al fröh op de Been bzw. Na de Stadt. Dat Water weer still."
+    assert await asked(low, "") == each
+    assert await asked(low, "") == []
+    assert await asked(low, "de") == each
+    assert await asked(low, "") == await asked(low, "de") == []
+    german = "Der Hafen wurde im Winter geschlossen, und niemand in der ganzen Stadt hatte davon etwas gewusst. " * 2
+    assert await asked(german, "") == each
+    assert await asked(german, "de") == []
 
 
 async def test_questions_of_another_kind_are_left_undecided_and_other_prompts_refused() -> None:

@@ -38,9 +38,9 @@ went out, and a ship was lost.
 HOSTILE = '<script>alert(1)</script> & "quotes" ![x](http://a.b/c) [y]: <http://a.b> \x00\x1b[31m\u202e\ufffe]]>'
 
 
-def citations(text: str, quote: str = "Ines kept the light") -> Citations:
+def citations(text: str, quote: str = "Ines kept the light", language: str = "") -> Citations:
     """Every sentence of a text cites a place of its own, and the second two."""
-    document = Document("d", "The Light", "x" * 1000)
+    document = Document("d", "The Light", "x" * 1000, language=language)
 
     def origin(at: int) -> Origin:
         return Origin(Span(at, at + 9), "", "Chapter 2", "7-8", at // 10, 1.0, quote)
@@ -156,7 +156,7 @@ def test_hostile_text_is_text(form: str) -> None:
 @pytest.mark.parametrize("form", ["html", "docx"])
 def test_arabic_is_set_from_right_to_left(form: str) -> None:
     text = "كان المنارة في طرف الجزيرة. لم تكن هناك سفن."
-    made = written(Paper("المنارة", (Part(text, citations=citations(text)),), language="ar"), form)  # type: ignore[arg-type]
+    made = written(Paper("المنارة", (Part(text, citations=citations(text, language="ar")),), language="ar"), form)  # type: ignore[arg-type]
     if isinstance(made, bytes):
         document = zipfile.ZipFile(BytesIO(made)).read("word/document.xml").decode()
         assert document.count("<w:bidi/>") == 2

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from redraft.domain import Span
 from redraft.text.embeddings import Embeddings
+from redraft.text.languages import Tongue
 from redraft.text.origins.composing import Composed, Excerpt, Text, compose, drift
 from redraft.text.origins.index import Index
 from redraft.text.origins.links import MOST, Link, Traced
@@ -22,6 +23,10 @@ relaxed = settings(max_examples=100, deadline=None)
 
 LAMP = "Hester kept the lamp of Pell Point. The council sold the old harbour to a brewer in March."
 GULLS = "Gulls nested under the gallery. A storm took the southern breakwater, and nobody rebuilt it."
+
+
+def index(text: str, language: str) -> Index:
+    return Index(text, [Tongue(Span(0, len(text)), language)])
 
 
 def places(parents: list[str], child: str) -> list[list[str]]:
@@ -66,13 +71,13 @@ def test_links_lie_within_their_parents_and_are_at_most_three(parents: list[str]
 @relaxed
 @given(st.lists(raw_texts, min_size=1, max_size=3), st.randoms())
 def test_an_exact_copy_is_always_found(parents: list[str], chance: Random) -> None:
-    known = [sentence for parent in parents for sentence in Index(parent, "en").texts]
+    known = [sentence for parent in parents for sentence in index(parent, "en").texts]
     assume(known)
     copied = chance.choice(known)
     first = words(copied)[0].start
     assume(copied[max(0, first - 1)] not in "'’")  # it is a mark, and yet makes another word of the one behind it
     # What is one sentence beside others may be several by itself.
-    for one in Origins(parents).trace(copied) if len(Index(copied, "en")) == 1 else ():
+    for one in Origins(parents).trace(copied) if len(index(copied, "en")) == 1 else ():
         (found,) = one.links
         assert (found.method, found.weight) == ("quotation", 1.0)
         assert keys(parents[found.text][found.span.start : found.span.end]) == keys(copied)
@@ -145,7 +150,7 @@ def test_with_an_encoder_a_like_meaning_is_a_place_and_each_parent_is_asked_for_
     assert [(one.text, one.method) for one in first.links] == [(0, "embedding")]
     assert LAMP[slice(*first.links[0].span)].startswith("The council sold the old harbour")
     assert last.links == ()
-    parents = [Index(one, "en").texts for one in (LAMP, GULLS)]
+    parents = [index(one, "en").texts for one in (LAMP, GULLS)]
     assert meanings.asked == [parents[0], [], parents[1], ["Its port was auctioned.", "Nobody slept."]]
     assert Origins([LAMP, GULLS]).trace(child)[0].links == ()
 
@@ -211,8 +216,8 @@ def test_where_there_are_no_spaces_pairs_of_letters_tell_sentences_apart() -> No
     # The second has the letters of what is sought, and the first its words.
     text = "船長は灯台に行った。台長は行灯に船った。" + "雨が降った。" * 20
     assert places([text], "灯台に船長。")[0][0] == "船長は灯台に行った。"
-    assert Index(text, "ja").holding("灯台").tolist() == [0]
-    assert Index(text, "ja").holding("行灯").tolist() == [1]
+    assert index(text, "ja").holding("灯台").tolist() == [0]
+    assert index(text, "ja").holding("行灯").tolist() == [1]
 
 
 def test_between_two_places_lie_those_that_share_no_word() -> None:

@@ -15,6 +15,7 @@ from redraft.evaluators.consensus import UNJUDGED
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
+from redraft.history.reading import document_read
 from redraft.history.results import Result, read_result
 from redraft.store.store import Store
 from redraft.text.passages import Passages, joined
@@ -56,7 +57,7 @@ def questions(store: Store, runs: Sequence[str], what: What) -> list[Question]:
     found: dict[str, Question] = {}
     for key in runs:
         result = read_result(store, key)
-        document = store.documents.get(result.run.document)
+        document = document_read(store, result.run)
         for one in _READ[what](store, result, document):
             found.setdefault(one.id, one)
     if not found:

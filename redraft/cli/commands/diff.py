@@ -34,6 +34,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
     from redraft.cli.views import histories
     from redraft.cli.views.render import echo_json
     from redraft.history.changes import difference
+    from redraft.history.reading import document_read
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
 
@@ -41,7 +42,7 @@ def diff(run_id: str, rounds: tuple[int, ...], db: str | None, as_json: bool) ->
         raise UsageError("give two rounds, or none", hint="see `redraft diff --help`")
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
-        document = store.documents.get(read.run.document)
+        document = document_read(store, read.run)
     before, after = (read.turn(number) for number in rounds or _ends(read))
     with reading(document):
         found = difference(before, after)

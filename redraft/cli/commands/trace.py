@@ -25,13 +25,14 @@ def trace(run_id: str, show_all: bool, db: str | None, as_json: bool) -> int:
     from redraft.cli.given import store_to_read
     from redraft.cli.views import chapters, histories
     from redraft.cli.views.render import echo_json
+    from redraft.history.reading import document_read
     from redraft.history.results import read_result
     from redraft.history.tracing import read_trace
     from redraft.text.languages import reading
 
     with store_to_read(db) as store:
         read = read_trace(store, run_id)
-        document = store.documents.get(read.run.document)
+        document = document_read(store, read.run)
         parts = [*chapters.lines(read_result(store, read.run.id))] if read.run.settings.by_chapter else []
     if as_json:
         echo_json(read.to_json())

@@ -27,9 +27,9 @@ def lines(document: Document) -> Iterator[str]:
     yield from _row("text", words)
     several = [mark for mark in document.marks if mark.kind == "document"]
     for mark in several:
-        yield from _row(
-            "document", f"{one_line(mark.label)}: {count(_words(document, (mark.start, mark.end)), 'word')}"
-        )
+        its = f", language {one_line(mark.language)}" if mark.language and not document.language else ""
+        words = count(_words(document, (mark.start, mark.end)), "word")
+        yield from _row("document", f"{one_line(mark.label)}: {words}{its}")
     pages = [] if several else [mark.label for mark in document.marks if mark.kind == "page"]
     if pages:
         number = len(dict.fromkeys(pages))
@@ -68,6 +68,7 @@ def document_json(document: Document) -> dict[str, object]:
         ],
         "marks": [
             {"kind": mark.kind, "label": mark.label, "href": mark.href, "span": [mark.start, mark.end]}
+            | ({"language": mark.language} if mark.kind == "document" else {})
             for mark in document.marks
         ],
         "notes": list(document.notes),

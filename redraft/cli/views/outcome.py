@@ -12,6 +12,7 @@ from redraft.cli.views.summaries import hand_over
 from redraft.domain import Document, Pack
 from redraft.history.built import built, built_keyfacts
 from redraft.history.comparison import compared
+from redraft.history.reading import document_read
 from redraft.history.results import Result
 from redraft.packs.exported import keyfacts_json, pack_json
 from redraft.settings import EXTRACTIVE
@@ -61,7 +62,7 @@ def _judgment(store: Store, result: Result, *, as_json: bool, quiet: bool, show_
     if as_json:
         render.echo_json(result.assessment())
     else:
-        document = store.documents.get(result.run.document)
+        document = document_read(store, result.run)
         shown = None if show_all else findings.SHOWN
         rest = f"--all shows them, and so does {hints.about('trace', result.run.id, '--all')}"
         for number, (name, one) in enumerate(result.evaluations.items()):
@@ -84,7 +85,7 @@ def _preference(store: Store, result: Result, *, as_json: bool, quiet: bool) -> 
 
 
 def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> int:
-    pack, document = built(store, result), store.documents.get(result.run.document)
+    pack, document = built(store, result), document_read(store, result.run)
     if as_json:
         render.echo_json(pack_json(document, pack, None))
     else:
@@ -97,7 +98,7 @@ def _questions(store: Store, result: Result, *, as_json: bool, quiet: bool) -> i
 
 
 def _keyfacts(store: Store, result: Result, *, as_json: bool, quiet: bool, pruned: bool) -> int:
-    keyfacts, document = built_keyfacts(store, result), store.documents.get(result.run.document)
+    keyfacts, document = built_keyfacts(store, result), document_read(store, result.run)
     if as_json:
         render.echo_json(keyfacts_json(document, keyfacts))
     else:

@@ -89,6 +89,8 @@ class RunBeside(Part):
     positions: Positions | None
     left_out: tuple[str, ...]
     """What is not in the summary, and why."""
+    language: str = ""
+    """The language that the summary is in, such as `de`; empty where nothing tells."""
 
 
 class Verdict(Part):
@@ -128,6 +130,8 @@ class DocumentBeside(Part):
     """Their names."""
     items: tuple[ItemBeside, ...]
     """Those that flipped first."""
+    language: str = ""
+    """The language that it is in, such as `de`; empty where nothing tells."""
 
 
 class ContestantScore(Part):

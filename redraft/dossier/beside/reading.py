@@ -26,6 +26,7 @@ from redraft.errors import UsageError
 from redraft.evaluators.resampling import RESAMPLES
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
+from redraft.text.detection import primary
 from redraft.text.embeddings import Encoder
 
 _LIST_RUNS = "`redraft runs` lists them"
@@ -175,6 +176,7 @@ def _run(name: str, group: Group, side: Side) -> RunBeside:
         scores=side.scores,
         positions=side.positions,
         left_out=tuple(left_out(side)),
+        language="" if run.settings.language else primary(side.document.language),
     )
 
 
@@ -188,6 +190,7 @@ def _documents(named: Mapping[str, Side], documents: Sequence[str]) -> Iterator[
         yield DocumentBeside(
             id=document,
             title=one_line(side.document.title) or "Untitled",
+            language=primary(side.document.language),
             words=side.document_words,
             runs=tuple(sides),
             items=items,

@@ -18,6 +18,7 @@ from redraft.dossier.sentences import positions, sentence_numbers
 from redraft.errors import UsageError
 from redraft.history.certificates import standing_of
 from redraft.history.lineage import Lineage, read_lineage
+from redraft.history.reading import document_read
 from redraft.history.results import Result, read_result
 from redraft.settings import FIGURES
 from redraft.store.agreements import Standing
@@ -95,7 +96,7 @@ def read_side(store: Store, key: str, named: str, encoder: Encoder | None) -> Si
     if run.draft is None:
         raise UsageError(f"run {run.id} has no summary yet", hint=f"redraft resume {run.id}")
     result = read_result(store, run.id)
-    document = store.documents.get(run.document)
+    document = document_read(store, run)
     lineage = read_lineage(store, run.id, encoder=encoder)
     return Side(
         result=result,

@@ -32,6 +32,7 @@ from redraft.runs.recording import on_record
 from redraft.runs.staff import at_work, hire
 from redraft.settings import EXTRACTIVE, Judging, ModelSettings, Part, ReplyForm, Settings
 from redraft.text.cleaning import one_line
+from redraft.text.languages import language_of, reading
 from redraft.text.repetition import repeated
 from redraft.text.tokens import Tokenizer, tokenizer_named
 from redraft.text.units import units
@@ -44,6 +45,10 @@ BOOOOKSCORE = "booookscore"
 _TRIGRAM = 3
 _WINDOW, _WIDEST = 8192, 131_072
 _SHOWN = 60
+_IN_ENGLISH_ALONE = (
+    "the built-in model judges English only, and this is in another language ({}): name a language model as judge"
+    " (--judge openai:MODEL)"
+)
 _CANNOT_TELL = "the judge says that it cannot tell of some sentences"
 
 
@@ -182,7 +187,8 @@ class CoherenceOutcome:
 def measured(file: Summaries, annotations: Annotations | None, design: CoherenceDesign) -> CoherenceOutcome:
     """The summaries with their lengths, and what the annotations say of them where there are some. Nobody is asked."""
     tokenizer = tokenizer_named(VOCABULARY)
-    summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
+    with reading(_document(file)):
+        summaries = tuple(_measured(key, text, tokenizer) for key, text in file.texts.items())
     systems = (_annotated(summaries, annotations),) if annotations else ()
     return CoherenceOutcome(design, file, summaries, tokenizer.name, annotations, systems)
 
@@ -253,13 +259,17 @@ async def judged(outcome: CoherenceOutcome, bench: Bench) -> CoherenceOutcome:
 
 def seats_of(outcome: CoherenceOutcome) -> list[Seat]:
     """The judges, each at the same texts."""
-    text, name = "\n\n".join(one.text for one in outcome.summaries), outcome.file.name
-    document = Document(content_id(text), name, text, source=name)
-    judges = outcome.design.judges
+    document, judges = _document(outcome.file), outcome.design.judges
     # Judges that are named twice are refused, before any of them has a run of its own.
     named = Judging(judges=judges, base_url=outcome.design.base_url, models=dict(outcome.design.own))
     located(named, outcome.design.settings(judges[0]))
     return [_seat(judge, document, outcome) for judge in judges]
+
+
+def _document(file: Summaries) -> Document:
+    """The texts of a file as one, which tells the language of those that are too short to show any."""
+    text = "\n\n".join(file.texts.values())
+    return Document(content_id(text), file.name, text, source=file.name)
 
 
 def _seat(judge: str, document: Document, outcome: CoherenceOutcome) -> Seat:
@@ -298,24 +308,27 @@ async def _system(seat: Seat, summaries: Sequence[Summary], numbers: Iterator[in
 
     async def read(summary: Summary, proofreader: Proofreader) -> Reading:
         async with places:
-            reading = await _reading(summary, proofreader, bench)
+            # Its sentences are read by the language of the whole of it, and that by what all texts of the file show.
+            whole = replace(Document.from_text(summary.text), language=language_of(summary.text))
+            with reading(whole):
+                said = await _read(summary, proofreader, bench)
         bench.observer(PartDone(f"{one_line(summary.id, _SHOWN)} by {seat.judge}", next(numbers), of))
-        return reading
+        return said
 
     try:
-        with store.claim(run.id):
+        with store.claim(run.id), reading(prepared.document):
             async with (
                 on_record(store, run.id),
                 at_work(hired, run, prepared, store, bench.observer, bench.budget) as staff,
             ):
                 proofreader = _proofreader(seat, staff.judges[0].model, bench)
                 readings = await together(read(summary, proofreader) for summary in summaries)
-                if bench.stopped is not None and not all(reading.made for reading in readings):
+                if bench.stopped is not None and not all(one.made for one in readings):
                     raise bench.stopped
     except BudgetError:
         pass  # what there is, is there
-    by_id = {summary.id: reading for summary, reading in zip(summaries, readings, strict=True)}
-    counts = (sum(len(reading.said) for reading in readings), sum(reading.unjudged for reading in readings))
+    by_id = {summary.id: said for summary, said in zip(summaries, readings, strict=True)}
+    counts = (sum(len(one.said) for one in readings), sum(one.unjudged for one in readings))
     behind = certificate(store, run, Evaluation(Booookscore.name, Booookscore.version, "scored", None, *counts))
     return System(seat.judge, by_id, usage=store.calls.totals(run.id), run=run.id, certificate=behind)
 
@@ -336,10 +349,12 @@ def _proofreader(seat: Seat, model: Model, bench: Bench) -> Proofreader:
     return Proofreader(judge, prepared.tokenizer, window, order.judging.batch)
 
 
-async def _reading(summary: Summary, proofreader: Proofreader, bench: Bench) -> Reading:
+async def _read(summary: Summary, proofreader: Proofreader, bench: Bench) -> Reading:
     whole = len(summary.sentences)
     if not whole:
         return Reading()
+    if not proofreader.judge.reads(language := language_of(summary.text)):
+        return Reading(unjudged=whole, failure=Failure(JUDGING, "unjudged", _IN_ENGLISH_ALONE.format(language)))
     try:
         found = await proofreader.read(summary.text, summary.sentences)
     except BudgetError as error:

@@ -227,7 +227,8 @@ async def _answered(subject: Subject, cell: Cell, design: Design, bench: Bench) 
 async def _judged(subject: Subject, cells: Sequence[Cell], design: Design, bench: Bench) -> tuple[Subject, list[Item]]:
     """The items of a document with their verdicts, all models' and steps' together, and how alike answers are."""
     similar = design.measure()
-    items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]
+    with reading(subject.document):
+        items = [item.compared(similar) for cell in cells for item in items_of(subject, cell)]
     pairs = [(at, item.pair) for at, item in enumerate(items) if item.pair]
     if not pairs or subject.questions is None:
         return subject, items

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from redraft.domain import Span
+from redraft.text.languages import Tongue
 from redraft.text.sentences import sentences
 from redraft.text.wording import Word, carries, has_unspaced, words
 
@@ -29,12 +30,16 @@ _LONGEST, _CUT = 120, 60
 class Index:
     """The sentences of one text that have words, by the keys of these. It takes time linear in the text to make."""
 
-    def __init__(self, text: str, language: str) -> None:
+    def __init__(self, text: str, tongues: Sequence[Tongue]) -> None:
         self._text = text
+        split = [(language, sentences(text, span, language)) for span, language in tongues]
         # Sentence by sentence, as those that are looked for are read: what stands before a word may make another of it.
-        self.sentences = sentences(text, language=language)
+        self.sentences = [span for _, spans in split for span in spans]
         """All sentences of the text, whatever stands in them."""
-        read = [one for span in self.sentences for one in _places(text, span, language)]
+        by_language = [(each, [one for span in spans for one in _places(text, span, each)]) for each, spans in split]
+        read = [one for _, places in by_language for one in places]
+        self.languages = [language for language, places in by_language for _ in places]
+        """By which language each of those is read that have words."""
         keys = [[word.key for word in one.words] for one in read]
         flat = [key for some in keys for key in some]
         begins = np.repeat([one.begin for one in read], list(map(len, keys))).astype(np.int64)
@@ -135,6 +140,6 @@ def telling(keys: Sequence[str], language: str) -> list[str]:
 
 
 @lru_cache(maxsize=_KEPT)
-def indexed(text: str, language: str) -> Index:
-    """The index of a text, by the words of a language. Those used last are kept."""
-    return Index(text, language)
+def indexed(text: str, tongues: tuple[Tongue, ...]) -> Index:
+    """The index of a text, by the words of the language of each part of it. Those used last are kept."""
+    return Index(text, tongues)

@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from redraft.domain import Span
 from redraft.text.embeddings import Encoder
-from redraft.text.origins.index import indexed
 from redraft.text.origins.tracing import Origins
 
 # What stretches before have said counts for so much beside what they have not: where nothing is left to be said, those
@@ -29,7 +28,7 @@ class Stretches:
     def __init__(self, text: str, spans: Sequence[Span], encoder: Encoder | None = None) -> None:
         self._origins = Origins([text], encoder)
         self._spans = np.array(spans, dtype=np.int64).reshape(-1, 2)
-        sentences = np.array(indexed(text, self._origins.language).spans, dtype=np.int64).reshape(-1, 2)
+        sentences = np.array(self._origins.indexes[0].spans, dtype=np.int64).reshape(-1, 2)
         first = np.searchsorted(sentences[:, 1], self._spans[:, 0], side="right")
         after = np.maximum(first, np.searchsorted(sentences[:, 0], self._spans[:, 1], side="left"))
         self._empty = first == after

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from redraft.domain import Span
 from redraft.text.embeddings import Embeddings, Encoder
-from redraft.text.languages import language_of
+from redraft.text.languages import language_of, tongues_beside
 from redraft.text.origins.index import Numbers, indexed, telling
 from redraft.text.origins.links import MOST, Link, Method, Traced
 from redraft.text.sentences import sentences
@@ -46,13 +46,14 @@ class Sought(NamedTuple):
 
     worth: Scores
     near: Scores
-    chance: float
+    against: Scores
+    """At each place what all of these are worth together, and what anything has in common with it by chance."""
     alike: Scores | None = None
     """How like in meaning each place is, where meanings are compared."""
 
     def said(self, left: Scores) -> Scores:
         """How much of the sentence every place bears out, where of each word so much is `left`."""
-        found: Scores = (self.worth * left) @ self.near / (self.worth.sum() + self.chance)
+        found: Scores = (self.worth * left) @ self.near / self.against
         return found
 
     def borne_out(self, left: Scores) -> Scores:
@@ -65,6 +66,22 @@ class Sought(NamedTuple):
         return found
 
 
+class _Keys(NamedTuple):
+    """The words of a text, as they are compared with others in a language."""
+
+    language: str
+    keys: list[str]
+
+
+class _Part(NamedTuple):
+    """What is looked for in the places of one language."""
+
+    worth: Scores
+    near: Scores
+    chance: float
+    there: slice | npt.NDArray[np.bool_]
+
+
 class Origins:
     """Some texts, and where in them the sentences of their children come from.
 
@@ -73,17 +90,20 @@ class Origins:
     """
 
     def __init__(self, parents: Sequence[str], encoder: Encoder | None = None) -> None:
-        self.language = language_of("\n".join(parents))
-        """That of the parents together, by which a child is read: a partial summary may be too short to show one."""
-        self._indexes = [indexed(parent, self.language) for parent in parents]
+        tongues = tongues_beside(parents)
+        self.indexes = [indexed(parent, its) for parent, its in zip(parents, tongues, strict=True)]
+        self._languages = tuple(dict.fromkeys(one.language for its in tongues for one in its)) or (language_of(""),)
+        """Those of the parents, by which a child is read: a partial summary may be too short to show one."""
         self._encoder = encoder
-        self._starts = np.cumsum([0, *(len(index) + _GAP for index in self._indexes)])
+        self._starts = np.cumsum([0, *(len(index) + _GAP for index in self.indexes)])
         """Where the sentences of each parent begin, if all are in one row. What is near to one is in the same text."""
-        self._count = sum(map(len, self._indexes))
+        self._count = sum(map(len, self.indexes))
+        self._read_by = self._places_by_language() if len(self._languages) > 1 else {}
+        """By language the places that are read by it, where there are several."""
         self._embedded = self._rows(encoder) if encoder and self._count else None
 
     def _rows(self, encoder: Encoder) -> Embeddings:
-        found = [encoder.encode(index.texts) for index in self._indexes]
+        found = [encoder.encode(index.texts) for index in self.indexes]
         width = max(rows.shape[1] for rows in found)
         made = np.zeros((int(self._starts[-1]), width), dtype=np.float32)
         for start, rows in zip(self._starts, found, strict=False):
@@ -91,17 +111,29 @@ class Origins:
                 made[start : start + len(rows)] = rows
         return made
 
+    def _places_by_language(self) -> dict[str, npt.NDArray[np.bool_]]:
+        found = {language: np.zeros(int(self._starts[-1]), dtype=np.bool_) for language in self._languages}
+        for start, index in zip(self._starts, self.indexes, strict=False):
+            for at, language in enumerate(index.languages):
+                found[language][start + at] = True
+        return found
+
+    def _keys(self, text: str) -> list[_Keys]:
+        """The words of a text, as they are compared with places in each of the languages; nothing where it has none."""
+        found = [_Keys(language, keys(text, language)) for language in self._languages]
+        return found if any(one.keys for one in found) else []
+
     def trace(self, child: str) -> tuple[Traced, ...]:
         """Every sentence of a text that has words, in order, with the places that it comes from."""
         spans = sentences(child)
-        read = [(span, found) for span in spans if (found := keys(child[span.start : span.end], self.language))]
+        read = [(span, found) for span in spans if (found := self._keys(child[span.start : span.end]))]
         like = self._alike([child[span.start : span.end] for span, _ in read])
         return tuple(self._traced(span, found, alike) for (span, found), alike in zip(read, like, strict=True))
 
     def sought(self, sentence: str) -> Sought | None:
         """A sentence, or a question, as it is looked for; None where nothing can be found of it."""
-        told = telling(keys(sentence, self.language), self.language)
-        if not self._count or not (told or (self._encoder and sentence.strip())):
+        told = _telling([_Keys(language, keys(sentence, language)) for language in self._languages])
+        if not self._count or not (any(one.keys for one in told) or (self._encoder and sentence.strip())):
             return None
         return self._sought(told, self._alike([sentence])[0])
 
@@ -113,7 +145,7 @@ class Origins:
         said = sought.borne_out(np.ones(len(sought.worth)))
         # Between two texts there is a gap, in which nothing stands.
         there = np.concatenate(
-            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self._indexes, strict=False)]
+            [np.arange(start, start + len(index)) for start, index in zip(self._starts, self.indexes, strict=False)]
         )
         best = there[np.argsort(-said[there], kind="stable")[:most]]
         return tuple(self._link(int(at), float(said[at]), "words") for at in best if said[at] > 0)
@@ -127,7 +159,7 @@ class Origins:
         beside = after or before
         if beside is None or (before and after and before.text != after.text):
             return ()
-        index = self._indexes[beside.text]
+        index = self.indexes[beside.text]
         first = index.at(before.span.end) if before else None
         end = index.at(after.span.start) if after else None
         reach = most * _GAP
@@ -145,12 +177,12 @@ class Origins:
             return [None] * len(texts)
         return list(np.maximum(self._encoder.encode(texts) @ self._embedded.T, 0.0).astype(np.float64))
 
-    def _traced(self, span: Span, words: Sequence[str], alike: Scores | None) -> Traced:
+    def _traced(self, span: Span, words: Sequence[_Keys], alike: Scores | None) -> Traced:
         quoted = self._quoted(words)
         if quoted:
             return Traced(span, quoted[:1], float(len(quoted) == 1))
-        told = telling(words, self.language)
-        if not told or not self._count:
+        told = _telling(words)
+        if not any(one.keys for one in told) or not self._count:
             return Traced(span)
         sought = self._sought(told, alike)
         everything = np.ones(len(sought.worth))
@@ -166,28 +198,46 @@ class Origins:
         )
         return Traced(span, links, self._margin(whole, best))
 
-    def _quoted(self, words: Sequence[str]) -> tuple[Link, ...]:
+    def _quoted(self, words: Sequence[_Keys]) -> tuple[Link, ...]:
         """Where the sentence stands as it is; more than one place where it may come from either."""
-        return tuple(
+        found = (
             Link(text, place, 1.0, "quotation")
-            for text, index in enumerate(self._indexes)
-            for place in index.quotations(words, _QUOTATIONS)
-        )[:_QUOTATIONS]
+            for text, index in enumerate(self.indexes)
+            for said in dict.fromkeys(tuple(one.keys) for one in words)
+            for place in index.quotations(said, _QUOTATIONS)
+        )
+        return tuple(dict.fromkeys(found))[:_QUOTATIONS]
 
-    def _sought(self, words: Sequence[str], alike: Scores | None) -> Sought:
+    def _sought(self, words: Sequence[_Keys], alike: Scores | None) -> Sought:
+        """What is told is looked for in each language, at the places that are read by it."""
+        parts = [self._sought_in(one) for one in words]
+        against = np.ones(int(self._starts[-1]))
+        for part in parts:
+            against[part.there] = part.worth.sum() + part.chance or 1.0
+        return Sought(
+            np.concatenate([one.worth for one in parts]), np.vstack([one.near for one in parts]), against, alike
+        )
+
+    def _sought_in(self, words: _Keys) -> _Part:
+        there = self._read_by.get(words.language)
+        count = self._count if there is None else max(1, int(there.sum()))
         held = [
             np.concatenate(
-                [index.holding(word) + start for index, start in zip(self._indexes, self._starts, strict=False)]
+                [index.holding(word) + start for index, start in zip(self.indexes, self._starts, strict=False)]
             )
-            for word in words
+            for word in words.keys
         ]
+        if there is not None:
+            held = [places[there[places]] for places in held]
         # Of endless sentences the rarest words tell where they come from.
         held = sorted(held, key=len)[:_MOST_WORDS]
         near = np.zeros((len(held), int(self._starts[-1])))
         for row, places in zip(near, held, strict=True):
             self._spread(row, places)
-        worth = np.array([log((self._count + 1) / (len(places) + 0.5)) for places in held])
-        return Sought(worth, near, _CHANCE * log(self._count), alike)
+        if there is not None:
+            near[:, ~there] = 0.0
+        worth = np.array([log((count + 1) / (len(places) + 0.5)) for places in held])
+        return _Part(worth, near, _CHANCE * log(count), slice(None) if there is None else there)
 
     def _spread(self, row: Scores, held: Numbers) -> None:
         for distance in range(len(_AROUND) - 1, -1, -1):
@@ -212,9 +262,14 @@ class Origins:
 
     def _link(self, at: int, weight: float, method: Method) -> Link:
         text = int(np.searchsorted(self._starts, at, side="right")) - 1
-        return Link(text, self._indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
+        return Link(text, self.indexes[text].spans[at - int(self._starts[text])], min(1.0, weight), method)
 
     def _margin(self, whole: Scores, best: int) -> float:
         """By how much of it the best place is better than any that is not beside it."""
         others = max(whole[: max(0, best - _GAP)].max(initial=0.0), whole[best + _GAP + 1 :].max(initial=0.0))
         return float(1 - others / whole[best]) if whole[best] > 0 else 0.0
+
+
+def _telling(words: Sequence[_Keys]) -> list[_Keys]:
+    """Those that say something by themselves, in each language."""
+    return [_Keys(one.language, telling(one.keys, one.language)) for one in words]

@@ -1,0 +1,200 @@
+"""Several documents in several languages are read as one, and each by its own language."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from redraft.builtin.composing import compose
+from redraft.domain import Document, Span
+from redraft.evaluators.statistics import measures
+from redraft.history.results import read_result
+from redraft.readers.choosing import Choice
+from redraft.readers.corpus import load_all
+from redraft.runs.parting import chapter_of
+from redraft.store.store import Store
+from redraft.text.languages import (
+    foreign_in,
+    language_of,
+    own_language,
+    read_as,
+    reading,
+    said_to_be,
+    told_of,
+    tongues_in,
+    unshown,
+)
+from redraft.text.origins.tracing import Origins
+from redraft.text.passages import Passages
+from redraft.text.places import document_of
+from redraft.text.quotes import locate
+from redraft.text.sentences import sentences
+from redraft.text.tokens import EstimatingTokenizer
+from tests.cli.inside import Inside
+
+HERE = Path(__file__).parent
+# Each sentence ends elsewhere by the rules of English.
+GERMAN = (
+    "Der Kahn lag am 3. März unter der Brücke bzw. Am Ufer. Die Schleusen waren seit dem 19. Jahrhundert offen, und"
+    " niemand hatte sie je geschlossen. Im Abschnitt Abb. 3 sieht man die Kammer. Der Müller verkaufte im Herbst die"
+    " alte Mühle an einen Händler aus der Stadt.\n"
+)
+ENGLISH = (
+    "The ledger of the harbour was kept by Mr. Crane, who wrote every ship into it. The mill was sold in autumn to a"
+    " merchant of the town. Nobody asked what he had paid for it, and he never told anybody in all those years.\n"
+)
+JAPANESE = (HERE / "japanese.md").read_text("utf-8")
+
+
+@pytest.fixture
+def paths(tmp_path: Path) -> list[str]:
+    for name, text in (("en.txt", ENGLISH), ("de.txt", GERMAN), ("ja.md", JAPANESE)):
+        (tmp_path / name).write_text(text, "utf-8")
+    return [str(tmp_path / name) for name in ("en.txt", "de.txt", "ja.md")]
+
+
+def own_sentences(document: Document) -> list[str]:
+    with reading(document):
+        return [document.text[one.start : one.end] for one in sentences(document.text)]
+
+
+def test_its_sentences_are_those_of_each_document_alone(paths: list[str]) -> None:
+    corpus = load_all(paths)
+    alone = [own_sentences(load_all([path])) for path in paths]
+    assert "Im Abschnitt Abb. 3 sieht man die Kammer." in alone[1]
+    found = [one for one in own_sentences(corpus) if not one.startswith("#")]
+    assert found == [one for each in alone for one in each if not one.startswith("#")]
+    assert corpus.language == ""
+    with reading(corpus):
+        assert [language for _, language in tongues_in(corpus.text)] == ["en", "de", "ja"]
+        assert [language for _, language in tongues_in(corpus.text[: len(ENGLISH)])] == ["en"]
+        counted = measures(corpus.text, "Nothing.", ["Nothing."], (1, 1))["source"]["sentences"]
+    assert counted == len(own_sentences(corpus))
+
+
+def test_what_is_looked_for_is_found_by_the_words_of_each(paths: list[str]) -> None:
+    corpus = load_all(paths)
+    with reading(corpus):
+        passages = Passages(corpus, EstimatingTokenizer())
+        for asked, name in (
+            ("Wem wurde die Mühle verkauft?", "de.txt"),
+            ("Who kept the ledgers of the harbour?", "en.txt"),
+            ("杉本清は誰ですか", "ja.md"),
+        ):
+            assert document_of(corpus, passages.nearest(asked, 1)[0].span) == name, asked
+        origins = Origins([corpus.text])
+        said = "Der Müller verkaufte seine alte Mühle. The mill was sold to some merchants. Ein Wal sang im Fjord."
+        first, second, third = origins.trace(said)
+        assert document_of(corpus, first.links[0].span) == "de.txt"
+        assert document_of(corpus, second.links[0].span) == "en.txt"
+        assert third.links == ()
+        exact = Span(corpus.text.index("Nobody asked"), corpus.text.index("\n\n\f", corpus.text.index("Nobody asked")))
+        assert locate(corpus.text, "asked nobody what he had ever paid for it in those years", [exact]) is not None
+
+
+def test_a_sentence_is_no_nearer_for_the_words_of_another_language(paths: list[str]) -> None:
+    """Of each place as much is borne out as if its document stood alone."""
+    english, german, _ = (load_all([path]) for path in paths)
+    corpus = load_all(paths[:2])
+    asked = "Der Händler verkaufte die Mühle im Herbst"
+    with reading(german):
+        (alone,) = Origins([german.text]).trace(asked)
+    with reading(corpus):
+        (among,) = Origins([corpus.text]).trace(asked)
+    assert among.links[0].weight == alone.links[0].weight
+    assert corpus.text[slice(*among.links[0].span)] == german.text[slice(*alone.links[0].span)]
+    with reading(english):
+        assert Origins([english.text]).trace(asked)[0].links == ()
+
+
+def test_the_user_s_word_holds_for_all(paths: list[str]) -> None:
+    said = load_all(paths, wanted=Choice(language="nl"))
+    assert (said.language, own_language(said), foreign_in(said)) == ("nl", "", "nl")
+    with reading(said):
+        assert [language for _, language in tongues_in(said.text)] == ["nl"]
+    assert unshown(said) == "nl"
+    again = said_to_be(load_all(paths), told_of(said))
+    assert (again.language, own_language(again), read_as(again)) == ("nl", "", read_as(said))
+    assert [mark.language for mark in said.marks if mark.kind == "document"] == ["en", "de", "ja"], "its own"
+
+
+def test_what_the_files_say_is_told_and_said_again(paths: list[str]) -> None:
+    low = "De olle Fischer weer al fröh op de Been un keek na sien Boot."
+    folder = Path(paths[0]).parent
+    (folder / "low.html").write_text(f'<html lang="nds"><body><p>{low}</p></body></html>', "utf-8")
+    corpus = load_all([paths[0], str(folder / "low.html")])
+    assert told_of(corpus) == "en,nds"
+    assert unshown(corpus) == "en, nds"
+    with reading(corpus):
+        assert [language for _, language in tongues_in(corpus.text)] == ["en", "nds"]
+        assert (
+            language_of("Der olde Fischer war früh auf den Beinen und sah nach seinem Boote, das im Hafen lag.")
+            == "nds"
+        )
+    bare = replace(corpus, marks=tuple(mark._replace(language="") for mark in corpus.marks))
+    assert told_of(said_to_be(bare, told_of(corpus))) == "en,nds"
+    assert said_to_be(corpus, None) is corpus
+
+
+def test_a_chapter_of_it_is_in_its_document_s_language(paths: list[str]) -> None:
+    corpus = load_all(paths)
+    for mark in corpus.marks:
+        if mark.kind == "document":
+            part = chapter_of(corpus, mark.label, Span(mark.start, mark.end))
+            assert part.language == mark.language
+    both = chapter_of(corpus, "both", Span(0, corpus.marks[1].end))
+    assert (both.language, foreign_in(both)) == ("", "de")
+
+
+def test_the_built_in_model_drafts_each_by_its_own_language(paths: list[str]) -> None:
+    corpus = load_all(paths[:2])
+    with reading(corpus):
+        drafted = compose([corpus.text], [1], 60)
+        assert "Im Abschnitt Abb. 3 sieht man die Kammer." in compose([corpus.text], [1], 200)
+    assert any(one in drafted for one in own_sentences(load_all(paths[:1])))
+    assert any(one in drafted for one in own_sentences(load_all(paths[1:2])))
+    assert language_of("Ja.") == ""
+
+
+def test_a_run_of_it_counts_and_traces_so(paths: list[str], tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    asked = ("summarize", *paths[:2], "-w", "60", "--json", "-q")
+    done = json.loads(command.run(*asked).out)
+    assert done["source"]["language"] == ""
+    assert done["settings"]["source_language"] == "en,de"
+    lineage = json.loads(command.run("lineage", done["run"], "--json").out)
+    assert lineage["sentences"]
+    assert all(one["origins"] for one in lineage["sentences"])
+    over = json.loads(command.run(*asked, "--source-language", "nl").out)
+    assert over["run"] != done["run"]
+    assert over["settings"]["source_language"] == "nl"
+    assert json.loads(command.run("show", done["run"], "--json").out)["settings"]["source_language"] == "en,de"
+
+
+def test_what_is_shown_of_it_names_each_language(paths: list[str], tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    shown = command.run("read", *paths).out
+    assert re.search(r"de\.txt: \d+ words, language de\n", shown)
+    marks = json.loads(command.run("read", *paths, "--json").out)["marks"]
+    assert [one["language"] for one in marks if one["kind"] == "document"] == ["en", "de", "ja"]
+    assert "language de" not in command.run("read", *paths, "--source-language", "nl").out
+    command.run("summarize", *paths, "-w", "120", "-q", "-o", "made.html")
+    page = (tmp_path / "made.html").read_text("utf-8")
+    quoted = dict(re.findall(r'<bdi lang="(\w*)">(\w\w\.\w+)<', page))
+    assert quoted == {"en": "en.txt", "de": "de.txt", "ja": "ja.md"}
+    assert '<q lang="ja" dir="auto">' in page
+
+
+def test_what_comes_from_standard_input_in_a_batch_is_in_the_language_that_is_said(tmp_path: Path) -> None:
+    command = Inside(tmp_path, "http://127.0.0.1:9", COLUMNS="80")
+    command.run("batch", "run", "-", "--name", "one", "--source-language", "nl", "-w", "20", stdin=GERMAN.encode())
+    with Store(Path(command.environment["REDRAFT_DB"])) as store:
+        (item,) = store.batches.items("one")
+        assert item.run is not None
+        assert read_result(store, item.run).outline.language == "nl"
+        assert item.document is not None
+        assert store.documents.get(item.document).language == "de"
