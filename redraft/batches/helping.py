@@ -9,16 +9,18 @@ from contextlib import AsyncExitStack
 from contextvars import Context, copy_context
 from dataclasses import dataclass, field, replace
 
+from redraft.domain import Document
 from redraft.errors import ModelError, RateLimited, RejectedRequest, ReplyError, StoreError, TransientError
 from redraft.events import unobserved
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.models.spread.model import SpreadModel
 from redraft.models.spread.wire import read, told
-from redraft.runs.preparing import recall
+from redraft.prompts.book import PromptBook
 from redraft.runs.staff import at_work, hire
 from redraft.settings import Limits
 from redraft.store.errands import Errand, State
+from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.languages import reading
@@ -30,6 +32,14 @@ _ONCE_MORE = 0.5
 _OF_THE_REQUEST = (ReplyError, RejectedRequest)
 # These say nothing of what comes next.
 _OF_THE_MOMENT = (TransientError, RateLimited)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What whoever is asked in a run must be told of it."""
+
+    document: Document
+    book: PromptBook
 
 
 @dataclass(slots=True)
@@ -147,10 +157,13 @@ class Helper:
     async def _open(self, key: str) -> _Opened:
         """Who is asked in a run, as its own worker has them, but with this one's keys, places and connections."""
         run = replace(await off_loop(self.store.runs.get, key), limits=self.limits)
-        prepared = await off_loop(recall, self.store, run)
+        known = await off_loop(self._known, run)
         hired = await off_loop(hire, run.settings, run.judging, run.limits, self.prices, refinement=run.refinement)
         async with AsyncExitStack() as stack:
-            staff = await stack.enter_async_context(at_work(hired, run, prepared, self.store, unobserved, self.budget))
+            staff = await stack.enter_async_context(at_work(hired, run, known, self.store, unobserved, self.budget))
             models = [one for one in staff.models if isinstance(one, SpreadModel)]
-            with reading(prepared.document):
+            with reading(known.document):
                 return _Opened(models, copy_context(), stack.pop_all())
+
+    def _known(self, run: Run) -> _Known:
+        return _Known(self.store.documents.get(run.document), PromptBook(run.settings.prompts))

@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol
 
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
 from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
@@ -21,7 +23,6 @@ from redraft.models.spread.board import Board
 from redraft.models.spread.model import SpreadModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.opening import exact_tokenizer, open_model, price_of, resolve
-from redraft.runs.preparing import Prepared
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
 from redraft.settings import Judging, Limits, Price, Refinement, Role, Settings, reads_prompts
 from redraft.store.runs import Run
@@ -88,6 +89,16 @@ class Hired:
         """The same for all its roles in which it is asked by the same prompts and within the same bounds."""
         it = self.settings
         return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
+
+
+class Readable(Protocol):
+    """What is read, and by which prompts: all that the models of a run must be told of it."""
+
+    @property
+    def document(self) -> Document: ...
+
+    @property
+    def book(self) -> PromptBook: ...
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
@@ -210,7 +221,7 @@ def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
 
 @asynccontextmanager
 async def at_work(
-    hired: Sequence[Hired], run: Run, prepared: Prepared, store: Store, observer: Observer, budget: Budget | None = None
+    hired: Sequence[Hired], run: Run, prepared: Readable, store: Store, observer: Observer, budget: Budget | None = None
 ) -> AsyncIterator[Staff]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, known_of(prepared.document)
