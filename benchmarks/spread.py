@@ -27,6 +27,7 @@ from benchmarks.schedule import LATENCY, longest_chain
 from redraft.batches.asked import Asked
 from redraft.batches.sources import put_in
 from redraft.batches.work import Worker, share_of
+from redraft.runs.opening import load_openai
 from redraft.settings import Limits, Settings
 from redraft.store.batches import Batch
 from redraft.store.store import Store
@@ -115,14 +116,13 @@ def by_processes(address: str, workers: int, processes: int) -> float:
 
 def threads(address: str, numbers: list[int], workers: int) -> None:
     """Some of the workers, in this process: begun together with those of the others."""
-    from redraft.runs.opening import load_openai
-
     load_openai()
     failures: list[BaseException] = []
+    stores = {number: Store(address) for number in numbers}
 
     def work(number: int) -> None:
         try:
-            with Store(address) as store:
+            with stores[number] as store:
                 limits = share_of(store.batches.get(_BATCH), number, workers)
                 asyncio.run(Worker(store, _BATCH, f"w{number}", limits).work())
         except BaseException as error:

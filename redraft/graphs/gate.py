@@ -13,6 +13,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from redraft.models.spread.board import FIRST
+
 
 class MergeGate:
     """Admits chunk summaries, in order, to the places that merges under way or about to begin do not need."""
@@ -46,11 +48,13 @@ class MergeGate:
 
     @contextmanager
     def merging(self) -> Iterator[None]:
-        """Hold a place for a merge under way."""
+        """Hold a place for a merge under way; what it asks comes before all else."""
         self._merges += 1
+        first = FIRST.set(True)
         try:
             yield
         finally:
+            FIRST.reset(first)
             self._merges -= 1
             self._admit()
 

@@ -35,6 +35,8 @@ class Errand:
     run: str
     key: str
     request: str
+    first: bool = False
+    """Whether it comes before those that have waited longer."""
 
     @property
     def place(self) -> Place:
@@ -63,9 +65,9 @@ class Errands:
         """Let others have these calls."""
         with self._connection.writing() as raw:
             raw.executemany(
-                "INSERT INTO errands (run, key, batch, asker, request, state) VALUES (?, ?, ?, ?, ?, 'open')"
+                "INSERT INTO errands (run, key, batch, asker, request, first, state) VALUES (?, ?, ?, ?, ?, ?, 'open')"
                 " ON CONFLICT (run, key) DO NOTHING",
-                [(one.run, one.key, batch, asker, one.request) for one in errands],
+                [(one.run, one.key, batch, asker, one.request, one.first) for one in errands],
             )
 
     def standing(self, asker: str) -> dict[Place, Standing]:
@@ -122,13 +124,13 @@ class Errands:
         now = self._clock()
         query, values = _open(batch, helper, but_of, now)
         with self._connection.writing() as raw:
-            chosen = f"SELECT run, key, request, state {query} ORDER BY rowid LIMIT ?"
+            chosen = f"SELECT run, key, request, first, state {query} ORDER BY first DESC, rowid LIMIT ?"
             rows = raw.execute(chosen, (*values, most)).fetchall()
             for row in rows:
                 if row["state"] == "taken":
                     _lose(raw, (row["run"], row["key"]))
                 raw.execute(_TAKE, (helper, now + seconds, row["run"], row["key"]))
-        return [Errand(row["run"], row["key"], row["request"]) for row in rows]
+        return [Errand(row["run"], row["key"], row["request"], bool(row["first"])) for row in rows]
 
     def renew(self, helper: str, seconds: float) -> None:
         """Keep what a worker has in hand for longer."""

@@ -340,6 +340,7 @@ _ERRANDS = (
         batch TEXT NOT NULL,
         asker TEXT NOT NULL,
         request TEXT NOT NULL,
+        first INTEGER NOT NULL,
         state TEXT NOT NULL,
         helper TEXT,
         until REAL,

@@ -16,7 +16,7 @@ from redraft.domain import Usage
 from redraft.errors import CutThought, ModelError, ReplyError, UnreadableReply
 from redraft.models.base import Complaint, Request, Sampling
 from redraft.models.limiter import Limiter
-from redraft.models.spread.board import Board
+from redraft.models.spread.board import FIRST, Board
 from redraft.models.spread.wire import failure_in, read, told, written
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GivenModel, Prompt
@@ -138,6 +138,23 @@ async def test_a_call_is_made_by_whoever_is_first(store: Store) -> None:
         board.made_here(limiter)
         assert not await asked[number]
     await _until(0, store)
+
+
+async def test_what_much_waits_for_is_put_out_and_made_first(store: Store) -> None:
+    board, limiter = Board(store.errands, "b", "ann"), Limiter(1)
+    board.others_have(1)
+    assert not await _asked(board, limiter, "k0")
+    asked = [asyncio.create_task(_asked(board, limiter, f"k{number}")) for number in range(1, 5)]
+    await asyncio.sleep(0)
+    FIRST.set(True)
+    merge = asyncio.create_task(_asked(board, limiter, "merge"))
+    await _until(2, store)
+    assert _put_out(store) == ["k1", "merge"]
+    board.made_here(limiter)
+    assert not await merge
+    assert not any(one.done() for one in asked)
+    for one in asked:
+        one.cancel()
 
 
 async def test_what_comes_back_is_put_out_no_more(store: Store) -> None:

@@ -64,6 +64,11 @@ def test_each_is_taken_once_and_the_first_that_was_put_out_is_the_first(errands:
     assert errands.take("b", "dan", 2, SECONDS) == []
 
 
+def test_what_much_waits_for_comes_first(errands: Errands) -> None:
+    errands.put_out("b", "ann", [Errand("r", "merge", "{}", first=True)])
+    assert [one.key for one in errands.take("b", "bob", 2, SECONDS)] == ["merge", "k0"]
+
+
 def test_none_is_taken_of_a_run_that_a_helper_cannot_work_on(errands: Errands) -> None:
     errands.put_out("b", "ann", [Errand("s", "k", "{}")])
     assert errands.are_open("b", "bob", {"r"})

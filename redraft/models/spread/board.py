@@ -15,6 +15,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from redraft.models.limiter import Limiter
@@ -24,7 +25,9 @@ from redraft.store.threads import off_loop
 
 _SHORTEST, _LONGEST, _SLOWER = 0.1, 0.4, 1.3
 # Of what others have room for, so much more is put out: what they take up while nobody here has looked yet.
-_AHEAD = 8
+_AHEAD = 4
+FIRST: ContextVar[bool] = ContextVar("first", default=False)
+"""Whether a call comes before all others that wait: there is something else to be asked only when it is answered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +38,7 @@ class _Waiting:
     limiter: Limiter
     write: Callable[[], str | None]
     answered: asyncio.Future[bool] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
+    first: bool = field(default_factory=FIRST.get)
     out: bool = False
     taken: bool = False
     seen: bool = False
@@ -121,8 +125,11 @@ class Board:
 
     def _next(self, limiter: Limiter) -> _Waiting | None:
         """The first of those that nobody has in hand."""
-        waiting = (one for one in self._waiting.values() if one.limiter is limiter)
+        waiting = (one for one in self._in_order() if one.limiter is limiter)
         return next((one for one in waiting if not one.taken and not one.answered.done()), None)
+
+    def _in_order(self) -> list[_Waiting]:
+        return sorted(self._waiting.values(), key=lambda one: not one.first)
 
     def _wake(self) -> None:
         self._woken.set()
@@ -211,12 +218,12 @@ class Board:
         """Put out what has waited long enough, as much as others may have room for."""
         free = self.most - sum(one.out for one in self._waiting.values())
         chosen: list[Errand] = []
-        for one in self._waiting.values():
+        for one in self._in_order():
             if len(chosen) < free and one.may_go_out:
                 request = one.write()
                 one.only_here, one.out = request is None, request is not None
                 if request is not None:
-                    chosen.append(Errand(*one.place, request))
+                    chosen.append(Errand(*one.place, request, one.first))
             one.seen = True
         if chosen:
             await off_loop(self._errands.put_out, self._batch, self._asker, chosen)
