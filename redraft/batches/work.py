@@ -40,7 +40,7 @@ from redraft.store.threads import off_loop
 
 # What stands in the way of every item alike.
 _HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
-_LOOK_AGAIN = 0.5
+_LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 # Documents side by side where their requests go out in jobs.
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
@@ -150,7 +150,8 @@ class Worker:
                 if not self._at_work and not helps and await self._is_over():
                     return
                 waiting = [stopping, *beside, *self._at_work.values()]
-                await asyncio.wait(waiting, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
+                pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
+                await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
                 for task in beside:
                     if task.done():
                         task.result()
@@ -170,9 +171,7 @@ class Worker:
 
     async def _is_over(self) -> bool:
         """Whether nothing is left for anybody. What others have leased may come back."""
-        counts = await off_loop(self.store.batches.counts, self.batch)
-        batch = await off_loop(self.store.batches.get, self.batch)
-        return batch.status != "open" or not (counts.waiting or counts.leased)
+        return await off_loop(self.store.batches.is_over, self.batch)
 
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
@@ -180,13 +179,16 @@ class Worker:
             await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
             # A database that cannot be written to now is told of by whoever works.
             with suppress(StoreError):
-                ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
-                for key, task in list(self._at_work.items()):
-                    if key not in ours:
-                        task.cancel()
+                if self._at_work:
+                    # What is leased meanwhile is no part of what is renewed.
+                    held = list(self._at_work.items())
+                    ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    for key, task in held:
+                        if key not in ours:
+                            task.cancel()
+                    await self._look_around()
                 if self._helper is not None:
                     await self._helper.renew()
-                await self._look_around()
                 if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 

@@ -34,6 +34,10 @@ _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
     ORDER BY priority DESC, attempts, idx LIMIT ?
 """
+_OPEN = """
+    SELECT 1 FROM batches WHERE name = ? AND status = 'open'
+    AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
+"""
 _ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
 _LEASED = "SELECT * FROM items WHERE batch = ? AND state = 'leased' AND "
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
@@ -190,6 +194,10 @@ class Batches:
             "SELECT state, count(*) AS n, sum(short) AS short FROM items WHERE batch = ? GROUP BY state", (name,)
         )
         return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
+
+    def is_over(self, name: str) -> bool:
+        """Whether nobody has anything to do any more, or is not to do it."""
+        return self._connection.row(_OPEN, (name,)) is None
 
     def left_empty(self, name: str, places: int) -> int:
         """How many of so many places for items stay empty, for want of items: none as long as one waits."""
