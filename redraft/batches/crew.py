@@ -29,7 +29,8 @@ _START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.
 _TO_END = 20.0
 """Seconds in which a worker that is told to stop has put away what it had begun."""
 _VAIN_STARTS = 3
-"""So many workers in a row that die before they have leased anything are too many."""
+"""So many workers in a row that die soon and before they have leased anything are too many."""
+_SOON = 30.0
 _KEPT_LINES = 20
 _LAST_WORDS = 1.0
 Tell = Callable[[str], object]
@@ -41,6 +42,7 @@ class _Hand:
 
     terms: Terms
     process: subprocess.Popen[str]
+    began: float = field(default_factory=time.monotonic)
     said: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
     listening: Thread | None = None
 
@@ -86,7 +88,9 @@ class Crew:
     def _lost(self, hand: _Hand) -> None:
         """Free what a dead worker had leased, and put another in its place."""
         leased = self.store.batches.release(self.terms.batch, hand.terms.worker, hand.how)
-        self._vain = 0 if leased else self._vain + 1
+        # One that helps with a long document may have none of its own for hours.
+        soon = time.monotonic() - hand.began < _SOON
+        self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
                 f"workers cannot be started: of the last, {hand.how}", hint="repeat the command when that is mended"

@@ -1,14 +1,18 @@
-"""A worker: it leases items of a batch, makes their runs side by side, and says what became of each."""
+"""A worker: it leases items of a batch, makes their runs side by side, and says what became of each.
+
+While there are fewer items than places it makes calls for the runs of others, and they for its own.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
+from redraft.batches.helping import Helper
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
@@ -25,6 +29,7 @@ from redraft.files import write
 from redraft.history.results import Result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
+from redraft.models.spread.board import Board
 from redraft.readers.documents import load
 from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import failure
@@ -35,7 +40,7 @@ from redraft.store.threads import off_loop
 
 # What stands in the way of every item alike.
 _HOPELESS = (BudgetError, ProviderError, Unreached, StoreError)
-_LOOK_AGAIN = 0.5
+_LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 # Documents side by side where their requests go out in jobs.
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
@@ -73,6 +78,11 @@ class Worker:
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
+    _places: int = field(init=False)
+    """Those of all workers together."""
+    _empty: int = 0
+    """How many of its own it has found no item for."""
+    _helper: Helper | None = None
     _at_work: dict[Key, asyncio.Task[None]] = field(default_factory=dict)
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -87,34 +97,64 @@ class Worker:
         self._folder = Path(batch.folder) if batch.folder else None
         self._bench = Bench(self.store, self.limits, self.prices, self.observer)
         calls, cost = self.limits.max_calls, self.limits.max_cost
-        self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
-        beating = asyncio.create_task(self._beat())
+        self._places = Limits.model_validate(batch.limits).concurrency
+        alone = self._places <= self.limits.concurrency or self.limits.provider_batch
+        board = None if alone else Board(self.store.errands, self.batch, self.name)
+        budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True, board=board)
+        self._bench.budget = budget
+        beside = [asyncio.create_task(self._beat())]
+        if board is not None:
+            known = (self.store, self.batch, self.name, self.limits, self.prices, budget, self.lease_seconds)
+            self._helper = Helper(*known)
+            beside.append(asyncio.create_task(self._helper.work(self._spare)))
         try:
-            await self._take_turns()
+            await self._take_turns(beside)
         finally:
-            beating.cancel()
-            for task in self._at_work.values():
+            ending = [*beside, *self._at_work.values()]
+            for task in ending:
                 task.cancel()
-            await asyncio.gather(beating, *self._at_work.values(), return_exceptions=True)
+            await asyncio.gather(*ending, return_exceptions=True)
 
     @property
     def _most(self) -> int:
         """How many documents are worked on side by side: for a job as many as the memory has room for."""
         return _MOST_IN_JOBS if self.limits.provider_batch else self.limits.concurrency
 
-    async def _take_turns(self) -> None:
+    def _spare(self) -> int:
+        """For how many calls of others there is room."""
+        if self._helper is None:
+            return 0
+        busy = max(self._bench.budget.in_flight, len(self._at_work) + len(self._helper.in_hand))
+        return min(self._empty, self._most - busy)
+
+    async def _look_around(self) -> None:
+        """See for how many of its calls other workers have room, which have no items for all of their places."""
+        if (board := self._bench.budget.board) is not None:
+            empty = await off_loop(self.store.batches.left_empty, self.batch, self._places)
+            board.others_have(max(0, empty - (self._most - len(self._at_work))))
+
+    async def _take_turns(self, beside: Sequence[asyncio.Task[None]]) -> None:
+        """Begin items and see to their ends, until there are no more. What goes on `beside` ends only by its fault."""
         stopping = asyncio.create_task(self._stopped.wait())
         try:
             while not self._stopped.is_set():
                 self._put_away()
                 room = self._most - len(self._at_work)
                 taken = await self._leased(room) if room else []
+                self._empty = room - len(taken)
                 for item in taken:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
-                if not self._at_work and await self._is_over():
+                if taken:
+                    await self._look_around()
+                helps = self._helper is not None and self._helper.in_hand
+                if not self._at_work and not helps and await self._is_over():
                     return
-                waiting = [stopping, *self._at_work.values()]
-                await asyncio.wait(waiting, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
+                waiting = [stopping, *beside, *self._at_work.values()]
+                pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
+                await asyncio.wait(waiting, timeout=pause, return_when=asyncio.FIRST_COMPLETED)
+                for task in beside:
+                    if task.done():
+                        task.result()
         finally:
             stopping.cancel()
 
@@ -131,9 +171,7 @@ class Worker:
 
     async def _is_over(self) -> bool:
         """Whether nothing is left for anybody. What others have leased may come back."""
-        counts = await off_loop(self.store.batches.counts, self.batch)
-        batch = await off_loop(self.store.batches.get, self.batch)
-        return batch.status != "open" or not (counts.waiting or counts.leased)
+        return await off_loop(self.store.batches.is_over, self.batch)
 
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""
@@ -141,10 +179,16 @@ class Worker:
             await asyncio.sleep(min(_MOST_SECONDS_A_BEAT, self.lease_seconds / _RENEWALS_A_LEASE))
             # A database that cannot be written to now is told of by whoever works.
             with suppress(StoreError):
-                ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
-                for key, task in list(self._at_work.items()):
-                    if key not in ours:
-                        task.cancel()
+                if self._at_work:
+                    # What is leased meanwhile is no part of what is renewed.
+                    held = list(self._at_work.items())
+                    ours = await off_loop(self.store.batches.renew, self.batch, self.name, self.lease_seconds)
+                    for key, task in held:
+                        if key not in ours:
+                            task.cancel()
+                    await self._look_around()
+                if self._helper is not None:
+                    await self._helper.renew()
                 if (await off_loop(self.store.batches.get, self.batch)).status == "cancelled":
                     self.stop()
 

@@ -15,6 +15,7 @@ from redraft.evaluators.jury import Jury
 from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.naming import REVISION_OF
 from redraft.graphs.plan import Plan
+from redraft.models.spread.board import Board
 from redraft.settings import Refinement
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -39,13 +40,15 @@ class Job:
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
+    board: Board | None = None
+    """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)
     """By metric what has ended its judging since the job was opened."""
 
     @property
     def concurrency(self) -> int:
         """How many requests may be under way at once."""
-        return self.run.limits.at_once
+        return self.run.limits.at_once + (self.board.most if self.board else 0)
 
     @property
     def refinement(self) -> Refinement:

@@ -47,7 +47,7 @@ class SummaryTree:
         self._job = job
         self._top: asyncio.Future[Piece] = asyncio.get_running_loop().create_future()
         self._tasks: list[asyncio.Task[None]] = []
-        self._gate = MergeGate(job.concurrency)
+        self._gate = MergeGate(lambda: job.concurrency)
         self._totals: dict[int, int] = {-1: job.plan.document_words}
         self._silent = 0
         """How many chunks have nothing to say to the question."""

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from redraft.errors import BudgetError
+from redraft.models.spread.board import Board
 from redraft.store.bookings import Booking, Bookings, NoRoomError, Terms
 from redraft.store.calls import Call
 from redraft.store.threads import off_loop
@@ -20,14 +21,22 @@ class Budget:
     """What runs may still use together. All of it is in the ledger: what was used before, and what others use now."""
 
     def __init__(
-        self, *, max_calls: int | None, max_cost: float | None, pot: str | None = None, paced: bool = False
+        self,
+        *,
+        max_calls: int | None,
+        max_cost: float | None,
+        pot: str | None = None,
+        paced: bool = False,
+        board: Board | None = None,
     ) -> None:
         """A `pot` is what every process calls it that draws on the same budget; without one nobody else does.
 
-        Where they are `paced` they keep to the limits a minute together, too.
+        Where they are `paced` they keep to the limits a minute together, too. With a `board` they make each other's
+        calls: then those of one run may be on their way from several of them.
         """
         self.terms = Terms(pot or secrets.token_hex(8), max_calls, max_cost)
         self.paced = paced
+        self.board = board
         self.in_flight = 0
         """How many calls are on their way, into the ledger or to the provider."""
         self._runs: set[str] = set()
@@ -73,7 +82,7 @@ class Budget:
         """Wait for what others leave. Where there are none, nothing comes of waiting."""
         if self.in_flight:
             await self._changed.wait()
-        elif lack.runs - self._runs:
+        elif lack.runs if self.board else lack.runs - self._runs:
             await asyncio.sleep(_LOOK_AGAIN)
         else:
             raise self._used_up(call, lack)

@@ -71,6 +71,7 @@ class Foreman:
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
             jury=jury,
             decider=self._decider(jury),
+            board=self.staff.board,
         )
 
     def jury(self, judging: Judging) -> Jury:

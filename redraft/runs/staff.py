@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import Protocol
 
+from redraft.domain import Document
 from redraft.errors import UsageError
 from redraft.events import Noted, Observer
 from redraft.models.addresses import has_usual_key, home_of_the_key, is_here, server_at
@@ -16,9 +19,10 @@ from redraft.models.limiter import Limiter, shared_limiter
 from redraft.models.names import OPENAI, address_in, provider_of
 from redraft.models.prices import PriceTable, builtin_prices
 from redraft.models.recorded import RecordedModel
+from redraft.models.spread.board import Board
+from redraft.models.spread.model import SpreadModel
 from redraft.prompts.book import PromptBook
 from redraft.runs.opening import exact_tokenizer, open_model, price_of, resolve
-from redraft.runs.preparing import Prepared
 from redraft.runs.roles import NOBODY, as_judge, named_in, under_name
 from redraft.settings import Judging, Limits, Price, Refinement, Role, Settings, reads_prompts
 from redraft.store.runs import Run
@@ -52,6 +56,13 @@ class Staff:
     """Who validates the key facts that the first judge finds."""
     decider: Worker
     """Who decides what a revision shall mend, where the policy leaves that to a model."""
+    board: Board | None = None
+    """Where their calls wait, if other workers may make some of them."""
+
+    @property
+    def models(self) -> set[Model]:
+        """Whom they ask, each once."""
+        return {one.model for one in (self.writer, *self.judges, self.validator, self.decider)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +89,16 @@ class Hired:
         """The same for all its roles in which it is asked by the same prompts and within the same bounds."""
         it = self.settings
         return (*self.opened_as, it.prompts, it.top_p, it.max_tokens, self.price)
+
+
+class Readable(Protocol):
+    """What is read, and by which prompts: all that the models of a run must be told of it."""
+
+    @property
+    def document(self) -> Document: ...
+
+    @property
+    def book(self) -> PromptBook: ...
 
 
 def by_identity(models: Iterable[Model]) -> dict[str, Model]:
@@ -200,7 +221,7 @@ def _book(one: Hired, made: Mapping[str, PromptBook]) -> PromptBook:
 
 @asynccontextmanager
 async def at_work(
-    hired: Sequence[Hired], run: Run, prepared: Prepared, store: Store, observer: Observer, budget: Budget | None = None
+    hired: Sequence[Hired], run: Run, prepared: Readable, store: Store, observer: Observer, budget: Budget | None = None
 ) -> AsyncIterator[Staff]:
     """Open every model, one that is named twice only once. A `budget` is shared with other runs."""
     limits, language = run.limits, unshown(prepared.document) or known_of(prepared.document)
@@ -219,7 +240,8 @@ async def at_work(
             model = opened[one.opened_as]
             if one.asked_as not in asked:
                 limiter = _limiter(one.settings.base_url, model.identity, limits, store, budget)
-                asked[one.asked_as] = RecordedModel(
+                recorded = partial(SpreadModel, board=budget.board) if budget.board else RecordedModel
+                asked[one.asked_as] = recorded(
                     model,
                     book=its,
                     store=store,
@@ -235,7 +257,7 @@ async def at_work(
                     language="" if reads_prompts(one.settings.model) else language,
                 )
             workers.append(Worker(asked[one.asked_as], one.settings, its))
-        yield _team([one.role for one in hired], workers)
+        yield replace(_team([one.role for one in hired], workers), board=budget.board)
 
 
 def _limiter(address: str | None, identity: str, limits: Limits, store: Store, budget: Budget) -> Limiter:

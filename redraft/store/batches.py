@@ -16,6 +16,7 @@ from typing import Any, Literal
 from redraft.errors import RunError, UsageError
 from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import now
+from redraft.store.errands import let_go
 
 Status = Literal["open", "paused", "cancelled", "stopped"]
 """`open` batches are worked on; `stopped` ones have met what stands in every item's way, such as a used-up budget."""
@@ -33,6 +34,11 @@ _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
     ORDER BY priority DESC, attempts, idx LIMIT ?
 """
+_OPEN = """
+    SELECT 1 FROM batches WHERE name = ? AND status = 'open'
+    AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
+"""
+_ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
 _LEASED = "SELECT * FROM items WHERE batch = ? AND state = 'leased' AND "
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
@@ -189,6 +195,18 @@ class Batches:
         )
         return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
+    def is_over(self, name: str) -> bool:
+        """Whether nobody has anything to do any more, or is not to do it."""
+        return self._connection.row(_OPEN, (name,)) is None
+
+    def left_empty(self, name: str, places: int) -> int:
+        """How many of so many places for items stay empty, for want of items: none as long as one waits."""
+        if self._connection.row("SELECT 1 FROM items WHERE batch = ? AND state = 'waiting' LIMIT 1", (name,)):
+            return 0
+        leased = "SELECT count(*) AS n FROM items WHERE batch = ? AND state = 'leased'"
+        taken: int = self._connection.rows(leased, (name,))[0]["n"]
+        return max(0, places - taken)
+
     # What workers ask of it.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
@@ -196,6 +214,9 @@ class Batches:
 
         At what a worker has died before, one works alone: who dies then, has died of that.
         """
+        # Whoever has nothing to do looks often, and shall hold up nobody who writes.
+        if not self._connection.row(_ANY, (name, self._clock())):
+            return []
         with self._connection.writing() as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
@@ -240,7 +261,7 @@ class Batches:
             rows = raw.execute(f"{_LEASED} worker = ?", (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
-        return len(rows)
+            return len(rows) + let_go(raw, worker)
 
     def _update(self, item: Item, what: str, *values: object) -> bool:
         with self._connection.writing() as raw:
@@ -255,6 +276,7 @@ class Batches:
         """Take back what nobody has renewed."""
         for row in raw.execute(f"{_LEASED} until < ?", (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
+            let_go(raw, row["worker"])
 
 
 def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:

@@ -331,6 +331,28 @@ _JOBS = (
     "CREATE INDEX calls_left ON calls(key) WHERE outcome IN ('lost', 'cancelled')",
 )
 
+# Calls of a run that other workers of its batch may make.
+_ERRANDS = (
+    """
+    CREATE TABLE errands (
+        run TEXT NOT NULL REFERENCES runs(id),
+        key TEXT NOT NULL,
+        batch TEXT NOT NULL,
+        asker TEXT NOT NULL,
+        request TEXT NOT NULL,
+        first INTEGER NOT NULL,
+        state TEXT NOT NULL,
+        helper TEXT,
+        until REAL,
+        failure TEXT,
+        PRIMARY KEY (run, key)
+    ) STRICT
+    """,
+    "CREATE INDEX errands_asker ON errands(asker)",
+    "CREATE INDEX errands_open ON errands(batch, state)",
+    "CREATE INDEX errands_helper ON errands(helper) WHERE state = 'taken'",
+)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -351,5 +373,6 @@ STEPS = {
     "m017_chapters": _CHAPTERS,
     "m018_batches": _BATCHES,
     "m019_jobs": _JOBS,
+    "m021_errands": _ERRANDS,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -42,6 +42,7 @@ from redraft.store.batches import Batch, NewItem
 from redraft.store.bookings import Booking, Terms
 from redraft.store.calls import Call
 from redraft.store.chapters import Chapter
+from redraft.store.errands import Errand
 from redraft.store.opinions import Opinion
 from redraft.store.places import is_server
 from redraft.store.runs import Run
@@ -235,6 +236,7 @@ def fill_batch(store: Store, run: str) -> None:
     second, first = store.batches.lease(f"batch-of-{run}", "w", 2)
     store.batches.settle(first, "done", run=run, short=True)
     store.batches.settle(second, "failed", error=TROUBLE)
+    store.errands.put_out(f"batch-of-{run}", "w", [Errand(run, "key-3", "{}")])
     store.turns.take("gate", 7, requests_per_minute=2, tokens_per_minute=None)
     store.jobs.name(store.jobs.open("http://127.0.0.1:1/v1", ["key-1", "key-2"]).id, "batch_ü")
 

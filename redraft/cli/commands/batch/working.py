@@ -202,9 +202,13 @@ def _interrupt() -> None:
 
 
 def _workers(wanted: int | None, limits: Limits, waiting: int) -> int:
-    """As many as there is something for to do: a worker without a request of its own has nothing to ask."""
+    """As many as were asked for, or as there are documents: they make a document's calls together where these are few.
+
+    A worker without a request of its own has nothing to ask.
+    """
     import os
 
     # One worker gathers the requests of all documents for the provider's jobs.
     usual = 1 if limits.provider_batch else max(2, os.cpu_count() or 1)
-    return max(1, min(wanted or usual, limits.concurrency, waiting))
+    useful = limits.concurrency if wanted and waiting and not limits.provider_batch else waiting
+    return max(1, min(wanted or usual, limits.concurrency, useful))
