@@ -9,9 +9,15 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
-Kind = Literal["metrics", "strategies", "models", "readers"]
-"""The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models` and `redraft.readers`."""
-_ONE: dict[Kind, str] = {"metrics": "metric", "strategies": "strategy", "models": "model", "readers": "reader"}
+Kind = Literal["metrics", "strategies", "models", "readers", "engines"]
+"""The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers` and `redraft.engines`."""
+_ONE: dict[Kind, str] = {
+    "metrics": "metric",
+    "strategies": "strategy",
+    "models": "model",
+    "readers": "reader",
+    "engines": "engine",
+}
 
 
 @cache

@@ -70,6 +70,8 @@ class Worker:
     prices: PriceTable | None = None
     observer: Observer = unobserved
     lease_seconds: float = LEASE_SECONDS
+    delivers: bool = True
+    """Whether the folder of the batch is on this machine."""
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
@@ -84,7 +86,7 @@ class Worker:
         """Work until there is nothing left to do, or the batch is not open any more."""
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = Asked.from_json(batch.asked)
-        self._folder = Path(batch.folder) if batch.folder else None
+        self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self._bench = Bench(self.store, self.limits, self.prices, self.observer)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
@@ -111,7 +113,7 @@ class Worker:
                 taken = await self._leased(room) if room else []
                 for item in taken:
                     self._at_work[item.idx, item.attempts] = asyncio.create_task(self._one(item))
-                if not self._at_work and await self._is_over():
+                if not self._at_work and await off_loop(self.store.batches.is_over, self.batch):
                     return
                 waiting = [stopping, *self._at_work.values()]
                 await asyncio.wait(waiting, timeout=_LOOK_AGAIN, return_when=asyncio.FIRST_COMPLETED)
@@ -128,12 +130,6 @@ class Worker:
 
     async def _leased(self, room: int) -> list[Item]:
         return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
-
-    async def _is_over(self) -> bool:
-        """Whether nothing is left for anybody. What others have leased may come back."""
-        counts = await off_loop(self.store.batches.counts, self.batch)
-        batch = await off_loop(self.store.batches.get, self.batch)
-        return batch.status != "open" or not (counts.waiting or counts.leased)
 
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""

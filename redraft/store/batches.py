@@ -189,6 +189,11 @@ class Batches:
         )
         return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
+    def is_over(self, name: str) -> bool:
+        """Whether nothing is left for anybody. What others have leased may come back."""
+        counts = self.counts(name)
+        return self.get(name).status != "open" or not (counts.waiting or counts.leased)
+
     # What workers ask of it.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
