@@ -43,7 +43,6 @@ RANKS: tuple[frozenset[str], ...] = (
 )
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
-    ("batches/engines.py", "redraft.batches.actors"),  # Ray is an extra, which may not be there
     ("evaluators/similarity.py", "rouge_score"),  # brings NLTK and all of SciPy's statistics
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
