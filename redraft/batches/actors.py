@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import signal
+import socket
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from queue import SimpleQueue
 from threading import Event
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import urlsplit
 
 import ray
 from ray.exceptions import RayError
@@ -46,6 +48,7 @@ _STORE_BYTES = 100_000_000
 """The least memory that Ray takes for objects to be shared, of which we have none."""
 _LAST_WORDS = 2.0
 _TO_DIE = 5.0
+_TO_ANSWER = 10.0
 _REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, RayError)
 
 
@@ -157,6 +160,7 @@ class Actors:
     def _join(self) -> None:
         if self._address != "local":
             try:
+                _check_reach(self._address or os.environ.get("RAY_ADDRESS", ""))
                 ray.init(address=self._address or "auto", **_QUIET)
             except _REFUSALS as error:
                 if self._address or os.environ.get("RAY_ADDRESS") or not isinstance(error, ConnectionError):
@@ -228,6 +232,13 @@ def _in_short(error: BaseException) -> str:
     """What Ray says without what it says in front of it, and without its guesses."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return one_line(lines[-1].partition(" Some common causes")[0])
+
+
+def _check_reach(address: str) -> None:
+    """Raise an `OSError` where nobody is at an address, which would take Ray many minutes to find out."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), _TO_ANSWER).close()
 
 
 def _not_joined(address: str, error: BaseException) -> RedraftError:
