@@ -244,7 +244,7 @@ def _check_reach(address: str) -> None:
 def _not_joined(address: str, error: BaseException) -> RedraftError:
     return RedraftError(
         f"no Ray cluster can be joined at {address}: {_in_short(error)}",
-        hint="start one with `ray start --head`, name another --address, or take --address local",
+        hint="see that Ray runs there, and that its token is here (RAY_AUTH_MODE=token); or take --address local",
     )
 
 

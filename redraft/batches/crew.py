@@ -20,7 +20,7 @@ _LOOK_AGAIN = 0.05
 _VAIN_STARTS = 3
 """So many workers in a row that die before they have leased anything are too many."""
 _TO_BEGIN = 15.0
-"""Seconds after which users are told that there seems to be no room for a worker."""
+"""Seconds after which users are told that a worker has not begun: there seems to be no room for it."""
 _NO_ROOM = 600.0
 """Seconds without room for a single worker after which nobody waits any more."""
 
@@ -76,7 +76,9 @@ class Crew:
         waited = [time.monotonic() - post.since for post in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
-            self._hear(f"there is no room yet for {late} of {self.terms.of} workers; they begin as soon as there is")
+            self._hear(
+                f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room for them"
+            )
         if late == len(self._posts) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",

@@ -29,12 +29,23 @@ from tests.batches.test_work import store as store
 from tests.chatserver import ChatServer, asked
 from tests.command import Command
 from tests.judges import KEY
+from tests.postgres import database, needs_postgres
 
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[dev,ray]'"),
 ]
 _CPUS = 2
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+    """A file, unless a test asks for a server as well."""
+    if getattr(request, "param", "file") == "file":
+        yield tmp_path / "redraft.db"
+    else:
+        with database() as address:
+            yield address
 
 
 @pytest.fixture(scope="module")
@@ -90,6 +101,7 @@ def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: 
     assert sum("tokenizer" in line for line in told) == 1, "what both have said is told once"
 
 
+@pytest.mark.parametrize("place", ["file", pytest.param("server", marks=needs_postgres)], indirect=True)
 def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
     documents(folder, 12)
     kills, chance = 0, random.Random(5)
@@ -142,7 +154,7 @@ def test_for_whom_there_is_no_room_the_others_do_not_wait(
         with Crew(store, engine, Terms(store.address, "b", "", 0, _CPUS + 1), told.append) as crew:
             watched(crew)
     assert states(store) == {"done": 6}
-    assert "there is no room yet for 1 of 3 workers; they begin as soon as there is" in told
+    assert "1 of 3 workers have not begun yet; they do as soon as there is room" in told
 
 
 def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
@@ -231,9 +243,9 @@ def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, nu
 def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
     documents(folder, 1)
     command = Command(folder)
-    done = command.run("batch", "in", "--engine", "ray", "--address", "auto", "--json")
+    done = command.run("batch", "in", "--engine", "ray", "--address", "127.0.0.1:9", "--json")
     assert done.code == 1
-    assert "no Ray cluster can be joined" in done.json["error"]["message"]
+    assert "no Ray cluster can be joined at 127.0.0.1:9: " in done.json["error"]["message"]
 
 
 def test_what_an_engine_elsewhere_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
