@@ -117,23 +117,28 @@ class Actors:
         self._address = address
         self._pinned = not is_server(db)
         """A file is on this machine, and so must all workers be."""
-        self._is_own = self._has_joined = False
+        self._is_own = False
         self._node = ""
+        self._joined = contextlib.ExitStack()
 
     def __enter__(self) -> Self:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         logging.getLogger("ray").setLevel(logging.ERROR)
         if not ray.is_initialized():
-            with _own_signals():
-                self._join()
-            self._has_joined = True
+            with contextlib.ExitStack() as joining:
+                # Ray prints there what it has to say, and that is not for whoever reads our results.
+                nowhere = joining.enter_context(open(os.devnull, "w", encoding="utf-8"))
+                joining.enter_context(contextlib.redirect_stdout(nowhere))
+                with _own_signals():
+                    self._join()
+                joining.callback(ray.shutdown)
+                self._joined = joining.pop_all()
         if not self._is_client:
             self._node = ray.get_runtime_context().get_node_id()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        if self._has_joined:
-            ray.shutdown()
+        self._joined.close()
 
     def room(self) -> int:
         """One for each processor of the cluster, and two at least."""

@@ -76,9 +76,7 @@ class Crew:
         waited = [time.monotonic() - post.since for post in waiting]
         late = sum(seconds > _TO_BEGIN for seconds in waited)
         if late:
-            self._hear(
-                f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room for them"
-            )
+            self._hear(f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room")
         if late == len(self._posts) and waited and min(waited) > _NO_ROOM:
             raise RedraftError(
                 f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -238,6 +239,31 @@ def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, nu
                 assert {item.deaths for item in store.batches.items("b")} == {0}
         wait_for(lambda: server.in_flight == 0, 20)
     assert not out
+
+
+def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -> None:
+    documents(folder, 4)
+    with ChatServer(latency=lambda *_: 1.0) as server:
+        command = Command(folder, server.base_url)
+        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--json")
+        process = command.start("batch", "in", *options, "--engine", "ray", "--address", cluster)
+        wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
+        (actor,) = actors_of(os.getpid())
+        os.kill(actor, signal.SIGKILL)
+        out, err = process.communicate(timeout=120)
+    assert json.loads(out)["items"]["done"] == 4
+    assert "raylet" not in err
+
+
+def actors_of(pid: int) -> list[int]:
+    """The actors among the processes that a process has started, and these in turn."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            name = Path(f"/proc/{child}/cmdline").read_text()
+            found += [child] if name.startswith("ray::RedraftWorker") else []
+            found += actors_of(child)
+    return found
 
 
 def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
