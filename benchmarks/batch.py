@@ -1,10 +1,11 @@
-"""A batch of documents of 20 KB by local workers against a simulated server: rate, overhead, calls, memory, growth.
+"""A batch of documents of 20 KB against a simulated server: rate, overhead, calls, memory, growth.
 
-    python -m benchmarks.batch [--documents 50 500] [--workers 2] [--concurrency 16] [--seconds 4]
+    python -m benchmarks.batch [--documents 50 500] [--workers 2 4] [--engine local] [--concurrency 16] [--seconds 4]
 
 The calls' own time is what all of them take at as many at once as there may be; what a batch takes beyond that is
 overhead: starting the workers, slots that nothing fills, processor time. The least calls are the different requests
-in the ledger: what is beyond them was asked twice.
+in the ledger: what is beyond them was asked twice. Processor time is that of the command and all that it has started,
+with Ray's own processes where `--engine ray` starts a Ray on this machine.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import tempfile
 import threading
 import time
 from contextlib import closing
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -32,26 +34,39 @@ _PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, nargs="+", default=[50, 500])
-    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--workers", type=int, nargs="+", default=[2])
+    parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes at least")
     given = parser.parse_args()
     rows: list[tuple[object, ...]] = [
-        ("documents", "s", "a minute", "calls", "least calls", "calls' own s", "overhead", "CPU s each", "MB a worker")
+        (
+            "workers",
+            "documents",
+            "s",
+            "a minute",
+            "calls",
+            "least calls",
+            "calls' own s",
+            "overhead",
+            "CPU s each",
+            "MB a worker",
+        )
     ]
-    for count in given.documents:
-        rows.append(measured(count, given.workers, given.concurrency, given.seconds))
+    for workers, count in product(given.workers, given.documents):
+        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds))
         table(rows[:1] + rows[-1:])
     table(rows)
 
 
-def measured(count: int, workers: int, concurrency: int, seconds: float) -> tuple[object, ...]:
+def measured(count: int, workers: int, engine: str, concurrency: int, seconds: float) -> tuple[object, ...]:
     """One batch of so many documents, from an empty database."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_documents(folder / "in", count)
         (folder / "prices.toml").write_text(_PRICES, "utf-8")
         options = ["--latency-base", f"{seconds}", "--latency-jitter", "0"]
+        on = ("--engine", "ray", "--address", "local") if engine == "ray" else ()
         with server(folder, *options) as it:
             command = (
                 "batch",
@@ -67,7 +82,7 @@ def measured(count: int, workers: int, concurrency: int, seconds: float) -> tupl
             )
             done, took, used, peak = run(
                 *(folder, it, *command, "--workers", str(workers), "--concurrency", str(concurrency)),
-                *("--name", "bench", "-o", str(folder / "out")),
+                *("--name", "bench", "-o", str(folder / "out"), *on),
             )
             served = it.served()
         assert done["items"]["done"] == count, done
@@ -75,7 +90,7 @@ def measured(count: int, workers: int, concurrency: int, seconds: float) -> tupl
             (least,) = ledger.execute("SELECT count(DISTINCT key) FROM calls").fetchone()
         own = sum(one.seconds for one in served) / concurrency
         overhead = f"{(took - own) / own:.1%}"
-        return count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak
+        return workers, count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak
 
 
 def write_documents(folder: Path, count: int) -> None:
@@ -96,7 +111,7 @@ def run(folder: Path, at: Server, *arguments: str) -> tuple[Any, float, float, f
         "REDRAFT_DB": str(folder / "redraft.db"),
         "REDRAFT_PRICES": str(folder / "prices.toml"),
     }
-    began, before = time.monotonic(), os.times()
+    began = time.monotonic()
     process = subprocess.Popen(
         [sys.executable, "-m", "redraft", *arguments, "--json"],
         cwd=ROOT,
@@ -105,35 +120,40 @@ def run(folder: Path, at: Server, *arguments: str) -> tuple[Any, float, float, f
         stderr=sys.stderr,
         text=True,
     )
+    used: dict[int, float] = {}
     peaks: dict[int, float] = {}
-    watching = threading.Thread(target=_watch, args=(process, peaks), daemon=True)
+    watching = threading.Thread(target=_watch, args=(process, used, peaks), daemon=True)
     watching.start()
     out, _ = process.communicate()
-    took, after = time.monotonic() - began, os.times()
+    took = time.monotonic() - began
     watching.join()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    peaks.pop(process.pid, None)
-    return json.loads(out), took, used, max(peaks.values(), default=0.0)
+    return json.loads(out), took, sum(used.values()), max(peaks.values(), default=0.0)
 
 
-def _watch(process: subprocess.Popen[str], peaks: dict[int, float]) -> None:
-    """Note the most memory of every process that the command has started."""
+def _watch(process: subprocess.Popen[str], used: dict[int, float], peaks: dict[int, float]) -> None:
+    """Note the processor time of the command and of all that it has started, and the most memory of each worker."""
     while process.poll() is None:
-        for pid in _children(process.pid):
+        for pid in _family(process.pid):
             try:
+                times = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
                 status = Path(f"/proc/{pid}/status").read_text("utf-8")
+                name = Path(f"/proc/{pid}/cmdline").read_text("utf-8")
             except OSError:
                 continue
+            used[pid] = (int(times[11]) + int(times[12])) / os.sysconf("SC_CLK_TCK")
             lines = [line for line in status.splitlines() if line.startswith("VmHWM")]
-            peaks[pid] = max(peaks.get(pid, 0.0), *(int(line.split()[1]) / 1000 for line in lines), 0.0)
-        time.sleep(0.5)
+            if "redraft.batches.child" in name or name.startswith("ray::RedraftWorker"):
+                peaks[pid] = max(peaks.get(pid, 0.0), *(int(line.split()[1]) / 1000 for line in lines), 0.0)
+        time.sleep(0.2)
 
 
-def _children(pid: int) -> list[int]:
+def _family(pid: int) -> list[int]:
+    """A process and all that it and its children have started."""
     try:
-        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()]
+        tasks = [task.read_text("utf-8") for task in Path(f"/proc/{pid}/task").glob("*/children")]
     except OSError:
-        return []
+        tasks = []
+    return [pid, *(one for task in tasks for child in task.split() for one in _family(int(child)))]
 
 
 if __name__ == "__main__":

@@ -9,9 +9,15 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
-Kind = Literal["metrics", "strategies", "models", "readers"]
-"""The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models` and `redraft.readers`."""
-_ONE: dict[Kind, str] = {"metrics": "metric", "strategies": "strategy", "models": "model", "readers": "reader"}
+Kind = Literal["metrics", "strategies", "models", "readers", "engines"]
+"""The groups are `redraft.metrics`, `redraft.strategies`, `redraft.models`, `redraft.readers` and `redraft.engines`."""
+_ONE: dict[Kind, str] = {
+    "metrics": "a metric",
+    "strategies": "a strategy",
+    "models": "a model",
+    "readers": "a reader",
+    "engines": "an engine",
+}
 
 
 @cache
@@ -45,7 +51,7 @@ def refuse_taken(kind: Kind, taken: Container[str]) -> None:
     for name in names(kind):
         if name in taken:
             raise UsageError(
-                f"an installed package has a {_ONE[kind]} named {name}, which is one of redraft's own",
+                f"an installed package has {_ONE[kind]} named {name}, which is one of redraft's own",
                 hint=f"update {package_of(kind, name)}, or remove it: it is among its entry points redraft.{kind}",
             )
 
@@ -55,6 +61,6 @@ def _found(kind: Kind, name: str) -> EntryPoint:
     if different := [one for one in others if one.value != first.value]:
         offered = " and ".join(one.dist.name if one.dist else one.module for one in (first, *different))
         raise UsageError(
-            f"several installed packages have a {_ONE[kind]} named {name}: {offered}", hint="remove all but one of them"
+            f"several installed packages have {_ONE[kind]} named {name}: {offered}", hint="remove all but one of them"
         )
     return first

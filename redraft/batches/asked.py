@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -51,6 +51,10 @@ class Asked:
             Choice(**reading | {"skip": tuple(reading["skip"])}),
         )
 
+    def keys(self) -> list[str]:
+        """The environment variables that the settings name for keys."""
+        return sorted(set(_key_variables(self.to_json())))
+
     def name(self, sources: Sequence[str], folder: str) -> str:
         """What a batch of these sources is called where nobody has named it: the same for the same command."""
         return content_id(json.dumps([self.to_json(), list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
@@ -59,3 +63,16 @@ class Asked:
 def pot_of(batch: str) -> str:
     """What all workers of a batch draw their budget from."""
     return content_id(f"{BATCH}\n{batch}")
+
+
+def _key_variables(asked: Any) -> Iterator[str]:
+    """Whatever stands under `key_env`, of whichever model."""
+    if isinstance(asked, Mapping):
+        for name, value in asked.items():
+            if name == "key_env" and value:
+                yield value
+            else:
+                yield from _key_variables(value)
+    elif isinstance(asked, list):
+        for one in asked:
+            yield from _key_variables(one)

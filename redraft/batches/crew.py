@@ -1,69 +1,51 @@
-"""The workers of a batch as processes on this machine: started, watched, replaced when they die, and ended.
-
-Another engine needs no more than this: to start workers with their `Terms`, to say which of them have died, and to end
-them. What they work on, and what became of it, is in the store.
-"""
+"""The workers of a batch, by whichever engine: started, watched, replaced when they die, and ended."""
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import secrets
-import signal
-import subprocess
-import sys
 import time
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from threading import Thread
 from types import TracebackType
 from typing import Self
 
-from redraft.batches.child import Terms
+from redraft.batches.engine import Ended, Engine, Hand, Place
+from redraft.batches.terms import Tell, Terms
 from redraft.errors import RedraftError
 from redraft.store.store import Store
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.child import main; main()"
 _TO_END = 20.0
 """Seconds in which a worker that is told to stop has put away what it had begun."""
+_LOOK_AGAIN = 0.05
 _VAIN_STARTS = 3
 """So many workers in a row that die soon and before they have leased anything are too many."""
 _SOON = 30.0
-_KEPT_LINES = 20
-_LAST_WORDS = 1.0
-Tell = Callable[[str], object]
+_TO_BEGIN = 15.0
+"""Seconds after which users are told that a worker has not begun: there seems to be no room for it."""
+_NO_ROOM = 600.0
+"""Seconds without room for a single worker after which nobody waits any more."""
 
 
 @dataclass(slots=True)
-class _Hand:
-    """One process, with what it has said last."""
+class _Post:
+    """A worker with what it was told."""
 
     terms: Terms
-    process: subprocess.Popen[str]
-    began: float = field(default_factory=time.monotonic)
-    said: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT_LINES))
-    listening: Thread | None = None
-
-    @property
-    def how(self) -> str:
-        """How it has ended, in words."""
-        code = self.process.returncode or 0
-        told = f": {self.said[-1]}" if self.said and code > 0 else ""
-        return f"it was ended by {_signal(-code)}" if code < 0 else f"it ended with code {code}{told}"
+    hand: Hand
+    since: float
 
 
 @dataclass(slots=True)
 class Crew:
-    """The local workers of one batch, as long as the context lasts."""
+    """The workers of one batch, as long as the context lasts."""
 
     store: Store
+    engine: Engine
     terms: Terms
     """Those of every worker, but for its name and its number."""
     tell: Tell
     """Told what workers note, each once."""
-    _hands: list[_Hand] = field(default_factory=list)
+    _posts: list[_Post] = field(default_factory=list)
     _told: set[str] = field(default_factory=set)
     _vain: int = 0
 
@@ -73,87 +55,69 @@ class Crew:
         return self
 
     def mend(self) -> bool:
-        """Replace those that have died; whether anybody is still at work."""
-        for hand in [one for one in self._hands if one.process.poll() is not None]:
-            self._hands.remove(hand)
-            _close(hand)
-            if hand.process.returncode:
-                self._lost(hand)
-        return bool(self._hands)
+        """Replace those that have died; whether anybody is still at work, or waits for room to begin."""
+        for post in [*self._posts]:
+            ended = post.hand.ended()
+            if ended is not None:
+                self._posts.remove(post)
+                if ended.died:
+                    self._lost(post, ended.died)
+        waiting = [post for post in self._posts if post.hand.place() is None]
+        if len(waiting) == len(self._posts) and self.store.batches.is_over(self.terms.batch):
+            return False
+        self._tell_of(waiting)
+        return bool(self._posts)
 
-    def pids(self) -> list[int]:
-        """The processes that are at work."""
-        return [one.process.pid for one in self._hands]
+    def places(self) -> list[Place]:
+        """Where workers are at work."""
+        return [place for post in self._posts if (place := post.hand.place())]
 
-    def _lost(self, hand: _Hand) -> None:
+    def _tell_of(self, waiting: list[_Post]) -> None:
+        """Say that there is no room for some; where there is none for anybody, not for ever."""
+        waited = [time.monotonic() - post.since for post in waiting]
+        late = sum(seconds > _TO_BEGIN for seconds in waited)
+        if late:
+            self._hear(f"{late} of {self.terms.of} workers have not begun yet; they do as soon as there is room")
+        if late == len(self._posts) and waited and min(waited) > _NO_ROOM:
+            raise RedraftError(
+                f"in {_NO_ROOM / 60:.0f} minutes there was no room for a single worker",
+                hint="repeat the command when there is",
+            )
+
+    def _lost(self, post: _Post, how: str) -> None:
         """Free what a dead worker had leased, and put another in its place."""
-        leased = self.store.batches.release(self.terms.batch, hand.terms.worker, hand.how)
+        leased = self.store.batches.release(post.terms.batch, post.terms.worker, how)
         # One that helps with a long document may have none of its own for hours.
-        soon = time.monotonic() - hand.began < _SOON
+        soon = time.monotonic() - post.since < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(
-                f"workers cannot be started: of the last, {hand.how}", hint="repeat the command when that is mended"
+                f"workers cannot be started: of the last, {how}", hint="repeat the command when that is mended"
             )
-        self._start(hand.terms.number)
+        self._start(post.terms.number)
 
     def _start(self, number: int) -> None:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
-        path = json.dumps([os.path.abspath(one) for one in sys.path])
-        process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-I", "-c", _START, path],
-            stdin=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            text=True,
-            encoding="utf-8",
-            errors="replace",
-            start_new_session=True,
-        )
-        hand = _Hand(terms, process)
-        assert process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(terms.to_line())
-            process.stdin.flush()
-        hand.listening = Thread(target=self._listen, args=(hand,), daemon=True)
-        hand.listening.start()
-        self._hands.append(hand)
+        self._posts.append(_Post(terms, self.engine.start(terms, self._hear), time.monotonic()))
 
-    def _listen(self, hand: _Hand) -> None:
-        assert hand.process.stderr is not None
-        with hand.process.stderr as lines:
-            for line in lines:
-                said = line.rstrip("\n")
-                hand.said.append(said)
-                if said not in self._told:
-                    self._told.add(said)
-                    self.tell(said)
+    def _hear(self, line: str) -> None:
+        if line not in self._told:
+            self._told.add(line)
+            self.tell(line)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for hand in self._hands:
-            _close(hand)
         until = time.monotonic() + _TO_END
-        for hand in self._hands:
-            try:
-                hand.process.wait(max(0.0, until - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                hand.process.kill()
-                hand.process.wait()
-            if hand.listening is not None:
-                hand.listening.join(_LAST_WORDS)
-            if hand.process.returncode:
-                self.store.batches.release(self.terms.batch, hand.terms.worker, hand.how)
+        for post in self._posts:
+            post.hand.stop()
+        for post in self._posts:
+            if died := _ended(post.hand, until).died:
+                self.store.batches.release(post.terms.batch, post.terms.worker, died)
 
 
-def _close(hand: _Hand) -> None:
-    """End the input of a worker, which is how it is told to stop."""
-    assert hand.process.stdin is not None
-    with contextlib.suppress(BrokenPipeError):
-        hand.process.stdin.close()
-
-
-def _signal(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
+def _ended(hand: Hand, until: float) -> Ended:
+    """How a worker that was told to end did so. Who has not begun, or takes too long, is ended."""
+    while (ended := hand.ended()) is None and hand.place() is not None and time.monotonic() < until:
+        time.sleep(_LOOK_AGAIN)
+    if ended is None:
+        hand.kill()
+    return ended or Ended("it did not end when it was told to")

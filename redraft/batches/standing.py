@@ -8,8 +8,9 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from redraft.batches.asked import pot_of
-from redraft.batches.child import Terms
-from redraft.batches.crew import Crew, Tell
+from redraft.batches.crew import Crew
+from redraft.batches.engine import Engine
+from redraft.batches.terms import Tell, Terms
 from redraft.store.batches import Batch, Counts
 from redraft.store.store import Store
 
@@ -85,10 +86,10 @@ class Pace:
 Watcher = Callable[[Standing, Pace], object]
 
 
-def drive(store: Store, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
-    """Have local workers work on a batch until there is nothing left to do, or it is not open any more."""
+def drive(store: Store, engine: Engine, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
+    """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
     began, first = time.monotonic(), standing_of(store, terms.batch).counts.ended
-    with Crew(store, terms, tell) as crew:
+    with Crew(store, engine, terms, tell) as crew:
         while crew.mend():
             now = standing_of(store, terms.batch)
             ended = now.counts.ended

@@ -75,6 +75,8 @@ class Worker:
     prices: PriceTable | None = None
     observer: Observer = unobserved
     lease_seconds: float = LEASE_SECONDS
+    delivers: bool = True
+    """Whether the folder of the batch is on this machine."""
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
@@ -94,7 +96,7 @@ class Worker:
         """Work until there is nothing left to do, or the batch is not open any more."""
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = Asked.from_json(batch.asked)
-        self._folder = Path(batch.folder) if batch.folder else None
+        self._folder = Path(batch.folder) if batch.folder and self.delivers else None
         self._bench = Bench(self.store, self.limits, self.prices, self.observer)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._places = Limits.model_validate(batch.limits).concurrency
@@ -147,7 +149,7 @@ class Worker:
                 if taken:
                     await self._look_around()
                 helps = self._helper is not None and self._helper.in_hand
-                if not self._at_work and not helps and await self._is_over():
+                if not self._at_work and not helps and await off_loop(self.store.batches.is_over, self.batch):
                     return
                 waiting = [stopping, *beside, *self._at_work.values()]
                 pause = _LOOK_AGAIN if self._at_work else _LOOK_AGAIN_IDLY
@@ -168,10 +170,6 @@ class Worker:
 
     async def _leased(self, room: int) -> list[Item]:
         return await off_loop(self.store.batches.lease, self.batch, self.name, room, self.lease_seconds)
-
-    async def _is_over(self) -> bool:
-        """Whether nothing is left for anybody. What others have leased may come back."""
-        return await off_loop(self.store.batches.is_over, self.batch)
 
     async def _beat(self) -> None:
         """Keep what is leased, let go of what is not any more, and look whether the batch was cancelled."""

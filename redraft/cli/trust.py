@@ -40,7 +40,7 @@ def places_in(content: Mapping[str, Any]) -> Places:
 
 def _is_place(key: str, value: object) -> bool:
     name = key.rpartition(" ")[2].replace("_", "-")
-    named = name.endswith("base-url") or name in {"key-env", "trace-to-langsmith"}
+    named = name.endswith("base-url") or name in {"key-env", "trace-to-langsmith", "address"}
     return named or (name in _ROLES and "//" in _shown(value))
 
 

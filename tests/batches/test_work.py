@@ -7,7 +7,6 @@ import json
 import os
 import random
 import signal
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,11 +16,12 @@ from typing import Any
 import pytest
 
 from redraft.batches.asked import Asked, pot_of
-from redraft.batches.child import Terms
 from redraft.batches.crew import Crew
+from redraft.batches.processes import Processes
 from redraft.batches.results import results
 from redraft.batches.sources import put_in
 from redraft.batches.standing import standing_of
+from redraft.batches.terms import Terms
 from redraft.batches.work import Worker
 from redraft.models.jobs import office
 from redraft.models.prices import PriceTable
@@ -208,12 +208,12 @@ def test_workers_that_are_killed_lose_nothing_and_pay_nothing_twice(store: Store
     with ChatServer(script, latency=lambda *_: 0.25) as server:
         opened(store, folder, server.base_url, max_cost=50.0)
         terms = Terms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
-        with Crew(store, terms, lambda note: None) as crew:
+        with Crew(store, Processes(), terms, lambda note: None) as crew:
             began = time.monotonic()
             while crew.mend():
                 assert time.monotonic() - began < 200
                 if kills < 6 and len(server.seen) > 4 * (kills + 1):
-                    os.kill(chance.choice(crew.pids()), signal.SIGKILL)
+                    os.kill(chance.choice(crew.places()).pid, signal.SIGKILL)
                     kills += 1
                 time.sleep(0.1)
         assert kills >= 4
@@ -236,7 +236,7 @@ def test_a_batch_goes_on_through_a_restart_of_the_server(folder: Path) -> None:
     documents(folder, 8)
     with restartable() as (address, restart), ChatServer(latency=lambda *_: 0.25) as server, Store(address) as store:
         opened(store, folder, server.base_url)
-        with Crew(store, Terms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None) as crew:
+        with Crew(store, Processes(), Terms(address, "b", "", 0, 2, lease_seconds=5.0), lambda note: None) as crew:
             began = time.monotonic()
             restarted = False
             while crew.mend():
@@ -268,7 +268,7 @@ def test_what_kills_its_worker_three_times_is_set_aside_and_the_rest_goes_on(
         store.batches.add("b", [])
         put_in(store, "b", [str(folder / "in" / "deadly.poison")])
         terms = Terms(store.address, "b", "", 0, 1)
-        with Crew(store, terms, lambda note: None) as crew:
+        with Crew(store, Processes(), terms, lambda note: None) as crew:
             while crew.mend():
                 time.sleep(0.1)
         assert limits.concurrency == 4
@@ -286,9 +286,7 @@ def test_workers_whose_driver_was_killed_hand_back_what_they_had(store: Store, f
     documents(folder, 2)
     with ChatServer(latency=lambda *_: 30.0) as server:
         opened(store, folder, server.base_url)
-        crew = Crew(store, Terms(store.address, "b", "", 0, 1), lambda note: None)
-        crew.__enter__()
-        process: subprocess.Popen[str] = crew._hands[0].process
+        process = Processes().start(Terms(store.address, "b", "w", 0, 1), lambda note: None).process
         while len(server.seen) < 2:
             time.sleep(0.05)
         assert process.stdin is not None

@@ -83,6 +83,11 @@ def test_an_address_of_a_found_file_is_refused(found: Found, lines: list[str]) -
     assert found.stranger.seen == []
 
 
+def test_a_cluster_of_a_found_file_is_refused(found: Found) -> None:
+    found.says('engine = "ray"', 'address = "ray://stranger.example:10001"')
+    refused(found, "batch", "run", "book.md")
+
+
 def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found, tmp_path: Path) -> None:
     refused(found)
     assert found.run("trust").code == 0

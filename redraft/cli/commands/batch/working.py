@@ -10,12 +10,13 @@ import click
 
 from redraft.cli import judging, options
 from redraft.cli.presets import preset_option
-from redraft.cli.sections import command
+from redraft.cli.sections import LISTED, command
 from redraft.cli.terminal import reading, say
 from redraft.errors import UsageError
 
 if TYPE_CHECKING:
     from redraft.batches.asked import Asked
+    from redraft.batches.engine import Engine
     from redraft.settings import Limits
     from redraft.store.store import Store
 
@@ -32,12 +33,35 @@ title and a priority.
 _DONE, _SHORT, _FAILED = 0, 3, 1
 _ABOUT_ONE = {"pack": "--pack", "keyfacts": "--keyfacts"}
 
-workers_option = options.option(
-    "--workers",
-    section="limits",
-    type=click.IntRange(1, 256),
-    metavar="N",
-    help="How many processes work on it; all limits hold for them together.  [default: 2, or one for each processor]",
+
+def _engines() -> str:
+    from redraft import plugins
+
+    return ", ".join(("local", "ray", *plugins.names("engines")))
+
+
+worker_options = options.grouped(
+    options.option(
+        "--workers",
+        section="limits",
+        type=click.IntRange(1, 256),
+        metavar="N",
+        help="How many work on it; all limits hold for them together.  [default: 2, or one for each processor]",
+    ),
+    options.option(
+        "--engine",
+        section="limits",
+        metavar="NAME",
+        default="local",
+        listing=_engines,
+        help=f"Where its workers are: processes on this machine, actors of Ray, or what a package brings: {LISTED}.",
+    ),
+    options.option(
+        "--address",
+        section="limits",
+        metavar="WHERE",
+        help="Of Ray: auto, ray://HOST:10001, or local for a Ray of its own.  [default: auto, or else local]",
+    ),
 )
 
 
@@ -63,7 +87,7 @@ workers_option = options.option(
 @options.limit_options
 @options.max_source
 @options.prices
-@workers_option
+@worker_options
 @options.dry_run
 @options.typed_option(
     "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
@@ -105,7 +129,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @options.limit_options
 @options.max_source
 @options.prices
-@workers_option
+@worker_options
 @options.db
 @options.as_json
 @options.quiet
@@ -166,32 +190,36 @@ def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool)
 
 def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
-    from redraft.batches.child import Terms
+    from redraft.batches.asked import Asked
+    from redraft.batches.engines import engine_named
     from redraft.batches.standing import drive
+    from redraft.batches.terms import Terms
     from redraft.cli.interrupts import told_of_termination
     from redraft.cli.running import StoppedError
     from redraft.cli.views.batches import finish, going_on, open_watch
     from redraft.cli.views.render import count
     from redraft.sources import allowed
 
+    engine = engine_named(given["engine"], given["address"], store.address)
     store.batches.try_again(name)
-    workers = _workers(given["workers"], limits, store.batches.counts(name).waiting)
-    terms = Terms(
-        db=store.address,
-        batch=name,
-        worker="",
-        number=0,
-        of=workers,
-        prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
-        max_source=allowed(),
-        traced=given["trace_to_langsmith"],
-    )
-    if not given["quiet"]:
-        documents = count(store.batches.counts(name).all, "document")
-        say(f"batch {name}: {documents}, {count(workers, 'worker')}")
     try:
-        with told_of_termination(_interrupt), open_watch(quiet=given["quiet"]) as watch:
-            standing = drive(store, terms, watch.tell, watch.see)
+        with told_of_termination(_interrupt), engine:
+            terms = Terms(
+                db=store.address,
+                batch=name,
+                worker="",
+                number=0,
+                of=_workers(given["workers"], engine, limits, store.batches.counts(name).waiting),
+                prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
+                max_source=allowed(),
+                traced=given["trace_to_langsmith"],
+                keys=Asked.from_json(store.batches.get(name).asked).keys(),
+            )
+            if not given["quiet"]:
+                documents = count(store.batches.counts(name).all, "document")
+                say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
+            with open_watch(quiet=given["quiet"]) as watch:
+                standing = drive(store, engine, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
         raise StoppedError(f"go on with: {going_on(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
@@ -201,14 +229,12 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _workers(wanted: int | None, limits: Limits, waiting: int) -> int:
+def _workers(wanted: int | None, engine: Engine, limits: Limits, waiting: int) -> int:
     """As many as were asked for, or as there are documents: they make a document's calls together where these are few.
 
     A worker without a request of its own has nothing to ask.
     """
-    import os
-
     # One worker gathers the requests of all documents for the provider's jobs.
-    usual = 1 if limits.provider_batch else max(2, os.cpu_count() or 1)
+    usual = 1 if limits.provider_batch else engine.room()
     useful = limits.concurrency if wanted and waiting and not limits.provider_batch else waiting
     return max(1, min(wanted or usual, limits.concurrency, useful))

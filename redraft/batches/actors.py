@@ -1,0 +1,272 @@
+"""The engine `ray`: workers as actors on a Ray cluster, each with a connection of its own to the store and the models.
+
+By way of Ray go only what a worker is told, the lines that it has for users, and that it has ended. Keys and the
+database's password are told in a call from the driver to the actor: what is in the environment or the constructor of an
+actor, Ray keeps, and shows to whoever looks at the cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from queue import SimpleQueue
+from threading import Event
+from types import TracebackType
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+import ray
+from ray.exceptions import RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from redraft.batches.engine import Ended, Place
+from redraft.batches.terms import Tell, Terms, open_worker, work
+from redraft.errors import RedraftError, UsageError
+from redraft.models.prices import PriceTable, price_table
+from redraft.store.places import is_server, shown
+from redraft.text.cleaning import one_line
+
+_CARRIED = re.compile(
+    r"(?:REDRAFT|OPENAI|ANTHROPIC|AZURE|AWS|GOOGLE|LANGSMITH|LANGCHAIN|TIKTOKEN)_\w+|PG[A-Z]+"
+    r"|\w+_(?:API_KEY|BASE_URL|API_BASE|ENDPOINT)"
+)
+"""The variables that say whom a worker asks, and with which key. The rest of an environment is a machine's own."""
+_QUIET = {"log_to_driver": False, "configure_logging": False, "logging_level": logging.ERROR}
+_CLIENT = "ray://"
+_LEAST = 2
+_CALLS_AT_ONCE = 4
+"""Of an actor: its work, whoever waits for what it notes, and short ones."""
+_STORE_BYTES = 100_000_000
+"""The least memory that Ray takes for objects to be shared, of which we have none."""
+_LAST_WORDS = 2.0
+_TO_DIE = 5.0
+_TO_ANSWER = 10.0
+_REFUSALS = (ConnectionError, RuntimeError, ValueError, OSError, ImportError, RayError)
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """What an actor is told."""
+
+    terms: Terms
+    prices: PriceTable
+    environment: Mapping[str, str]
+    folder: str
+    """Where whoever starts it is at work."""
+    node: str
+    """Ray's name for the machine of whoever starts it; empty where that is none of the cluster's."""
+
+
+class RedraftWorker:
+    """A worker as an actor. Its methods are called side by side, each in a thread of its own."""
+
+    def __init__(self) -> None:
+        self._said: SimpleQueue[str] = SimpleQueue()
+        self._stopped = Event()
+        self._node = ray.get_runtime_context().get_node_id()
+
+    def place(self) -> tuple[int, str, str]:
+        """The process, the machine's address, and Ray's name for it."""
+        return os.getpid(), ray.util.get_node_ip_address(), self._node
+
+    def work(self, errand: Errand) -> str:
+        """Work until there is nothing left to do; returns what it has died of, in words, or nothing."""
+        os.environ.update(errand.environment)
+        here = errand.node == self._node
+        if here:
+            os.chdir(errand.folder)
+        try:
+            with open_worker(errand.terms, errand.prices, self._said.put, delivers=here) as worker:
+                asyncio.run(work(worker, self._stopped.wait))
+        except RedraftError as error:
+            said = one_line(f"{error} {error.hint}".strip())
+            self._said.put(said)
+            return f"it ended with: {said}"
+        finally:
+            self._said.put("")
+        return ""
+
+    def heard(self) -> str:
+        """The next line that it has for users, as soon as there is one; empty after the last."""
+        return self._said.get()
+
+    def stop(self) -> None:
+        """Hand back what is at work, and come to an end."""
+        self._stopped.set()
+
+
+class Actors:
+    """Starts an actor for each worker, on a cluster that is there, or on a Ray of its own on this machine."""
+
+    def __init__(self, address: str | None, db: str) -> None:
+        _refuse_a_password_to_be_seen(db)
+        self._is_client = bool(address and address.startswith(_CLIENT))
+        if self._is_client and not is_server(db):
+            raise UsageError(
+                "the database is a file on this machine, where no worker of that cluster can read it",
+                hint="give --db postgresql://..., or start the batch on a machine of the cluster",
+            )
+        self._address = address
+        self._pinned = not is_server(db)
+        """A file is on this machine, and so must all workers be."""
+        self._is_own = False
+        self._node = ""
+        self._joined = contextlib.ExitStack()
+
+    def __enter__(self) -> Self:
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        if not ray.is_initialized():
+            with contextlib.ExitStack() as joining:
+                # Ray prints there what it has to say, and that is not for whoever reads our results.
+                nowhere = joining.enter_context(open(os.devnull, "w", encoding="utf-8"))
+                joining.enter_context(contextlib.redirect_stdout(nowhere))
+                with _own_signals():
+                    self._join()
+                joining.callback(ray.shutdown)
+                self._joined = joining.pop_all()
+        if not self._is_client:
+            self._node = ray.get_runtime_context().get_node_id()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._joined.close()
+
+    def room(self) -> int:
+        """One for each processor of the cluster, and two at least."""
+        if self._is_own:
+            return max(_LEAST, os.cpu_count() or 1)
+        nodes = [one for one in ray.nodes() if one["Alive"] and (not self._pinned or one["NodeID"] == self._node)]
+        return max(_LEAST, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
+
+    def start(self, terms: Terms, tell: Tell) -> Actor:
+        """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
+        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE}
+        if self._is_own:
+            asked["num_cpus"] = 0  # There is nobody else to share the processors with.
+        elif self._pinned:
+            asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
+            if len([one for one in ray.nodes() if one["Alive"]]) > 1:
+                tell(
+                    "the database is a file, so all workers are on this machine; for others give --db postgresql://..."
+                )
+        environment = {name: value for name, value in os.environ.items() if _is_carried(name, terms)}
+        errand = Errand(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
+        return Actor(ray.remote(RedraftWorker).options(**asked).remote(), errand, tell)
+
+    def _join(self) -> None:
+        if self._address != "local":
+            try:
+                _check_reach(self._address or os.environ.get("RAY_ADDRESS", ""))
+                ray.init(address=self._address or "auto", **_QUIET)
+            except _REFUSALS as error:
+                if self._address or os.environ.get("RAY_ADDRESS") or not isinstance(error, ConnectionError):
+                    raise _not_joined(self._address or "auto", error) from error
+            else:
+                return
+        ray.init(address="local", include_dashboard=False, object_store_memory=_STORE_BYTES, **_QUIET)
+        self._is_own = True
+
+
+class Actor:
+    """A worker on the cluster, as whoever has started it knows it."""
+
+    def __init__(self, actor: Any, errand: Errand, tell: Tell) -> None:
+        self._actor, self._home, self._tell = actor, errand.node, tell
+        self._begun = actor.place.remote()
+        self._place: Place | None = None
+        self._working = actor.work.remote(errand)
+        self._next = actor.heard.remote()
+
+    def place(self) -> Place | None:
+        """Where it is; None as long as the cluster has no room for it."""
+        if self._place is None and _is_ready(self._begun):
+            with contextlib.suppress(RayError):
+                pid, address, node = ray.get(self._begun)
+                self._place = Place(pid, "" if node == self._home else address)
+        return self._place
+
+    def ended(self) -> Ended | None:
+        """By what its work has come to, or by what Ray says of its end."""
+        self._listen(0)
+        if not _is_ready(self._working):
+            return None
+        try:
+            died: str = ray.get(self._working)
+            self._listen(_LAST_WORDS)
+        except RayError as error:
+            died = f"its actor has died: {_in_short(error)}"
+        # One that could not be reached may still be at work.
+        ray.kill(self._actor)
+        return Ended(died)
+
+    def stop(self) -> None:
+        """Ask it to."""
+        self._actor.stop.remote()
+
+    def kill(self) -> None:
+        """Have it killed."""
+        ray.kill(self._actor)
+        ray.wait([self._working], timeout=_TO_DIE)
+
+    def _listen(self, seconds: float) -> None:
+        """Pass on what it has said, and wait so long for more, until it has said its last."""
+        with contextlib.suppress(RayError):
+            while _is_ready(self._next, seconds) and (line := ray.get(self._next)):
+                self._tell(line)
+                self._next = self._actor.heard.remote()
+
+
+def _is_ready(reference: Any, seconds: float = 0) -> bool:
+    return bool(ray.wait([reference], timeout=seconds)[0])
+
+
+def _is_carried(name: str, terms: Terms) -> bool:
+    return name in terms.keys or _CARRIED.fullmatch(name) is not None
+
+
+def _in_short(error: BaseException) -> str:
+    """What Ray says without what it says in front of it, and without its guesses."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return one_line(lines[-1].partition(" Some common causes")[0])
+
+
+def _check_reach(address: str) -> None:
+    """Raise an `OSError` where nobody is at an address, which would take Ray many minutes to find out."""
+    parts = urlsplit(address if "://" in address else f"//{address}")
+    if parts.hostname and parts.port:
+        socket.create_connection((parts.hostname, parts.port), _TO_ANSWER).close()
+
+
+def _not_joined(address: str, error: BaseException) -> RedraftError:
+    return RedraftError(
+        f"no Ray cluster can be joined at {address}: {_in_short(error)}",
+        hint="see that Ray runs there, and that its token is here (RAY_AUTH_MODE=token); or take --address local",
+    )
+
+
+def _refuse_a_password_to_be_seen(db: str) -> None:
+    """Ray keeps the command line of whoever joins a cluster, and shows it to all others."""
+    if shown(db) != db and any(db in word for word in sys.orig_argv):
+        raise UsageError(
+            "the database's password is on the command line, which Ray shows to all who use the cluster",
+            hint="put the address into the environment variable REDRAFT_DB instead",
+        )
+
+
+@contextlib.contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes over how the process ends; within, it does so in vain."""
+    before = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,62 @@
+"""What an engine is: it starts the workers of a batch. What they work on, and what became of it, is in the store."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import NamedTuple, Protocol, Self
+
+from redraft.batches.terms import Tell, Terms
+
+
+class Place(NamedTuple):
+    """Where a worker is at work."""
+
+    pid: int
+    machine: str = ""
+    """Empty for this one."""
+
+
+class Ended(NamedTuple):
+    """A worker has ended."""
+
+    died: str = ""
+    """Of what, in words; empty where it came to its end as it should."""
+
+
+class Hand(Protocol):
+    """One worker, wherever it is."""
+
+    def place(self) -> Place | None:
+        """Where it is; None before it has begun, for which there may be no room yet."""
+
+    def ended(self) -> Ended | None:
+        """How it has ended; None as long as it has not, or has not begun."""
+
+    def stop(self) -> None:
+        """Tell it to hand back what it is at, and to end."""
+
+    def kill(self) -> None:
+        """End it at once. It does not work any more when this returns."""
+
+
+class Engine(Protocol):
+    """Starts workers, as long as its context lasts; none of them outlives the process that has entered it."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+    ) -> None: ...
+
+    def room(self) -> int:
+        """How many workers suit it where nobody says how many there shall be."""
+
+    def start(self, terms: Terms, tell: Tell) -> Hand:
+        """Have a worker begin as soon as there is room. `tell` is called with each line that it has for users."""
+
+
+class Make(Protocol):
+    """What an entry point of the group `redraft.engines` is: an engine's class, or a function."""
+
+    def __call__(self, address: str | None, db: str, /) -> Engine:
+        """An engine for what is at this address, and for workers with this database. It may refuse either."""

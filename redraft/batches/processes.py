@@ -1,0 +1,110 @@
+"""The engine `local`: workers as processes on this machine."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import deque
+from threading import Thread
+from types import TracebackType
+from typing import Self
+
+from redraft.batches.engine import Ended, Place
+from redraft.batches.terms import Tell, Terms
+from redraft.errors import UsageError
+
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.child import main; main()"
+_LEAST = 2
+_KEPT_LINES = 20
+_LAST_WORDS = 1.0
+
+
+class Processes:
+    """Starts a process for each worker."""
+
+    def __init__(self, address: str | None = None, _db: str = "") -> None:
+        if address is not None:
+            raise UsageError("local workers have no address", hint="leave --address out, or name another --engine")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Each process has been ended for itself."""
+
+    def room(self) -> int:
+        """One for each processor, and two at least."""
+        return max(_LEAST, os.cpu_count() or 1)
+
+    def start(self, terms: Terms, tell: Tell) -> Process:
+        """Start a process."""
+        return Process(terms, tell)
+
+
+class Process:
+    """A worker that stops when its standard input ends, so none outlives a command that was killed."""
+
+    def __init__(self, terms: Terms, tell: Tell) -> None:
+        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter
+            [sys.executable, "-I", "-c", _START, json.dumps([os.path.abspath(one) for one in sys.path])],
+            stdin=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        )
+        self._said: deque[str] = deque(maxlen=_KEPT_LINES)
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(terms.to_line())
+            self.process.stdin.flush()
+        self._listening = Thread(target=self._listen, args=(tell,), daemon=True)
+        self._listening.start()
+
+    def place(self) -> Place:
+        """It is there as soon as it is started."""
+        return Place(self.process.pid)
+
+    def ended(self) -> Ended | None:
+        """By its exit code, and by what it said last."""
+        code = self.process.poll()
+        if code is None:
+            return None
+        self.stop()
+        self._listening.join(_LAST_WORDS)
+        if code < 0:
+            return Ended(f"it was ended by {_signal(-code)}")
+        told = f": {self._said[-1]}" if self._said else ""
+        return Ended(f"it ended with code {code}{told}" if code else "")
+
+    def stop(self) -> None:
+        """End its input."""
+        assert self.process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
+
+    def kill(self) -> None:
+        """End it at once."""
+        self.process.kill()
+        self.process.wait()
+
+    def _listen(self, tell: Tell) -> None:
+        assert self.process.stderr is not None
+        with self.process.stderr as lines:
+            for line in lines:
+                said = line.rstrip("\n")
+                self._said.append(said)
+                tell(said)
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

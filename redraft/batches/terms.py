@@ -1,0 +1,72 @@
+"""What a worker is told, and a worker made of it: the same in a process, in an actor, or in whatever comes next."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from threading import Thread
+
+from redraft import sources
+from redraft.batches.work import Worker, share_of
+from redraft.events import Event, Noted
+from redraft.models.prices import PriceTable
+from redraft.models.tracing import tracing
+from redraft.store.batches import LEASE_SECONDS
+from redraft.store.store import Store
+from redraft.text.cleaning import one_line
+
+Tell = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a worker is told: ids and numbers, all that a process on any machine needs besides the store."""
+
+    db: str
+    batch: str
+    worker: str
+    number: int
+    of: int
+    prices: str | None = None
+    max_source: int = sources.MOST_BYTES
+    traced: bool = False
+    lease_seconds: float = LEASE_SECONDS
+    keys: Sequence[str] = ()
+    """The environment variables with keys that the settings name, for engines that do not pass on all of them."""
+
+    def to_line(self) -> str:
+        """As it goes over a pipe."""
+        return json.dumps(asdict(self)) + "\n"
+
+
+@contextmanager
+def open_worker(terms: Terms, prices: PriceTable, tell: Tell, *, delivers: bool = True) -> Iterator[Worker]:
+    """A worker with a store of its own. It tells what users should know, a line each."""
+
+    def hear(event: Event) -> None:
+        if isinstance(event, Noted):
+            tell(one_line(event.message))
+
+    sources.allow(terms.max_source)
+    with Store(terms.db, must_exist=True) as store, tracing(terms.traced):
+        batch = store.batches.get(terms.batch)
+        limits = share_of(batch, terms.number, terms.of)
+        yield Worker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)
+
+
+async def work(worker: Worker, wait: Callable[[], object]) -> None:
+    """Work until there is nothing left to do, or `wait` returns, for which there is a thread of its own."""
+    loop = asyncio.get_running_loop()
+
+    def stop_at_the_end() -> None:
+        wait()
+        try:
+            loop.call_soon_threadsafe(worker.stop)
+        except RuntimeError:
+            return  # The work is done, and its loop closed.
+
+    Thread(target=stop_at_the_end, daemon=True).start()
+    await worker.work()

@@ -1,0 +1,285 @@
+"""The engine `ray` on a real cluster: one for all of these tests, with two processors."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from redraft.batches import crew as crews
+from redraft.batches.asked import pot_of
+from redraft.batches.crew import Crew
+from redraft.batches.engine import Engine
+from redraft.batches.engines import engine_named
+from redraft.batches.terms import Terms
+from redraft.errors import RedraftError, UsageError
+from redraft.store.store import Store
+from tests.batches.test_work import documents, opened, states
+from tests.batches.test_work import folder as folder
+from tests.batches.test_work import store as store
+from tests.chatserver import ChatServer, asked
+from tests.command import Command
+from tests.judges import KEY
+from tests.postgres import database, needs_postgres
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed: pip install -e '.[dev,ray]'"),
+]
+_CPUS = 2
+
+
+@pytest.fixture
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path | str]:
+    """A file, unless a test asks for a server as well."""
+    if getattr(request, "param", "file") == "file":
+        yield tmp_path / "redraft.db"
+    else:
+        with database() as address:
+            yield address
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[str]:
+    """Its address, by which other processes join it."""
+    import ray
+
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    ray.init(
+        address="local",
+        num_cpus=_CPUS,
+        include_dashboard=False,
+        log_to_driver=False,
+        object_store_memory=100_000_000,
+    )
+    yield ray.get_runtime_context().gcs_address
+    ray.shutdown()
+
+
+@pytest.fixture
+def engine(cluster: str, store: Store) -> Iterator[Engine]:
+    with engine_named("ray", None, store.address) as made:
+        yield made
+
+
+def watched(crew: Crew, meanwhile: Callable[[], object] = lambda: None, seconds: float = 120.0) -> None:
+    until = time.monotonic() + seconds
+    while crew.mend():
+        assert time.monotonic() < until, "the batch hangs"
+        meanwhile()
+        time.sleep(0.1)
+
+
+def wait_for(true: Callable[[], object], seconds: float = 60.0) -> None:
+    until = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < until
+        time.sleep(0.1)
+
+
+def test_two_actors_ask_for_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
+    documents(folder, 6)
+    told: list[str] = []
+    with ChatServer() as server:
+        opened(store, folder, server.base_url)
+        with Crew(store, engine, Terms(store.address, "b", "", 0, 2), told.append) as crew:
+            watched(crew)
+        assert states(store) == {"done": 6}
+        assert len({asked(seen) for seen in server.seen}) == len(server.seen)
+        assert {seen.authorization for seen in server.seen} == {f"Bearer {KEY}"}
+    assert {path.stem for path in (folder / "out").iterdir()} == {f"{n:03}" for n in range(6)}
+    assert sum("window of openai:m" in line for line in told) <= 1
+    assert sum("tokenizer" in line for line in told) == 1, "what both have said is told once"
+
+
+@pytest.mark.parametrize("place", ["file", pytest.param("server", marks=needs_postgres)], indirect=True)
+def test_actors_that_are_killed_lose_nothing_and_pay_nothing_twice(engine: Engine, store: Store, folder: Path) -> None:
+    documents(folder, 12)
+    kills, chance = 0, random.Random(5)
+    with ChatServer(latency=lambda *_: 0.25) as server:
+        opened(store, folder, server.base_url, max_cost=50.0)
+        terms = Terms(store.address, "b", "", 0, 2, prices=str(folder / "prices.toml"))
+        with Crew(store, engine, terms, lambda line: None) as crew:
+
+            def kill() -> None:
+                nonlocal kills
+                if kills < 4 and len(server.seen) > 5 * (kills + 1) and (places := crew.places()):
+                    os.kill(chance.choice(places).pid, signal.SIGKILL)
+                    kills += 1
+
+            watched(crew, kill)
+        assert kills >= 3
+        assert states(store) == {"done": 12}
+        answered = Counter(asked(seen) for seen in server.answered)
+    rows = store.connection.rows("SELECT * FROM calls")
+    lost = sum(row["outcome"] in ("lost", "cancelled") for row in rows)
+    assert sum(times - 1 for times in answered.values()) <= lost, "only what was in flight is asked again"
+    calls, cost = store.bookings.used(pot_of("b"))
+    assert calls == len([row for row in rows if row["outcome"] != "rate_limited"])
+    assert cost is not None
+    assert cost <= 50.0
+
+
+def test_a_cancellation_ends_what_actors_are_at(engine: Engine, store: Store, folder: Path) -> None:
+    documents(folder, 4)
+    with ChatServer(latency=lambda *_: 60.0) as server:
+        opened(store, folder, server.base_url)
+        with Crew(store, engine, Terms(store.address, "b", "", 0, 2), lambda line: None) as crew:
+            wait_for(lambda: crew.mend() and server.in_flight >= 2)
+            pids = [place.pid for place in crew.places()]
+            store.batches.set_status("b", "cancelled")
+            watched(crew, seconds=20)
+    assert states(store) == {"waiting": 4}
+    assert {item.deaths for item in store.batches.items("b")} == {0}
+    wait_for(lambda: not any(map(is_there, pids)))
+
+
+def test_for_whom_there_is_no_room_the_others_do_not_wait(
+    engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(crews, "_TO_BEGIN", 0.5)
+    documents(folder, 6)
+    told: list[str] = []
+    with ChatServer(latency=lambda *_: 1.0) as server:
+        opened(store, folder, server.base_url)
+        with Crew(store, engine, Terms(store.address, "b", "", 0, _CPUS + 1), told.append) as crew:
+            watched(crew)
+    assert states(store) == {"done": 6}
+    assert "1 of 3 workers have not begun yet; they do as soon as there is room" in told
+
+
+def test_where_there_is_no_room_at_all_nobody_waits_for_ever(
+    engine: Engine, store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    documents(folder, 2)
+    opened(store, folder, "http://127.0.0.1:9/v1")
+    others = [occupied(1.0) for _ in range(_CPUS)]
+    terms = Terms(store.address, "b", "", 0, 2)
+    with Crew(store, engine, terms, lambda line: None) as crew:
+        assert crew.mend()
+        store.batches.set_status("b", "cancelled")
+        assert not crew.mend(), "what was cancelled waits for no room"
+    opened(store, folder, "http://127.0.0.1:9/v1")
+    monkeypatch.setattr(crews, "_NO_ROOM", 1.0)
+    with (
+        Crew(store, engine, terms, lambda line: None) as crew,
+        pytest.raises(RedraftError, match="there was no room for a single worker"),
+    ):
+        watched(crew, seconds=20)
+    assert states(store) == {"waiting": 2}
+    del others
+
+
+def occupied(cpus: float) -> Any:
+    import ray
+
+    class Other:
+        def is_there(self) -> bool:
+            return True
+
+    actor = ray.remote(Other).options(num_cpus=cpus).remote()
+    assert ray.get(actor.is_there.remote())
+    return actor
+
+
+def is_there(pid: int) -> bool:
+    try:
+        return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2][:3]
+    except OSError:
+        return False
+
+
+def test_keys_are_in_nothing_that_ray_keeps(engine: Engine, store: Store, folder: Path) -> None:
+    import ray
+    from ray._private import state
+
+    documents(folder, 1)
+    with ChatServer() as server:
+        opened(store, folder, server.base_url)
+        with Crew(store, engine, Terms(store.address, "b", "", 0, 1), lambda line: None) as crew:
+            watched(crew)
+        assert server.seen[0].authorization == f"Bearer {KEY}"
+    session = Path(ray._private.worker._global_node.get_session_dir_path())
+    logs = [path for path in session.rglob("*") if path.is_file()]
+    assert len(logs) > 3
+    assert not [path for path in logs if KEY.encode() in path.read_bytes()]
+    kept = repr(state.state.actor_table(None)) + repr(state.state.job_table())
+    assert "RedraftWorker" in kept
+    assert KEY not in kept
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_actors_end_with_whoever_has_started_them(cluster: str, folder: Path, number: signal.Signals) -> None:
+    documents(folder, 4)
+    with ChatServer(latency=lambda *_: 60.0) as server:
+        command = Command(folder, server.base_url)
+        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--name", "b", "-o", "out")
+        process = command.start("batch", "in", *options, "--engine", "ray", "--address", cluster)
+        with Store(command.database) as store:
+            wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
+            assert process.poll() is None, process.communicate()
+            process.send_signal(number)
+            out, err = process.communicate(timeout=30)
+            if number == signal.SIGKILL:
+                assert states(store)["leased"] > 0, "of nobody's leases is known that they are free"
+            else:
+                assert process.returncode == 130, err
+                assert "go on with: redraft batch resume b" in err
+                assert states(store) == {"waiting": 4}
+                assert {item.deaths for item in store.batches.items("b")} == {0}
+        wait_for(lambda: server.in_flight == 0, 20)
+    assert not out
+
+
+def test_a_command_says_nothing_of_what_ray_prints(cluster: str, folder: Path) -> None:
+    documents(folder, 4)
+    with ChatServer(latency=lambda *_: 1.0) as server:
+        command = Command(folder, server.base_url)
+        options = ("-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "1", "--json")
+        process = command.start("batch", "in", *options, "--engine", "ray", "--address", cluster)
+        wait_for(lambda: server.in_flight >= 2 or process.poll() is not None)
+        (actor,) = actors_of(os.getpid())
+        os.kill(actor, signal.SIGKILL)
+        out, err = process.communicate(timeout=120)
+    assert json.loads(out)["items"]["done"] == 4
+    assert "raylet" not in err
+
+
+def actors_of(pid: int) -> list[int]:
+    """The actors among the processes that a process has started, and these in turn."""
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, task.read_text().split()):
+            name = Path(f"/proc/{child}/cmdline").read_text()
+            found += [child] if name.startswith("ray::RedraftWorker") else []
+            found += actors_of(child)
+    return found
+
+
+def test_a_cluster_that_is_not_there_is_told(folder: Path) -> None:
+    documents(folder, 1)
+    command = Command(folder)
+    done = command.run("batch", "in", "--engine", "ray", "--address", "127.0.0.1:9", "--json")
+    assert done.code == 1
+    assert "no Ray cluster can be joined at 127.0.0.1:9: " in done.json["error"]["message"]
+
+
+def test_what_an_engine_elsewhere_cannot_do_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(UsageError, match="the database is a file on this machine"):
+        engine_named("ray", "ray://far.example:10001", "/home/me/redraft.db")
+    secret = "postgresql://me:hunter2hunter2@far.example/redraft"
+    engine_named("ray", "ray://far.example:10001", secret)
+    monkeypatch.setattr(sys, "orig_argv", ["redraft", "batch", "in", f"--db={secret}"])
+    with pytest.raises(UsageError, match="the database's password is on the command line") as caught:
+        engine_named("ray", "ray://far.example:10001", secret)
+    assert "hunter2" not in str(caught.value)
