@@ -85,13 +85,27 @@ class Pace:
 Watcher = Callable[[Standing, Pace], object]
 
 
+class Watching:
+    """Looks at a batch from a moment on."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._began = time.monotonic()
+        self._first = standing_of(store, name).counts.ended
+
+    def look(self) -> tuple[Standing, Pace]:
+        """How it stands, and how fast it has come on since that moment."""
+        now = standing_of(self._store, self._name)
+        ended = now.counts.ended
+        return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
+
+
 def drive(store: Store, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
     """Have local workers work on a batch until there is nothing left to do, or it is not open any more."""
-    began, first = time.monotonic(), standing_of(store, terms.batch).counts.ended
+    watching = Watching(store, terms.batch)
     with Crew(store, terms, tell) as crew:
         while crew.mend():
-            now = standing_of(store, terms.batch)
-            ended = now.counts.ended
-            watch(now, Pace(ended - first, time.monotonic() - began, now.counts.all - ended))
+            watch(*watching.look())
             time.sleep(_LOOK_AGAIN)
     return standing_of(store, terms.batch)

@@ -28,6 +28,7 @@ from redraft.models.prices import PriceTable
 from redraft.readers.documents import load
 from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import failure
+from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item
 from redraft.store.store import Store
@@ -40,7 +41,7 @@ _LOOK_AGAIN = 0.5
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
 _RENEWALS_A_LEASE = 4
-_LOST_TEXT = "the text of this line is not in the database any more"
+_LOST_TEXT = "its text is not in the database any more"
 
 Key = tuple[int, int]
 
@@ -70,6 +71,8 @@ class Worker:
     prices: PriceTable | None = None
     observer: Observer = unobserved
     lease_seconds: float = LEASE_SECONDS
+    shop: Workshop | None = None
+    """Whose people make the runs, where this is a worker of an application's own process."""
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
@@ -85,7 +88,7 @@ class Worker:
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = Asked.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder else None
-        self._bench = Bench(self.store, self.limits, self.prices, self.observer)
+        self._bench = Bench(self.store, self.limits, self.prices, self.observer, self.shop)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._bench.budget = Budget(max_calls=calls, max_cost=cost, pot=pot_of(self.batch), paced=True)
         beating = asyncio.create_task(self._beat())
@@ -197,7 +200,7 @@ class Worker:
         if item.document is not None:
             return self.store.documents.get(item.document)
         if "#" in item.source and not Path(item.source).exists():
-            raise DocumentError(_LOST_TEXT, hint="repeat the command with the file that it is in")
+            raise DocumentError(_LOST_TEXT, hint="repeat what the batch was begun with")
         return load(item.source, wanted=self._asked.reading)
 
 

@@ -177,9 +177,10 @@ def _plan(planner: Planner) -> Plan:
     return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
 
 
-def identify(document: Document, settings: Settings, order: Order) -> str:
-    """The identity that a run of these settings has: whoever knows it finds the run again."""
-    settled = _settle(document, settings, None, order.given)
+def identify(document: Document, settings: Settings, order: Order, model: Model | None = None) -> str:
+    """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
+    was handed over."""
+    settled = _settle(document, settings, model, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
     return _identity(settled.settings.identity(_read_as(document), settled.tokenizer.name, hashes), order)

@@ -272,6 +272,9 @@ def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
         )
     elif known["document"] is None and one.document is not None:
         raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
+    elif one.error is not None:
+        failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
+        raw.execute(failed, (_json(one.error), batch, known["idx"]))
     return known is None
 
 
