@@ -70,7 +70,7 @@ async def batch(
     await off_loop(check, meant)
     named = await off_loop(folder_named, folder)
     opened = await off_loop(open_batch, shop.store, meant, asked, limits, folder=named, name=name)
-    return await _worked(shop, opened, workers)
+    return await worked_on(shop, opened, workers)
 
 
 async def resume_batch(
@@ -82,10 +82,10 @@ async def resume_batch(
     Raises a `RunError` where there is none of that name.
     """
     _check_workers(shop, workers)
-    return await _worked(shop, await off_loop(open_again, shop.store, name, limits), workers)
+    return await worked_on(shop, await off_loop(open_again, shop.store, name, limits), workers)
 
 
-async def _worked(shop: Workshop, opened: Batch, workers: int | None) -> BatchResult:
+async def worked_on(shop: Workshop, opened: Batch, workers: int | None = None) -> BatchResult:
     """Work on an open batch to its end, and put what came of it into its folder."""
     tell = harmless(shop.observer)
     told: list[BatchProgress] = []

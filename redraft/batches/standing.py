@@ -16,6 +16,7 @@ from redraft.store.store import Store
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
 """`working` is a batch that is open and that somebody works on, `idle` one that nobody does."""
 _LOOK_AGAIN = 1.0
+_LATELY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,12 @@ class Pace:
     def seconds_left(self) -> float | None:
         """If it goes on so."""
         return self.seconds / self.ended * self.left if self.ended else None
+
+
+def pace_of(store: Store, standing: Standing) -> Pace:
+    """How fast a batch has come on of late, as its runs have it on record: for whoever has not watched it."""
+    counts = standing.counts
+    return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
 
 
 Watcher = Callable[[Standing, Pace], object]

@@ -18,6 +18,7 @@ from redraft.cli import hints, terminal
 from redraft.cli.terminal import say
 from redraft.cli.views.render import aligned, count, echo_json
 from redraft.errors import BudgetError
+from redraft.pages.wording import lasting
 from redraft.reports.report import Report
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
@@ -104,15 +105,8 @@ def line(standing: Standing, pace: Pace) -> str:
     if standing.cost_usd:
         parts.append(f"${standing.cost_usd:.4f}")
     if pace.seconds_left:
-        parts.append(f"about {_time(pace.seconds_left)} left")
+        parts.append(f"about {lasting(pace.seconds_left)} left")
     return " · ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds + 0.5:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
