@@ -9,7 +9,6 @@ from math import ceil
 from pathlib import PurePath
 from typing import Any
 
-from redraft.batches.asked import Asked
 from redraft.batches.standing import Standing, pace_of, standing_of
 from redraft.batches.tables import report_on
 from redraft.dossier.scrubbing import scrubbed
@@ -17,7 +16,7 @@ from redraft.errors import RunError
 from redraft.history.tracing import scores_of
 from redraft.pages.report import Line, Results, ShownTable, sections
 from redraft.reports.report import Report
-from redraft.settings import Limits
+from redraft.settings import Settings
 from redraft.store.batches import Item
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -37,6 +36,7 @@ from redraft.studio.problems import NoSuchThing
 from redraft.text.cleaning import one_line
 
 _PAUSE = 1.0
+_USUAL = Settings().model_dump(include={"model", "strategy", "words"})
 _MOST_KEPT = 16
 SHOWN_AT_ONCE = 1000
 """Of a batch with more documents the tables are a page of their own: each of its runs is read for them."""
@@ -63,7 +63,9 @@ def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
 
 def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchStatus:
     batch, counts = standing.batch, standing.counts
-    asked, limits = Asked.from_json(batch.asked), Limits.model_validate(batch.limits)
+    # What another version of redraft has stored is shown as far as it is known here.
+    settings = {**_USUAL, **(batch.asked.get("settings") or {})}
+    refinement = batch.asked.get("refinement") or {}
     pace = pace_of(store, standing) if standing.stage == "working" else None
     return BatchStatus(
         batch=batch.name,
@@ -84,12 +86,12 @@ def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchS
         seconds_left=pace.seconds_left if pace else None,
         error=_error(batch.error),
         folder=batch.folder or None,
-        model=asked.settings.model,
-        strategy=asked.settings.strategy,
-        words=asked.settings.words,
-        goals=dict(asked.refinement.goals) if asked.refinement else {},
-        max_cost=limits.max_cost,
-        max_calls=limits.max_calls,
+        model=settings["model"],
+        strategy=settings["strategy"],
+        words=settings["words"],
+        goals=refinement.get("goals", {}),
+        max_cost=batch.limits.get("max_cost"),
+        max_calls=batch.limits.get("max_calls"),
         at_work=batch.name in at_work,
         orders=orders(standing, at_work),
     )

@@ -70,9 +70,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Store(made / "redraft.db") as store:
         asked = Asked(Settings(words=200)).to_json()
         store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
-        store.batches.add(
-            "large", (NewItem(f"/corpus/d-{number:05}.pdf", f"d-{number:05}") for number in range(10_000))
-        )
+        store.batches.add("large", (NewItem(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000)))
         store.batches.lease("large", "w", 16, 10_000.0)
     return made
 
@@ -112,7 +110,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterato
         gate.opened.set()
 
 
-def items(client: httpx.Client, batch: str, **wanted: object) -> ItemList:
+def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
     reply = client.get(f"/api/batches/{batch}/items", params=wanted)
     assert reply.status_code == 200, reply.text
     return ItemList.model_validate(reply.json())
@@ -191,14 +189,9 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
 
 
 def test_what_there_is_not_is_said(client: httpx.Client) -> None:
-    for path in (
-        "/api/batches/gone",
-        "/api/batches/gone/items",
-        "/api/batches/gone/tables",
-        "/api/batches/gone/events",
-    ):
-        reply = client.get(path)
-        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "no_thing"), path
+    for what in ("", "/items", "/tables", "/events"):
+        reply = client.get(f"/api/batches/gone{what}")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "no_thing"), what
     assert client.post("/api/batches/gone/pause").status_code == 404
     refused = client.post("/api/batches/reports/pause")
     assert (refused.status_code, refused.json()["error"]["code"]) == (409, "run")
@@ -272,13 +265,13 @@ def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: S
 
 
 @pytest.mark.slow
-def test_a_studio_that_ends_hands_back_what_was_at_work(tmp_path: Path, work: Served, gate: Gate) -> None:
-    with work.client() as client:
+@pytest.mark.usefixtures("work")
+def test_a_studio_that_ends_hands_back_what_was_at_work(tmp_path: Path) -> None:
+    with served(tmp_path) as another, another.client() as client:
         client.post("/api/batches/b/resume")
         until(lambda: standing(client).items.leased == 2)
-    work.server.end()
     with Store(tmp_path / "redraft.db") as store:
-        until(lambda: store.batches.counts("b").waiting == 4)
+        assert store.batches.counts("b").waiting == 4
         assert store.batches.get("b").status == "open"
         assert {item.deaths for item in store.batches.items("b")} == {0}
 
