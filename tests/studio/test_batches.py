@@ -22,6 +22,7 @@ from redraft.reports.tables import Table
 from redraft.store.batches import Batch, NewItem
 from redraft.store.store import Store
 from redraft.studio.batch_contracts import BatchList, BatchStatus, BatchTables, ItemList
+from redraft.studio.batches import Tables
 from tests.browser import browser, serious
 from tests.chatserver import ChatServer, Seen, summarizer
 from tests.judges import KEY
@@ -188,6 +189,17 @@ def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, fold
         assert all(table.title in page for table in known.tables[1:]), path
 
 
+def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        store.batches.open(Batch("b", Asked(Settings()).to_json(), {}))
+        store.batches.add("b", [NewItem("a", "a")])
+        tables = Tables(store)
+        first = tables.of("b")
+        assert tables.of("b") is first
+        store.batches.lease("b", "w", 1)
+        assert tables.of("b") is not first
+
+
 def test_what_there_is_not_is_said(client: httpx.Client) -> None:
     for what in ("", "/items", "/tables", "/events"):
         reply = client.get(f"/api/batches/gone{what}")
@@ -322,9 +334,18 @@ def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, w
     page.wait_for_selector("text=at work >> nth=0")
     page.wait_for_selector(".s-leased >> nth=1")
     assert serious(page) == []
+    page.evaluate("document.documentElement.dataset.stayed = 'yes'")
+    with work.client() as client:
+        client.post("/api/batches/b/pause")
+    page.wait_for_selector(".headline .s-paused")
+    assert page.evaluate("document.documentElement.dataset.stayed") == "yes", "nobody has loaded it again"
     gate.opened.set()
+    page.wait_for_selector("html[data-over=yes]", state="attached")
+    page.wait_for_selector("text=2 of 4 documents")
+    page.wait_for_selector("html:not([data-over])", state="attached")
+    page.click("text=Go on with it")
     page.wait_for_selector("text=It is done.", state="attached", timeout=60_000)
-    page.wait_for_selector("text=What came of it", timeout=60_000)
+    page.wait_for_selector("#came", timeout=60_000)
     assert page.locator("td .s-done").count() == 4
     assert page.inner_text(".headline b") == "4 of 4 documents"
     page.click(".what a >> nth=0")
