@@ -37,11 +37,12 @@ async def listed(request: Request) -> Response:
 async def batch(request: Request) -> Response:
     """A batch: its progress while it lasts, its documents, and its tables when nobody is at it."""
     status, wanted = await one_shown(request), wanted_of(request)
-    rests = not status.items.leased and status.items.done + status.items.failed + status.items.aside > 0
-    lines = await _lines(request, status.batch) if rests and status.items.all <= SHOWN_AT_ONCE else ()
-    values: dict[str, Any] = {"wanted": wanted, "items": await items_shown(request), "to": _Links(status.batch, wanted)}
     moves = status.status in ("working", "idle") or bool(status.items.leased)
-    return page(request, "batch", "batches", batch=status, rests=rests, lines=lines, moves=moves, **values)
+    ended = status.items.done + status.items.failed + status.items.aside
+    at_once = ended and not moves and status.items.all <= SHOWN_AT_ONCE
+    lines = await _lines(request, status.batch) if at_once else ()
+    values: dict[str, Any] = {"wanted": wanted, "items": await items_shown(request), "to": _Links(status.batch, wanted)}
+    return page(request, "batch", "batches", batch=status, ended=ended, lines=lines, moves=moves, **values)
 
 
 async def tables(request: Request) -> Response:
