@@ -20,6 +20,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+import redraft  # noqa: E402
+from redraft import Workshop  # noqa: E402
 from redraft.settings import ModelSettings  # noqa: E402
 from tests.browser import browser, missing  # noqa: E402
 from tests.chatserver import ChatServer, Seen  # noqa: E402
@@ -56,13 +58,25 @@ def full_studio(folder: Path) -> Iterator[tuple[Served, dict[str, str]]]:
             waiting = begin(client, kind="refine", words=100, goals={"coverage": 0.8}, review=True, **whole)
             at_rest(client, waiting)
             live = begin(client, model="thinking", words=100, **whole)
+            asyncio.run(batch_of_reports(folder, at))
             packs = {one["kind"]: one["id"] for one in client.get("/api/packs").json()["packs"]}
             yield at, {
                 "runs": "/runs", "run": f"/runs/{run}", "live": f"/runs/{live}", "review": f"/runs/{waiting}/review",
                 "new": "/runs/new", "pack": f"/packs/{packs['questions']}", "facts": f"/keyfacts/{packs['keyfacts']}",
-                "packs": "/packs", "api": "/api",
+                "packs": "/packs", "api": "/api", "batches": "/batches", "batch": "/batches/reports",
             }  # fmt: skip
             go_on.set()
+
+
+async def batch_of_reports(folder: Path, at: Served) -> None:
+    """A batch with a document that cannot be read."""
+    (folder / "reports").mkdir()
+    for number, part in enumerate(SAMPLE.read_text("utf-8").split("\n## ")[1:], 1):
+        (folder / "reports" / f"report-{number}.md").write_text(f"# {part}", "utf-8")
+    (folder / "reports" / "scanned.txt").write_text("", "utf-8")
+    async with Workshop(at.told.database) as shop:
+        goals = {"coverage": 0.4, "consistency": 0.9}
+        await redraft.batch(shop, [folder / "reports"], name="reports", words=60, goals=goals, rounds=1)
 
 
 def taken(page: Any, name: str) -> None:

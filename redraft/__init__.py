@@ -12,6 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from redraft import graphs
     from redraft.agents.judge import Judge
+    from redraft.batches.items import BatchItem
+    from redraft.batches.making import batch, resume_batch
+    from redraft.batches.results import BatchResult, read_batch
     from redraft.domain import (
         Document,
         Draft,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
     from redraft.evaluators.base import Case, Evaluator
     from redraft.evaluators.forecasting import Ahead, Stage
     from redraft.events import (
+        BatchProgress,
         CallAnswered,
         CallFailed,
         CallStarted,
@@ -83,6 +87,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "Ahead": "redraft.evaluators.forecasting",
+    "BatchItem": "redraft.batches.items",
+    "BatchProgress": "redraft.events",
+    "BatchResult": "redraft.batches.results",
     "BudgetError": "redraft.errors",
     "CallAnswered": "redraft.events",
     "CallFailed": "redraft.events",
@@ -163,6 +170,7 @@ _HOMES = {
     "UsageError": "redraft.errors",
     "Waiting": "redraft.events",
     "Workshop": "redraft.runs.workshop",
+    "batch": "redraft.batches.making",
     "built": "redraft.history.built",
     "built_keyfacts": "redraft.history.built",
     "cited": "redraft.history.citing",
@@ -172,18 +180,23 @@ _HOMES = {
     "load": "redraft.readers.documents",
     "preset": "redraft.presets",
     "price_table": "redraft.models.prices",
+    "read_batch": "redraft.batches.results",
     "read_beside": "redraft.dossier.beside.reading",
     "read_lineage": "redraft.history.lineage",
     "read_dossier": "redraft.dossier.reading",
     "read_losses": "redraft.history.lost",
     "read_result": "redraft.history.results",
     "read_trace": "redraft.history.tracing",
+    "resume_batch": "redraft.batches.making",
     "tools": "redraft.runs.tools",
 }
 
 __all__ = [
     "PROMPTS",
     "Ahead",
+    "BatchItem",
+    "BatchProgress",
+    "BatchResult",
     "BudgetError",
     "CallAnswered",
     "CallFailed",
@@ -263,6 +276,7 @@ __all__ = [
     "UsageError",
     "Waiting",
     "Workshop",
+    "batch",
     "built",
     "built_keyfacts",
     "cited",
@@ -273,12 +287,14 @@ __all__ = [
     "load",
     "preset",
     "price_table",
+    "read_batch",
     "read_beside",
     "read_dossier",
     "read_lineage",
     "read_losses",
     "read_result",
     "read_trace",
+    "resume_batch",
     "tools",
 ]
 

@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
 
 from redraft.domain import Outcome, Task, Usage
@@ -159,6 +159,32 @@ class PartDone:
     of: int
 
 
+@dataclass(frozen=True, slots=True)
+class BatchProgress:
+    """How far a batch is: its documents by state, what they have cost, how many come to their end a minute, and how
+    long it takes if it goes on so. The last two are None as long as nobody can tell."""
+
+    kind: ClassVar[str] = "batch"
+    batch: str
+    status: str
+    all: int
+    done: int
+    short: int
+    """Those of them that fell short of what was asked."""
+    failed: int
+    aside: int
+    at_work: int
+    calls: int
+    cost_usd: float | None
+    """None where a price is not known."""
+    a_minute: float | None
+    seconds_left: float | None
+
+    def moved(self, other: BatchProgress) -> bool:
+        """Whether anything but the time is different."""
+        return replace(self, a_minute=None, seconds_left=None) != replace(other, a_minute=None, seconds_left=None)
+
+
 Event = (
     RunStarted
     | StageStarted
@@ -173,12 +199,25 @@ Event = (
     | RunDone
     | Noted
     | PartDone
+    | BatchProgress
 )
 Observer = Callable[[Event], None]
 
 
 def unobserved(event: Event) -> None:
     """The observer of a run that nobody watches."""
+
+
+def guarded(observer: Observer) -> Observer:
+    """The observer, whose faults are noted and end nothing."""
+
+    def observe(event: Event) -> None:
+        try:
+            observer(event)
+        except Exception:  # noqa: BLE001  (whatever somebody else's observer does)
+            _log.exception("an observer failed at %s", event.kind)
+
+    return observe
 
 
 def event_json(event: Event) -> dict[str, object]:
@@ -227,9 +266,6 @@ def harmless(observer: Observer) -> Observer:
         if told is None:
             return
         for one in (observer, *_streams.get()):
-            try:
-                one(told)
-            except Exception:  # noqa: BLE001  (whatever somebody else's observer does)
-                _log.exception("an observer failed at %s", event.kind)
+            guarded(one)(told)
 
     return observe

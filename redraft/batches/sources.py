@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from glob import glob
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.documents import finished, is_readable, load
 from redraft.readers.installed import how_to_read
+from redraft.runs.reading import document_of
 from redraft.sources import STDIN
 from redraft.store.batches import NewItem
 from redraft.store.store import Store
@@ -35,7 +37,7 @@ _HINT = 'write a line for each document, such as {"id": "a1", "text": "..."} or 
 _FIELDS = {"id": str, "text": str, "path": str, "title": str, "priority": int}
 
 
-def put_in(store: Store, batch: str, sources: Iterable[str]) -> int:
+def put_in(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
     """Put the documents of some sources into a batch, those that it has not yet; returns how many there are of them."""
     found, added = _items(sources, store), 0
     while some := list(islice(found, _AT_ONCE)):
@@ -43,7 +45,7 @@ def put_in(store: Store, batch: str, sources: Iterable[str]) -> int:
     return added
 
 
-def check(sources: Iterable[str]) -> int:
+def check(sources: Iterable[str | NewItem]) -> int:
     """How many documents some sources have. What is amiss with their names or their lines is said, and nothing kept."""
     return sum(1 for _ in _items(sources, None))
 
@@ -61,8 +63,17 @@ def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]
                 yield str(path), str(path)
 
 
-def _items(sources: Iterable[str], store: Store | None) -> Iterator[NewItem]:
+def of_document(store: Store, document: Document) -> NewItem:
+    """The item of a document that was handed over, whose text is kept here and now; or else what is amiss with it."""
+    name = one_line(document.title) or "document"
+    return _of_text(f"{name}#{document.id[:8]}", name, lambda: document_of(store, document), 0, store)
+
+
+def _items(sources: Iterable[str | NewItem], store: Store | None) -> Iterator[NewItem]:
     for source in sources:
+        if isinstance(source, NewItem):
+            yield source
+            continue
         for path in _files(source):
             if path is None:
                 yield NewItem(STDIN, "stdin", document=_kept(store, load(STDIN)) if store else None)
@@ -108,17 +119,17 @@ def _of_lines(path: Path, store: Store | None) -> Iterator[NewItem]:
     for name, entry in _lines(path):
         priority = entry.get("priority", 0)
         if "text" in entry:
-            yield _of_text(f"{path}#{name}", name, entry, priority, store)
+            yield _of_text(f"{path}#{name}", name, partial(_document, entry), priority, store)
         else:
             yield NewItem(str(_beside(path, entry)), file_name(name), priority)
 
 
-def _of_text(source: str, name: str, entry: Mapping[str, Any], priority: int, store: Store | None) -> NewItem:
+def _of_text(source: str, name: str, made: Callable[[], Document], priority: int, store: Store | None) -> NewItem:
     """An item whose text is kept here and now; or else what is amiss with it."""
     try:
-        document = _kept(store, _document(entry)) if store else None
+        document = _kept(store, made()) if store else None
     except DocumentError as error:
-        told = {"code": error.code, "message": error.message, "hint": "mend the line, and repeat the command"}
+        told = {"code": error.code, "message": error.message, "hint": "mend the text, and repeat this"}
         return NewItem(source, file_name(name), priority, error=told)
     return NewItem(source, file_name(name), priority, document)
 

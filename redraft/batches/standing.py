@@ -17,6 +17,7 @@ from redraft.store.store import Store
 Stage = Literal["done", "paused", "cancelled", "stopped", "working", "idle"]
 """`working` is a batch that is open and that somebody works on, `idle` one that nobody does."""
 _LOOK_AGAIN = 1.0
+_LATELY = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +84,36 @@ class Pace:
         return self.seconds / self.ended * self.left if self.ended else None
 
 
+def pace_of(store: Store, standing: Standing) -> Pace:
+    """How fast a batch has come on of late, as its runs have it on record: for whoever has not watched it."""
+    counts = standing.counts
+    return Pace(*store.batches.lately(standing.batch.name, _LATELY), counts.all - counts.ended)
+
+
 Watcher = Callable[[Standing, Pace], object]
+
+
+class Watching:
+    """Looks at a batch from a moment on."""
+
+    def __init__(self, store: Store, name: str) -> None:
+        self._store = store
+        self._name = name
+        self._began = time.monotonic()
+        self._first = standing_of(store, name).counts.ended
+
+    def look(self) -> tuple[Standing, Pace]:
+        """How it stands, and how fast it has come on since that moment."""
+        now = standing_of(self._store, self._name)
+        ended = now.counts.ended
+        return now, Pace(ended - self._first, time.monotonic() - self._began, now.counts.all - ended)
 
 
 def drive(store: Store, engine: Engine, terms: Terms, tell: Tell, watch: Watcher) -> Standing:
     """Have the workers of an engine work on a batch until there is nothing left to do, or it is not open any more."""
-    began, first = time.monotonic(), standing_of(store, terms.batch).counts.ended
+    watching = Watching(store, terms.batch)
     with Crew(store, engine, terms, tell) as crew:
         while crew.mend():
-            now = standing_of(store, terms.batch)
-            ended = now.counts.ended
-            watch(now, Pace(ended - first, time.monotonic() - began, now.counts.all - ended))
+            watch(*watching.look())
             time.sleep(_LOOK_AGAIN)
     return standing_of(store, terms.batch)

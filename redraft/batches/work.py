@@ -33,6 +33,7 @@ from redraft.models.spread.board import Board
 from redraft.readers.documents import load
 from redraft.runs.bench import Bench, Watch
 from redraft.runs.failures import failure
+from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item
 from redraft.store.store import Store
@@ -45,7 +46,7 @@ _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
 _RENEWALS_A_LEASE = 4
-_LOST_TEXT = "the text of this line is not in the database any more"
+_LOST_TEXT = "its text is not in the database any more"
 
 Key = tuple[int, int]
 
@@ -77,6 +78,8 @@ class Worker:
     lease_seconds: float = LEASE_SECONDS
     delivers: bool = True
     """Whether the folder of the batch is on this machine."""
+    shop: Workshop | None = None
+    """Whose people make the runs, where this is a worker of an application's own process."""
     _bench: Bench = field(init=False)
     _asked: Asked = field(init=False)
     _folder: Path | None = field(init=False)
@@ -97,7 +100,7 @@ class Worker:
         batch = await off_loop(self.store.batches.get, self.batch)
         self._asked = Asked.from_json(batch.asked)
         self._folder = Path(batch.folder) if batch.folder and self.delivers else None
-        self._bench = Bench(self.store, self.limits, self.prices, self.observer)
+        self._bench = Bench(self.store, self.limits, self.prices, self.observer, self.shop)
         calls, cost = self.limits.max_calls, self.limits.max_cost
         self._places = Limits.model_validate(batch.limits).concurrency
         alone = self._places <= self.limits.concurrency or self.limits.provider_batch
@@ -239,7 +242,7 @@ class Worker:
         if item.document is not None:
             return self.store.documents.get(item.document)
         if "#" in item.source and not Path(item.source).exists():
-            raise DocumentError(_LOST_TEXT, hint="repeat the command with the file that it is in")
+            raise DocumentError(_LOST_TEXT, hint="repeat what the batch was begun with")
         return load(item.source, wanted=self._asked.reading)
 
 

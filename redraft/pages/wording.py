@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import quote
 
 from redraft.dossier.contents import Fact, FindingEntry, Sentence
 from redraft.history.lineage import came_up
@@ -12,6 +13,9 @@ from redraft.text.cleaning import clean, one_line
 
 _QUOTE, _OPENING = 320, 70
 _HALF = 0.5
+_WHOLE = 10
+_SECONDS = 90
+"""What is longer is said in the next larger unit; so with minutes."""
 
 
 def many(number: int, what: str) -> str:
@@ -44,6 +48,24 @@ def opening(text: str) -> str:
 def capitalized(text: str) -> str:
     """A sentence with its first letter large."""
     return text[:1].upper() + text[1:]
+
+
+def address(name: str) -> str:
+    """A name as one part of an address."""
+    return quote(name, safe="")
+
+
+def pace(a_minute: float) -> str:
+    """How many come to their end a minute."""
+    return f"{a_minute:,.0f}" if a_minute >= _WHOLE else f"{a_minute:.2g}"
+
+
+def lasting(seconds: float) -> str:
+    """How long something takes, about."""
+    if seconds < _SECONDS:
+        return f"{seconds + 0.5:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < _SECONDS else f"{minutes // 60:,} h {minutes % 60:02} min"
 
 
 def cell(value: object) -> str:
@@ -109,6 +131,9 @@ FILTERS: dict[str, Callable[..., str]] = {
         shortened,
         opening,
         capitalized,
+        address,
+        pace,
+        lasting,
         cell,
         setting,
         kind,

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from redraft.domain import Document, content_id
 from redraft.errors import BudgetError
 from redraft.events import Event, Noted, Observer, PartDone, RunStarted, StageStarted, unobserved
 from redraft.history.results import Result, read_result
+from redraft.models.base import Model
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.runs.preparing import Order, Prepared, identify, record
+from redraft.runs.roles import NOBODY
 from redraft.runs.staff import Hired
 from redraft.runs.windows import told_window, with_windows
 from redraft.runs.workshop import Workshop
@@ -60,6 +63,8 @@ class Bench:
     limits: Limits
     prices: PriceTable | None = None
     observer: Observer = unobserved
+    shop: Workshop | None = None
+    """Whose people and metrics make the runs, where some of them are objects; without one all go by their names."""
     stopped: BudgetError | None = None
     """Why no more runs are begun."""
     budget: Budget = field(init=False)
@@ -100,10 +105,15 @@ class Bench:
 
     async def _settled(self, settings: Settings, order: Order) -> tuple[Settings, Order]:
         """The settings and the order with everybody's window, as a run has them on record and is found by."""
-        settings, order, notes = await off_loop(with_windows, order.settled(settings), order, self._window)
+        asked = (order.settled(settings), order, self._window, self._objects)
+        settings, order, notes = await off_loop(with_windows, *asked)
         for note in notes:
             self.observer(Noted(note, everywhere=True))
         return settings, order
+
+    @property
+    def _objects(self) -> Mapping[str, Model]:
+        return self.shop.terms.people.objects if self.shop is not None else NOBODY
 
     def _window(self, one: Hired) -> int | None:
         """What a model's server says of its window, which it is asked once."""
@@ -112,7 +122,7 @@ class Bench:
         return self._windows[one.opened_as]
 
     def _found(self, document: Document, settings: Settings, order: Order) -> Run | None:
-        runs = self.store.runs.same(identify(document, settings, order))
+        runs = self.store.runs.same(identify(document, settings, order, self._objects.get(settings.model)))
         return next((run for run in runs if run.status == "done"), runs[-1] if runs else None)
 
     async def count(self, run: str) -> None:
@@ -121,6 +131,8 @@ class Bench:
 
     async def made(self, document: Document, settings: Settings, order: Order, watch: Watch) -> Result:
         """The run when it is done: found again, gone on with, or begun. Failures are the run's own, and raised."""
+        if self.shop is not None:
+            order = replace(order, own=tuple(self.shop.terms.own.values()))
         settings, order = await self._settled(settings, order)
         run = await self.begun(document, settings, order)
         if run is not None:
@@ -130,9 +142,7 @@ class Bench:
         if self.stopped is not None:
             raise self.stopped
         try:
-            async with Workshop(
-                self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget
-            ) as shop:
+            async with self._opened(watch) as shop:
                 result = await (shop.resume(run.id) if run else shop.begin_order(document, settings, order))
         except BudgetError as error:
             self.stopped = error
@@ -142,3 +152,9 @@ class Bench:
             self.stopped = BudgetError((result.run.error or {}).get("message", "the budget is used up"))
             raise self.stopped
         return result
+
+    def _opened(self, watch: Watch) -> Workshop:
+        """A workshop for one run."""
+        if self.shop is not None:
+            return self.shop.beside(watch, self.limits, self.budget)
+        return Workshop(self.store, limits=self.limits, prices=self.prices, observer=watch, budget=self.budget)

@@ -179,10 +179,11 @@ def _plan(planner: Planner) -> Plan:
     return planner.nothing() if strategy == GIVEN_STRATEGY else strategy_named(strategy).plan(planner)
 
 
-def identify(document: Document, settings: Settings, order: Order) -> str:
-    """The identity that a run of these settings has: whoever knows it finds the run again."""
+def identify(document: Document, settings: Settings, order: Order, model: Model | None = None) -> str:
+    """The identity that a run of these settings has: whoever knows it finds the run again. A `model` is the writer that
+    was handed over."""
     document = said_to_be(document, settings.source_language)
-    settled = _settle(document, settings, None, order.given)
+    settled = _settle(document, settings, model, order.given)
     used = prompts_used(settled.book, settled.settings, order.purpose, order.own, order.prompts)
     hashes = {name: one.hash for name, one in used.items()}
     return _identity(settled.settings.identity(read_as(document), settled.tokenizer.name, hashes), order)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from copy import copy
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self
 
 from langgraph.checkpoint.base import BaseCheckpointSaver
 from typing_extensions import Unpack
@@ -27,29 +28,25 @@ from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.models.tracing import is_traced, tracing
 from redraft.runs.asking import Asked
+from redraft.runs.beginning import put_on_record
 from redraft.runs.carrying_out import carry_out
 from redraft.runs.comparing import check_summaries
 from redraft.runs.driving import Driver, Reviewer
 from redraft.runs.floor import Floor
 from redraft.runs.jobs import Foreman
-from redraft.runs.lineages import to_trace, trace
-from redraft.runs.loading import prepare_and_load
+from redraft.runs.lineages import trace
 from redraft.runs.losses import trace_losses
 from redraft.runs.mending import may_gain
 from redraft.runs.opening import resolve
 from redraft.runs.people import ModelLike, people
-from redraft.runs.preparing import Order, check_judging, record
+from redraft.runs.preparing import Order
 from redraft.runs.reading import Sources, document_of, draft_of_round, summary_of
-from redraft.runs.staff import hire
+from redraft.runs.retracing import retraced
 from redraft.runs.streaming import streaming
-from redraft.runs.windows import told_window, with_windows
 from redraft.settings import BuildKeyfacts, BuildQuestions, Compare, Judging, Limits, Part, Refinement, Settings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.text.embeddings import load_encoder
-
-T = TypeVar("T")
 
 
 class Workshop:
@@ -102,9 +99,8 @@ class Workshop:
         self._people = people(model, judges, validator, decider)
         asked = Asked(settings or Settings(), judging or Judging(), refinement)
         self._asked = asked.with_metrics(metrics)
-        self._limits = limits
-        self._prices = prices
         self._own: dict[str, Evaluator] = dict(self._asked.own)
+        self._observer = observer
         traced = trace_to_langsmith or is_traced()
         self._floor = Floor(self.store, self._people, self._own, prices, harmless(observer), limits, budget, traced)
         self._driver = Driver(self.store, self, reviewer, self._floor)
@@ -142,10 +138,7 @@ class Workshop:
         With `by_chapter=True` so is each chapter, or document of several: the `chapters` of the result.
         A used-up budget is no failure where there is a draft to return.
         """
-        asked = self._with(settings, judging, refinement, metrics, options)
-        refined = refinement is not None or asked.refinement is not None
-        judged = judging is not None or bool(metrics)
-        return await self._made(source, asked, "refine" if refined else "evaluate" if judged else "summarize")
+        return await self.begin_order(source, *self.order(metrics, settings, judging, refinement, options))
 
     async def evaluate(
         self,
@@ -263,7 +256,7 @@ class Workshop:
             raise RunError(f"run {run.id} was begun with the model {run.settings.model}, not {self._people.model}")
         if answer is not None and run.status != "waiting":
             raise RunError(f"run {run.id} waits for no answer: it is {run.status}", hint=f"redraft show {run.id}")
-        self._floor.limited[run.id] = limits or self._limits
+        self._floor.limited[run.id] = limits or self._floor.limits
         if run.status == "done" and not await may_gain(self._floor, run):
             return await self.result(run.id)
         return await self._worked(run, answer)
@@ -298,11 +291,11 @@ class Workshop:
     async def lineage(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Lineage:
         """Where the sentences of a run's summary come from. With `embeddings` meanings are compared as well as words;
         with `ask` the first judge, or else the model, is asked where these do not tell, in a run of its own."""
-        return await self._traced(read_lineage, trace, key, ask, embeddings)
+        return await retraced(self._floor, self._asked, read_lineage, trace, key, ask, embeddings)
 
     async def losses(self, key: str, *, ask: bool = False, embeddings: str | Path | None = None) -> Losses:
         """What the document says and a run's summary does not, and the step at which each was lost; as `lineage`."""
-        return await self._traced(read_losses, trace_losses, key, ask, embeddings)
+        return await retraced(self._floor, self._asked, read_losses, trace_losses, key, ask, embeddings)
 
     async def question(self, key: str) -> ReviewQuestion | None:
         """What a run that waits wants to know; None where it does not wait."""
@@ -334,7 +327,7 @@ class Workshop:
             given, notes = await off_loop(summary_of, self.store, place)
             self._floor.note(*notes)
         settings, order = asked.order(scope, self._people, given=given)
-        return (await self._recorded(task["source"], settings, order)).id
+        return (await put_on_record(self._floor, task["source"], settings, order)).id
 
     def at_work(self, run: str) -> AbstractAsyncContextManager[Job]:
         """Work on a run for as long as the context lasts; see `redraft.graphs.node`."""
@@ -348,6 +341,34 @@ class Workshop:
         """Bring a run to its end for a `reason`, and in somebody's words `why`; returns the reason."""
         return await self._floor.finish(run, draft, reason, why)
 
+    # What batches ask of it.
+
+    def order(self, metrics: Sequence[str | Evaluator], settings: Settings | None, judging: Judging | None,
+              refinement: Refinement | None, options: Mapping[str, Any]) -> tuple[Settings, Order]:  # fmt: skip
+        """What `summarize` is asked for with these."""
+        asked = self._with(settings, judging, refinement, metrics, options)
+        refined = refinement is not None or asked.refinement is not None
+        judged = judging is not None or bool(metrics)
+        return asked.order("refine" if refined else "evaluate" if judged else "summarize", self._people)
+
+    @property
+    def terms(self) -> Floor:
+        """Who works here, by which metrics, at which prices, within which limits."""
+        return self._floor
+
+    @property
+    def observer(self) -> Observer:
+        """Who is told what happens, as they were handed over."""
+        return self._observer
+
+    def beside(self, observer: Observer, limits: Limits, budget: Budget) -> Workshop:
+        """Another workshop of the same people on the same store: for one of many runs that share a budget."""
+        made, at = copy(self), self._floor
+        made._owned, made._observer = False, observer
+        made._floor = Floor(at.store, at.people, at.own, at.prices, harmless(observer), limits, budget, at.traced)
+        made._driver = Driver(self.store, made, None, made._floor)
+        return made
+
     # How they do it.
 
     def _with(self, settings: Settings | None, judging: Judging | None, refinement: Refinement | None,
@@ -356,43 +377,16 @@ class Workshop:
         self._own.update(asked.own)
         return asked
 
-    async def _traced(
-        self, read: Callable[..., T], asking: Callable[[Floor, Run], Awaitable[T]], key: str, ask: bool, by: Any
-    ) -> T:
-        if ask:
-            settings = self._people.settings(self._asked.settings)
-            judging = self._people.judging(self._asked.judging, settings)
-            document, order = await off_loop(to_trace, self.store, key, settings, judging, by)
-            run = await self._recorded(document, settings, order)
-            with tracing(self._floor.traced):
-                return await asking(self._floor, run)
-        return await off_loop(read, self.store, key, encoder=await off_loop(load_encoder, str(by)) if by else None)
-
     async def _made(self, source: Sources, asked: Asked, scope: Scope, **given: Any) -> Result:
         return await self.begin_order(source, *asked.order(scope, self._people, **given))
 
     async def begin_order(self, source: Sources, settings: Settings, order: Order) -> Result:
         """Begin a run of an order that is complete, and work on it to its end."""
-        return await self._worked(await self._recorded(source, settings, order))
+        return await self._worked(await put_on_record(self._floor, source, settings, order))
 
     async def go_on(self, key: str) -> Result:
         """Go on with a run that is known to be this workshop's."""
         return await self._worked(await off_loop(self.store.runs.get, key))
-
-    async def _recorded(self, source: Sources, settings: Settings, order: Order) -> Run:
-        limits, settings, objects = self._limits or Limits(), order.settled(settings), self._people.objects
-        document = await off_loop(document_of, self.store, source)
-        settings, order, notes = await off_loop(with_windows, settings, order, told_window, objects)
-        self._floor.note(*notes)
-        writer = objects.get(self._people.model or "")
-        prepared = await prepare_and_load(self.store, document, settings, order, writer, objects)
-        # Whatever is amiss with how drafts are judged is said before the first one is paid for.
-        await off_loop(check_judging, order, prepared, self.store)
-        asked = (prepared.settings, order.judging, limits, self._prices)
-        await off_loop(hire, *asked, refinement=order.refinement, objects=objects)
-        run = await off_loop(record, prepared, order, limits, self.store)
-        self._floor.prepared[run.id] = prepared
-        return run
 
     async def _worked(self, run: Run, answer: Mapping[str, Any] | None = None) -> Result:
         with tracing(self._floor.traced):

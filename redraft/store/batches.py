@@ -7,9 +7,11 @@ runs out, and another takes the item up. All of it is in the database, so worker
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any, Literal
 
@@ -188,6 +190,37 @@ class Batches:
             yield from map(_item, rows)
             last = rows[-1]["idx"]
 
+    def how_many(self, name: str, state: str = "", words: str = "") -> int:
+        """How many items of a batch are in a state, or `short`, and have these words in their source."""
+        where, values = _chosen(name, state, words)
+        row = self._connection.row(f"SELECT count(*) AS n FROM items WHERE {where}", values)  # noqa: S608
+        assert row is not None
+        return int(row["n"])
+
+    def some(self, name: str, state: str, words: str, after: int, most: int) -> list[Item]:
+        """Up to so many of these items in their order, after so many of them."""
+        where, values = _chosen(name, state, words)
+        rows = self._connection.rows(
+            f"SELECT * FROM items WHERE {where} ORDER BY idx LIMIT ? OFFSET ?",  # noqa: S608
+            (*values, most, after),
+        )
+        return [_item(row) for row in rows]
+
+    def lately(self, name: str, seconds: float) -> tuple[int, float]:
+        """How many items have come to their end in the last seconds in which the batch was open, and how many these
+        were."""
+        row = self._connection.row("SELECT updated FROM batches WHERE name = ?", (name,))
+        assert row is not None
+        moment = datetime.now(UTC)
+        since = max(moment - timedelta(seconds=seconds), datetime.fromisoformat(row["updated"]))
+        ended = self._connection.row(
+            "SELECT count(*) AS n FROM items JOIN runs ON runs.id = items.run"
+            " WHERE items.batch = ? AND items.state IN ('done', 'failed') AND runs.updated > ?",
+            (name, since.isoformat(timespec="milliseconds")),
+        )
+        assert ended is not None
+        return int(ended["n"]), (moment - since).total_seconds()
+
     def counts(self, name: str) -> Counts:
         """How the items of a batch stand."""
         rows = self._connection.rows(
@@ -279,6 +312,18 @@ class Batches:
             let_go(raw, row["worker"])
 
 
+def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:
+    """The condition for items in a state, or for all, and with these words in their source; and its values."""
+    where, values = ["batch = ?"], [batch]
+    if state:
+        where, values = [*where, "state = ?"], [*values, "done" if state == "short" else state]
+        where += ["short = 1"] if state == "short" else []
+    for word in words.lower().split():
+        escaped = re.sub(r"([\\%_])", r"\\\1", storable(word))
+        where, values = [*where, "lower(source) LIKE ? ESCAPE '\\'"], [*values, f"%{escaped}%"]
+    return " AND ".join(where), tuple(values)
+
+
 def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
     """Put an item into a batch, unless it is there; whether it is new. A text that was lost is there again."""
     source = storable(one.source)
@@ -294,6 +339,9 @@ def _add(raw: Raw, batch: str, idx: int, one: NewItem) -> bool:
         )
     elif known["document"] is None and one.document is not None:
         raw.execute("UPDATE items SET document = ? WHERE batch = ? AND idx = ?", (one.document, batch, known["idx"]))
+    elif one.error is not None:
+        failed = "UPDATE items SET state = 'failed', error = ? WHERE batch = ? AND idx = ? AND state = 'waiting'"
+        raw.execute(failed, (_json(one.error), batch, known["idx"]))
     return known is None
 
 

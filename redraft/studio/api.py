@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import AsyncIterator
 from typing import Any
 
 from pydantic import ValidationError
@@ -15,6 +12,7 @@ from redraft.dossier.contents import Dossier
 from redraft.errors import UsageError
 from redraft.store.threads import off_loop
 from redraft.studio import experiments, looking, packs
+from redraft.studio.batch_api import BATCHES
 from redraft.studio.contracts import (
     Evidence,
     Experiment,
@@ -36,14 +34,11 @@ from redraft.studio.contracts import (
     Strike,
 )
 from redraft.studio.endpoints import Endpoint, described, typed
-from redraft.studio.feeds import ENDS, Told, elsewhere
-from redraft.studio.house import house, read, run_of
+from redraft.studio.feeds import EVENT_STREAM, STREAMED, elsewhere, sent
+from redraft.studio.house import house, read, run_of, work_of
 from redraft.studio.orders import said
 from redraft.studio.rows import RunList, Wanted
 from redraft.studio.starting import asked_of, begun, json_of, offer_of, plan_of, planned
-from redraft.studio.work import Work
-
-_NO_WAITING = "no-cache"
 
 
 def wanted_of(request: Request) -> Wanted:
@@ -52,13 +47,6 @@ def wanted_of(request: Request) -> Wanted:
         return Wanted.model_validate({name: value for name, value in request.query_params.items() if value})
     except ValidationError as error:
         raise UsageError(said(error)) from error
-
-
-def work_of(request: Request) -> Work:
-    """What works on runs; there is one wherever there is a route that needs it."""
-    found = house(request).work
-    assert found is not None, "a studio that is only for reading has no route that leads here"
-    return found
 
 
 async def runs(request: Request) -> Response:
@@ -119,34 +107,7 @@ async def events(request: Request) -> Response:
     place = house(request)
     feed = place.work.feed(run.id) if place.work else None
     shown = feed.watch() if feed else elsewhere(place.reading, run.id)
-    headers = {"cache-control": _NO_WAITING, "x-accel-buffering": "no"}
-    return StreamingResponse(_sent(_until(place.closing, shown)), media_type="text/event-stream", headers=headers)
-
-
-async def _until(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIterator[Told]:
-    """What is shown, until nobody is to be shown anything any more."""
-    ending = asyncio.ensure_future(closing.wait())
-    try:
-        while True:
-            coming = asyncio.ensure_future(anext(shown, None))
-            await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
-            if not coming.done():
-                coming.cancel()
-                return
-            told = coming.result()
-            if told is None:
-                return
-            yield told
-    finally:
-        ending.cancel()
-
-
-async def _sent(shown: AsyncIterator[Told]) -> AsyncIterator[str]:
-    """Events on the wire: each is `message`, with its kind within, so that one listener hears them all."""
-    async for told in shown:
-        yield f"data: {json.dumps(told, ensure_ascii=False, default=str)}\n\n"
-        if told["kind"] in ENDS:
-            return
+    return StreamingResponse(sent(place.closing, shown), media_type=EVENT_STREAM, headers=STREAMED)
 
 
 async def stop(request: Request) -> Response:
@@ -258,7 +219,7 @@ ENDPOINTS = (
     Endpoint("GET", f"{_RUN}/dossier", "All that there is to look at in a run.", dossier, Dossier),
     Endpoint("GET", f"{_RUN}/evidence", "What bears it out.", evidence, Evidence, query=_ABOUT_EVIDENCE),
     Endpoint("GET", f"{_RUN}/pieces", "What there is of a summary so far.", pieces, Pieces),
-    Endpoint("GET", f"{_RUN}/events", "Follow a run to its next stop.", events, kind="text/event-stream"),
+    Endpoint("GET", f"{_RUN}/events", "Follow a run to its next stop.", events, kind=EVENT_STREAM),
     Endpoint("POST", f"{_RUN}/stop", "Stop a run; what was done is kept.", stop, Status),
     Endpoint("POST", f"{_RUN}/resume", "Go on with a run.", resume, Status),
     Endpoint("GET", f"{_RUN}/review", "What a run that waits wants to know.", question, Question, works=True),
@@ -279,6 +240,7 @@ ENDPOINTS = (
     Endpoint("GET", "/api/keyfacts/{keyfacts}", "Key facts.", keyfacts, PackContents),
     Endpoint("GET", "/api/experiments", "The experiments.", experiment_list, ExperimentList),
     Endpoint("GET", "/api/experiments/{name}", "An experiment.", experiment, Experiment),
+    *BATCHES,
     Endpoint("GET", "/api/openapi.json", "This description.", description),
 )
 """What there is."""

@@ -16,8 +16,9 @@ from redraft.errors import RedraftError
 from redraft.runs.workshop import Workshop
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
-from redraft.studio import pages
+from redraft.studio import batch_pages, pages
 from redraft.studio.api import ENDPOINTS
+from redraft.studio.batches import Tables
 from redraft.studio.guard import Guard
 from redraft.studio.house import House, Told
 from redraft.studio.pending import Pending
@@ -36,6 +37,7 @@ _READING = (
     Route("/experiments", pages.experiment_list),
     Route("/experiments/{name}", pages.experiment),
     Route("/experiments/{name}/{file}", pages.picture),
+    *batch_pages.READING,
     Route("/api", pages.api),
     Route("/static/{name:path}", static_file),
 )
@@ -50,6 +52,7 @@ _WORKING = (
     Route("/runs/{run}/review", pages.review),
     Route("/runs/{run}/review", pages.answer, methods=["POST"]),
     Route("/packs/{pack}/strike", pages.strike, methods=["POST"]),
+    *batch_pages.WORKING,
 )
 
 
@@ -93,7 +96,7 @@ async def _opened(told: Told, closing: AsyncExitStack) -> House:
         closing.push_async_callback(work.aclose)
     reading = await off_loop(_to_read, told)
     closing.push_async_callback(off_loop, reading.close)
-    return House(told, reading, Rows(reading), work, Pending())
+    return House(told, reading, Rows(reading), Tables(reading), work, Pending())
 
 
 def _to_read(told: Told) -> Store:

@@ -50,6 +50,11 @@ class Endpoint:
         """Whether something is different afterwards."""
         return self.method != "GET"
 
+    @property
+    def address(self) -> str:
+        """The path as it is described, without what routes alone need to know."""
+        return self.path.replace(":path}", "}")
+
     def is_there(self, read_only: bool) -> bool:
         """Whether there is such an address at all: where nothing may be written, nothing is there that writes."""
         return not (read_only and (self.writes or self.works))
@@ -75,7 +80,7 @@ def described(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
     schemas: dict[Any, Any] = {model: ref for (model, _), ref in refs.items()}
     paths: dict[str, dict[str, Any]] = {}
     for one in endpoints:
-        paths.setdefault(one.path, {})[one.method.lower()] = _operation(one, schemas)
+        paths.setdefault(one.address, {})[one.method.lower()] = _operation(one, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": "redraft", "version": version("redraft"), "description": _ABOUT},
@@ -111,7 +116,7 @@ def _operation(one: Endpoint, schemas: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _called(one: Endpoint) -> str:
-    words = [word for word in re.split(r"[/{}.:]+", one.path.removeprefix("/api")) if word and word != "run"]
+    words = [word for word in re.split(r"[/{}.:]+", one.address.removeprefix("/api")) if word and word != "run"]
     return "_".join((one.method.lower(), *words))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections import deque
 from collections.abc import AsyncIterator, Sequence
@@ -19,6 +20,9 @@ _log = logging.getLogger("redraft")
 Told = dict[str, Any]
 ENDS = frozenset({"done", "waiting", "error", "stopped"})
 """The kinds of events after which nothing more comes."""
+EVENT_STREAM = "text/event-stream"
+STREAMED = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+"""The headers of a reply that is sent as it happens."""
 _PASSING = (CallStarted, CallAnswered, CallFailed)
 # Of the calls only the last few are shown to whoever comes later; all of them are counted.
 _RECENT = 500
@@ -170,6 +174,32 @@ def reversed_until(numbered: Any, at: int) -> list[_Numbered]:
             break
         found.append(one)
     return found
+
+
+async def sent(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIterator[str]:
+    """Events on the wire: each is `message`, with its kind within, so that one listener hears them all."""
+    async for told in _until(closing, shown):
+        yield f"data: {json.dumps(told, ensure_ascii=False, default=str)}\n\n"
+        if told["kind"] in ENDS:
+            return
+
+
+async def _until(closing: asyncio.Event, shown: AsyncIterator[Told]) -> AsyncIterator[Told]:
+    """What is shown, until nobody is to be shown anything any more."""
+    ending = asyncio.ensure_future(closing.wait())
+    try:
+        while True:
+            coming = asyncio.ensure_future(anext(shown, None))
+            await asyncio.wait((coming, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not coming.done():
+                coming.cancel()
+                return
+            told = coming.result()
+            if told is None:
+                return
+            yield told
+    finally:
+        ending.cancel()
 
 
 async def elsewhere(store: Store, run: str, pause: float = _PAUSE) -> AsyncIterator[Told]:

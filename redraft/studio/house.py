@@ -17,6 +17,7 @@ from redraft.settings import Limits, ModelSettings
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
+from redraft.studio.batches import Tables
 from redraft.studio.orders import Asked
 from redraft.studio.pending import Pending
 from redraft.studio.rows import Rows
@@ -56,6 +57,8 @@ class House:
     told: Told
     reading: Store
     rows: Rows
+    tables: Tables
+    """Those on batches."""
     work: Work | None
     pending: Pending[tuple[Asked, Document]]
     closing: asyncio.Event = field(default_factory=asyncio.Event)
@@ -65,6 +68,13 @@ class House:
 def house(request: Request) -> House:
     """The studio that a request has come to."""
     found: House = request.app.state.house
+    return found
+
+
+def work_of(request: Request) -> Work:
+    """What works on runs; there is one wherever there is a route that needs it."""
+    found = house(request).work
+    assert found is not None, "a studio that is only for reading has no route that leads here"
     return found
 
 

@@ -21,14 +21,14 @@ from redraft.settings import DEFAULT_GOALS
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.studio import experiments, looking, packs
-from redraft.studio.api import ENDPOINTS, checked, status_shown, wanted_of, work_of
+from redraft.studio.api import ENDPOINTS, checked, status_shown, wanted_of
 from redraft.studio.contracts import Review, Status, Strike
-from redraft.studio.house import found_run, house, read, run_of
+from redraft.studio.house import found_run, house, read, run_of, work_of
 from redraft.studio.problems import NoSuchThing, problem_of
 from redraft.studio.rows import RunList, Wanted
 from redraft.studio.starting import KEPT, Sent, asked_from, begun, offer_of, plan_of, planned, sent_with
 
-Here = Literal["runs", "new", "packs", "experiments", "api", ""]
+Here = Literal["runs", "new", "batches", "packs", "experiments", "api", ""]
 _MOST_COMPARED = 6
 _EMPTY = dict.fromkeys(("document", "kept", "summary", "model", "judge", "metrics", "words", "query", "review"), "")
 _EMPTY |= {"strategy": "hierarchical", "kind": "summarize", "rounds": "4"}

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Any
 
+from redraft.batches.making import worked_on
+from redraft.batches.opening import open_again
+from redraft.batches.work import described
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
 from redraft.runs.preparing import Order
 from redraft.runs.streaming import streaming
 from redraft.runs.workshop import Workshop
 from redraft.settings import Settings
+from redraft.store.batches import Batch
+from redraft.store.threads import off_loop
 from redraft.studio.feeds import Feed
 
+_log = logging.getLogger("redraft")
 # Feeds of runs at rest are only kept to be shown to those who look a little later.
 _MOST_FEEDS = 200
 
@@ -24,6 +31,7 @@ class Work:
     def __init__(self, shop: Workshop) -> None:
         self.shop = shop
         self._feeds: dict[str, Feed] = {}
+        self._batches: dict[str, asyncio.Task[object]] = {}
 
     def feed(self, run: str) -> Feed | None:
         """What happens in a run, where this studio has worked on it."""
@@ -82,6 +90,27 @@ class Work:
             )
         await feed.stop()
 
+    def batches(self) -> frozenset[str]:
+        """The batches that this studio is working on."""
+        return frozenset(name for name, task in self._batches.items() if not task.done())
+
+    async def resume_batch(self, name: str) -> None:
+        """Go on with a batch here, under the limits that it has, until it has come to its next stop."""
+        opened = await off_loop(open_again, self.shop.store, name)
+        self._batches[name] = asyncio.create_task(self._worked_on(opened))
+
+    async def _worked_on(self, opened: Batch) -> None:
+        try:
+            await worked_on(self.shop, opened)
+        except RedraftError as error:
+            await off_loop(self.shop.store.batches.set_status, opened.name, "stopped", described(error))
+        except Exception as error:  # noqa: BLE001  (whoever looks at it shall see that it has ended, whatever it was)
+            _log.exception("a batch of the studio failed")
+            await off_loop(self.shop.store.batches.set_status, opened.name, "stopped", described(error))
+
     async def aclose(self) -> None:
-        """Stop all runs. They are on record as interrupted, and can go on."""
+        """Stop all runs and batches. They are on record as interrupted, and can go on."""
+        for task in self._batches.values():
+            task.cancel()
+        await asyncio.gather(*self._batches.values(), return_exceptions=True)
         await asyncio.gather(*(feed.stop() for feed in self._feeds.values()))

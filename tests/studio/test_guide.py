@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import shutil
@@ -12,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import redraft
+from redraft import Document, Workshop
 from tests.studio.served import TOKEN, Served, at_rest, begin, chapter, served
 from tests.support import SAMPLE
 
@@ -38,7 +41,9 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
     with at.client() as client:
         review = begin(client, kind="refine", words=60, goals={"coverage": 1.0}, review=True, rounds=1)
         assert at_rest(client, review)["status"] == "waiting"
+        asyncio.run(_batch(Path(str(at.told.database))))
         known = {"STUDIO": at.url, "TOKEN": TOKEN, "WAITING": review, "RUN": "", "PATH": "/usr/bin:/bin"}
+        known["BATCH"] = "mine"
         told: dict[str, Any] = {}
         for one in requests():
             done = subprocess.run(
@@ -53,6 +58,11 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
     failed = [one for one, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
     assert [one.rpartition("/")[2] for one in failed] == ['ffffffff"'], "that one is to fail"
     assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
-    assert len(told) == 11
-    [followed] = [said for said in told.values() if said.startswith("data:")]
-    assert '"kind": "done"' in followed.splitlines()[-2]
+    assert len(told) == 16
+    followed = [said for said in told.values() if said.startswith("data:")]
+    assert ['"kind": "done"' in said.splitlines()[-2] for said in followed] == [True, True]
+
+
+async def _batch(database: Path) -> None:
+    async with Workshop(database) as shop:
+        await redraft.batch(shop, [Document.from_text(chapter(), "One")], name="mine", words=40)

@@ -11,8 +11,11 @@ import httpx
 import pytest
 from blockbuster import blockbuster_ctx
 
+from redraft.batches.asked import Asked
+from redraft.batches.sources import put_in
 from redraft.domain import Chunk, Document, Span
-from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinement
+from redraft.settings import Compare, Evaluate, Judging, Part, Refine, Refinement, Settings
+from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.studio.app import studio
 from redraft.studio.house import Told
@@ -154,8 +157,14 @@ def test_every_page_of_a_full_store_is_shown(tmp_path: Path) -> None:
 @pytest.mark.slow
 async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> None:
     """Whatever reads or writes a file does so in a thread."""
+    for number in range(2):
+        (tmp_path / f"{number}.md").write_text(f"{chapter()} This is number {number}.", "utf-8")
     with Store(tmp_path / "redraft.db") as store:
         fill(store)
+        for number in range(2):
+            batch = Batch(f"b{number}", Asked(Settings(words=30)).to_json(), {}, str(tmp_path))
+            store.batches.open(batch)
+            put_in(store, batch.name, [str(tmp_path / f"{number}.md")])
     app = studio(Told(database=tmp_path / "redraft.db", token=TOKEN))
     headers = {"Authorization": f"Bearer {TOKEN}"}
     transport = httpx.ASGITransport(app)
@@ -165,15 +174,19 @@ async def test_nothing_that_is_asked_for_holds_up_the_others(tmp_path: Path) -> 
     ):
         # Modules and templates are loaded once, and that may take its time.
         text = chapter()
-        await _visit(client, text)
+        await _visit(client, text, "b0")
         with blockbuster_ctx():
-            await _visit(client, text)
+            await _visit(client, text, "b1")
 
 
-async def _visit(client: httpx.AsyncClient, text: str) -> None:
+async def _visit(client: httpx.AsyncClient, text: str, batch: str) -> None:
     for path in ("/runs", "/runs/fork-of-abc123", "/packs", "/packs/pack-1", "/keyfacts/keyfacts-1", "/runs/new"):
         assert (await client.get(path)).status_code == 200, path
     begun = await client.post("/api/runs", json={"text": text, "words": 30, "kind": "evaluate"})
     assert begun.status_code == 201, begun.text
     told = await client.get(begun.json()["events"])
     assert '"done"' in told.text
+    assert (await client.post(f"/api/batches/{batch}/resume")).status_code == 200
+    assert '"done"' in (await client.get(f"/api/batches/{batch}/events")).text
+    for path in ("/batches", f"/batches/{batch}", f"/batches/{batch}/tables", f"/api/batches/{batch}/items"):
+        assert (await client.get(path)).status_code == 200, path

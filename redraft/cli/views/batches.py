@@ -6,19 +6,19 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-from redraft.batches.results import Row, Tally, fill_folder, results
+from redraft.batches.folder import write_folder
 from redraft.batches.standing import Pace, Standing, Watcher
+from redraft.batches.tables import report_on
 from redraft.cli import hints, terminal
-from redraft.cli.terminal import json_text, say
+from redraft.cli.terminal import say
 from redraft.cli.views.render import aligned, count, echo_json
 from redraft.errors import BudgetError
-from redraft.files import write
+from redraft.pages.wording import lasting
 from redraft.reports.report import Report
 from redraft.store.store import Store
 from redraft.text.cleaning import clean, one_line
@@ -26,7 +26,6 @@ from redraft.text.cleaning import clean, one_line
 _DONE, _FAILED, _SHORT = 0, 1, 3
 _PLAIN_SECONDS = 10.0
 _NOTES_SHOWN = 20
-_ELSEWHERE = "name another folder with -o, and repeat the command"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,23 +105,13 @@ def line(standing: Standing, pace: Pace) -> str:
     if standing.cost_usd:
         parts.append(f"${standing.cost_usd:.4f}")
     if pace.seconds_left:
-        parts.append(f"about {_time(pace.seconds_left)} left")
+        parts.append(f"about {lasting(pace.seconds_left)} left")
     return " · ".join(parts)
-
-
-def _time(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds + 0.5:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60:02} min"
 
 
 def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
     """Print what came of a batch so far."""
-    tally = Tally()
-    for row in results(store, standing.batch.name):
-        tally.add(row)
-    report = tally.report(standing)
+    report = report_on(store, standing)
     if as_json:
         echo_json(standing.to_json() | {"tables": [table.to_json() for table in report.tables]})
     else:
@@ -132,20 +121,10 @@ def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
 
 def finish(store: Store, standing: Standing, *, as_json: bool, quiet: bool) -> int:
     """Print what came of a batch that was worked on, and put it into its folder; returns the exit code."""
-    report = show(store, standing, as_json=as_json)
-    if standing.batch.folder:
-        folder, name = Path(standing.batch.folder), standing.batch.name
-        fill_folder(store, name, folder)
-        write(folder / "report.md", report.to_markdown(), _ELSEWHERE)
-        write(folder / "items.jsonl", "".join(map(_item_line, results(store, name))), _ELSEWHERE)
+    write_folder(store, standing, show(store, standing, as_json=as_json))
     if not quiet:
         _close(standing)
     return _code(standing)
-
-
-def _item_line(row: Row) -> str:
-    """An item for programs; its summary has a file of its own."""
-    return json_text({name: value for name, value in row.items() if name != "summary"}, indent=None) + "\n"
 
 
 def _close(standing: Standing) -> None:

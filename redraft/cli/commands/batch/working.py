@@ -104,24 +104,21 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     What is done is not done again when the command is repeated; what failed is tried again.
     """
     reading(*sources[:3], *(["..."] if len(sources) > 3 else []), quiet=given["quiet"])
+    from redraft.batches.folder import folder_named
+    from redraft.batches.opening import open_batch
     from redraft.batches.sources import check
     from redraft.cli import given as asked_for
     from redraft.models.prices import price_table
+    from redraft.store.store import Store
 
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
         return _plan(sources, asked, price_table(given["prices"]), as_json=given["as_json"])
     check(sources)
-    folder = _folder(given["output"])
-    name = given["name"] or asked.name(sources, folder)
-    from redraft.batches.sources import put_in
-    from redraft.store.batches import Batch
-    from redraft.store.store import Store
-
+    folder = folder_named(given["output"])
     with Store(given["db"]) as store:
-        store.batches.open(Batch(name, asked.to_json(), limits.model_dump(mode="json"), folder))
-        put_in(store, name, sources)
-        return _worked(store, name, limits, given)
+        opened = open_batch(store, sources, asked, limits, folder=folder, name=given["name"])
+        return _worked(store, opened.name, limits, given)
 
 
 @command(short_help="Go on with a batch; what failed is tried again.")
@@ -138,14 +135,13 @@ def resume(name: str, **given: Any) -> int:
 
     It keeps the settings that it began with, and its folder. Limits given here replace its own.
     """
+    from redraft.batches.opening import open_again
     from redraft.cli import given as asked_for
     from redraft.settings import Limits
-    from redraft.store.batches import Batch
 
     with asked_for.store_to_read(given["db"]) as store:
-        known = store.batches.get(name)
-        limits = asked_for.limits(given, Limits.model_validate(known.limits))
-        store.batches.open(Batch(name, known.asked, limits.model_dump(mode="json"), known.folder))
+        limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
+        open_again(store, name, limits)
         return _worked(store, name, limits, given)
 
 
@@ -162,18 +158,6 @@ def _asked(given: Mapping[str, Any]) -> Asked:
     refinement = asked_for.refinement(given) if given["refine"] else None
     judged = asked_for.judging(given, refinement) if refinement else None
     return Asked(asked_for.settings(given), judged, refinement, asked_for.part(given))
-
-
-def _folder(output: str | None) -> str:
-    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it."""
-    if output is None:
-        return ""
-    folder = Path(output).expanduser().absolute()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"the directory cannot be made: {error.strerror}", place=output) from error
-    return str(folder)
 
 
 def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool) -> int:
@@ -201,7 +185,6 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
     from redraft.sources import allowed
 
     engine = engine_named(given["engine"], given["address"], store.address)
-    store.batches.try_again(name)
     try:
         with told_of_termination(_interrupt), engine:
             terms = Terms(
@@ -230,11 +213,8 @@ def _interrupt() -> None:
 
 
 def _workers(wanted: int | None, engine: Engine, limits: Limits, waiting: int) -> int:
-    """As many as were asked for, or as there are documents: they make a document's calls together where these are few.
+    """As many as are wanted and are of use."""
+    from redraft.batches.opening import of_use
 
-    A worker without a request of its own has nothing to ask.
-    """
     # One worker gathers the requests of all documents for the provider's jobs.
-    usual = 1 if limits.provider_batch else engine.room()
-    useful = limits.concurrency if wanted and waiting and not limits.provider_batch else waiting
-    return max(1, min(wanted or usual, limits.concurrency, useful))
+    return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, waiting)

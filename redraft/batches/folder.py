@@ -1,0 +1,78 @@
+"""The folder of a batch: its summaries, and at the end what came of all of them."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path, PurePath
+from urllib.parse import quote
+
+from redraft.batches.items import BatchItem, items_of, result_of
+from redraft.batches.standing import Standing
+from redraft.batches.work import deliver
+from redraft.errors import UsageError
+from redraft.files import write
+from redraft.reports.report import Report
+from redraft.reports.tables import figure, plain, unmarked
+from redraft.store.store import Store
+
+_LISTED = 1000
+_ELSEWHERE = "name another folder with -o, and repeat the command"
+_HOW = (
+    "`redraft export RUN -o FILE.html` writes the dossier of a run: its summary beside the document, with where each"
+    " sentence comes from and what was found wrong. `redraft studio` shows the same."
+)
+
+
+def folder_named(given: str | Path | None) -> str:
+    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it."""
+    if given is None:
+        return ""
+    folder = Path(given).expanduser().absolute()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"the directory cannot be made: {error.strerror}", place=str(given)) from error
+    return str(folder)
+
+
+def write_folder(store: Store, standing: Standing, report: Report) -> None:
+    """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
+    if not standing.batch.folder:
+        return
+    folder, name = Path(standing.batch.folder), standing.batch.name
+    fill_folder(store, name, folder)
+    write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, standing)}", _ELSEWHERE)
+    write(folder / "items.jsonl", "".join(map(_line, items_of(store, name))), _ELSEWHERE)
+
+
+def fill_folder(store: Store, name: str, folder: Path) -> None:
+    """Write what is done and not there: after the folder was changed, or a file of it removed."""
+    for item in store.batches.items(name):
+        if item.state == "done" and not (folder / f"{item.file}.md").exists():
+            found = result_of(store, item)
+            if found is not None and found.summary is not None:
+                deliver(folder, item, found.summary)
+
+
+def listed(store: Store, standing: Standing) -> str:
+    """The documents as a list in Markdown: each with a link to its summary, and with the run that has its dossier."""
+    shown = [_entry(item) for item in islice(items_of(store, standing.batch.name), _LISTED)]
+    more = standing.counts.all - len(shown)
+    rest = f"\n{more:,} more are in items.jsonl.\n" if more > 0 else ""
+    return f"## Documents\n\n{_HOW}\n\n" + "\n".join(shown) + f"\n{rest}"
+
+
+def _entry(item: BatchItem) -> str:
+    name = plain(PurePath(item.source).name or item.source)
+    shown = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
+    parts = [f"- {shown}: {item.state}", *(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
+    parts += [f"run `{item.run}`"] if item.run else []
+    parts += [unmarked(f"{item.error['message']}; {item.error['hint']}")] if item.error else []
+    return ", ".join(parts)
+
+
+def _line(item: BatchItem) -> str:
+    """An item for programs; its summary has a file of its own."""
+    content = {name: value for name, value in item.to_json().items() if name != "summary"}
+    return json.dumps(content, ensure_ascii=False) + "\n"

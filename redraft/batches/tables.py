@@ -1,0 +1,154 @@
+"""What came of a batch in tables, read item by item: of a hundred thousand no more is in memory than of a hundred."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from math import sqrt
+
+from redraft.batches.items import BatchItem, items_of
+from redraft.batches.standing import Standing
+from redraft.dossier.beside.intervals import LEAST, interval_of_mean
+from redraft.evaluators.resampling import RESAMPLES
+from redraft.reports.report import Report
+from redraft.reports.tables import Cell, Table
+from redraft.store.store import Store
+
+_EXAMPLES = 12
+_RESAMPLED = 500
+"""So many values are kept to be drawn from. Of more the mean is as good as normal, and its interval is reckoned."""
+_OF_95 = 1.96
+
+
+@dataclass(slots=True)
+class _Figure:
+    """Numbers of which no more than these is kept."""
+
+    n: int = 0
+    sum: float = 0.0
+    least: float | None = None
+    most: float | None = None
+    first: list[float] = field(default_factory=list)
+    mean: float = 0.0
+    off: float = 0.0
+    """The squares of how far they are from their mean, added up."""
+
+    def add(self, value: float) -> None:
+        """Count one in."""
+        self.n, self.sum = self.n + 1, self.sum + value
+        self.least = value if self.least is None else min(self.least, value)
+        self.most = value if self.most is None else max(self.most, value)
+        before, self.mean = self.mean, self.mean + (value - self.mean) / self.n
+        self.off += (value - before) * (value - self.mean)
+        if len(self.first) < _RESAMPLED:
+            self.first.append(value)
+
+    def interval(self) -> tuple[float | None, float | None]:
+        """What holds 95 % of the means, had other documents been drawn; nothing where they are too few to tell."""
+        if self.n <= _RESAMPLED:
+            found = interval_of_mean(self.first)
+            return (found.low, found.high) if found else (None, None)
+        half = _OF_95 * sqrt(self.off / (self.n - 1) / self.n)
+        return self.mean - half, self.mean + half
+
+
+@dataclass(slots=True)
+class Tally:
+    """All items of a batch added up, one after the other."""
+
+    figures: dict[str, _Figure] = field(default_factory=dict)
+    unscored: Counter[str] = field(default_factory=Counter)
+    goals: dict[str, Counter[str]] = field(default_factory=dict)
+    troubles: Counter[tuple[str, str]] = field(default_factory=Counter)
+    examples: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+
+    def add(self, item: BatchItem) -> None:
+        """Count an item in."""
+        if item.error:
+            which = (item.state, item.error["code"])
+            self.troubles[which] += 1
+            self.examples.setdefault(which, (item.source, f"{item.error['message']}; {item.error['hint']}"))
+        if item.state != "done" or item.title is None:
+            return
+        told = {"words of the summary": item.words, "calls": item.calls, "USD": item.cost_usd}
+        told |= {"prompt tokens": item.prompt_tokens, "reply tokens": item.completion_tokens}
+        for name, value in {**item.scores, **told, "seconds": item.seconds}.items():
+            if value is not None:
+                self.figures.setdefault(name, _Figure()).add(value)
+            elif name in item.scores:
+                self.unscored[name] += 1
+        for name, met in item.goals.items():
+            stands = "unsure" if met is None else "met" if met else "missed"
+            self.goals.setdefault(name, Counter())[stands] += 1
+
+    def report(self, standing: Standing) -> Report:
+        """The tables, with what they rest on."""
+        tables = [_items(standing)]
+        tables += [self._figures()] if self.figures else []
+        tables += [self._goals()] if self.goals else []
+        tables += [self._troubles()] if self.troubles else []
+        return Report("batch", f"Batch {standing.batch.name}", (_line(standing),), {}, tuple(tables), ())
+
+    def _figures(self) -> Table:
+        rows = tuple(
+            (name, one.n, self.unscored[name], one.sum / one.n, *one.interval(), one.least, one.most, one.sum)
+            for name, one in self.figures.items()
+        )
+        caption = "What is said of the documents that are done. A score that is missing counts as none, and not as 0."
+        basis = (
+            "What runs took from the cache they have not used again: calls, tokens and USD are their own. Low and high"
+            f" have 95 % of the means of {RESAMPLES:,} resamples of the documents between them, or of as many as there"
+            f" could be where there are more than {_RESAMPLED} documents; fewer than {LEAST} have none."
+        )
+        columns = ("figure", "documents", "without", "mean", "low", "high", "least", "most", "sum")
+        return Table("figures", "Figures", caption, basis, columns, rows)
+
+    def _goals(self) -> Table:
+        rows = tuple((name, one["met"], one["missed"], one["unsure"]) for name, one in self.goals.items())
+        basis = "Unsure is where too few items have a verdict."
+        return Table(
+            "goals", "Goals", "How many documents meet each goal.", basis, ("goal", "met", "missed", "unsure"), rows
+        )
+
+    def _troubles(self) -> Table:
+        rows = tuple(
+            (state, code, n, *self.examples[state, code]) for (state, code), n in self.troubles.most_common(_EXAMPLES)
+        )
+        columns = ("state", "code", "items", "such as", "which says")
+        basis = "`redraft batch results` has the sentence of each."
+        return Table("troubles", "What went wrong", "By state and kind of error.", basis, columns, rows)
+
+
+def report_on(store: Store, standing: Standing) -> Report:
+    """The tables on a batch as it stands."""
+    return report_of(items_of(store, standing.batch.name), standing)
+
+
+def report_of(items: Iterable[BatchItem], standing: Standing) -> Report:
+    """The tables on the items of a batch."""
+    tally = Tally()
+    for item in items:
+        tally.add(item)
+    return tally.report(standing)
+
+
+def _items(standing: Standing) -> Table:
+    counts = standing.counts
+    rows: list[tuple[Cell, ...]] = [
+        ("done", counts.done),
+        ("done, short of what was asked", counts.short),
+        ("failed", counts.failed),
+        ("set aside", counts.aside),
+        ("at work", counts.leased),
+        ("waiting", counts.waiting),
+        ("all", counts.all),
+    ]
+    kept = tuple(row for row in rows if row[1] or row[0] in ("done", "all"))
+    return Table("items", "Items", "How the documents stand.", "One item is one document.", ("state", "items"), kept)
+
+
+def _line(standing: Standing) -> str:
+    cost = "" if not standing.cost_usd else f", ${standing.cost_usd:.4f}"
+    counts = standing.counts
+    return f"{standing.stage}: {counts.done:,} of {counts.all:,} documents done, {standing.calls:,} calls{cost}"

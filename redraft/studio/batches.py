@@ -1,0 +1,198 @@
+"""What the store tells of batches: all of them, one of them, a page of its documents, and its tables."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator
+from math import ceil
+from pathlib import PurePath
+from typing import Any
+
+from redraft.batches.standing import Standing, pace_of, standing_of
+from redraft.batches.tables import report_on
+from redraft.dossier.scrubbing import scrubbed
+from redraft.errors import RunError
+from redraft.history.tracing import scores_of
+from redraft.pages.report import Line, Results, ShownTable, sections
+from redraft.reports.report import Report
+from redraft.settings import Settings
+from redraft.store.batches import Item
+from redraft.store.store import Store
+from redraft.store.threads import off_loop
+from redraft.studio.batch_contracts import (
+    BatchList,
+    BatchOrder,
+    BatchStatus,
+    BatchTables,
+    ItemCounts,
+    ItemList,
+    ItemRow,
+    WantedItems,
+)
+from redraft.studio.contracts import TableEntry
+from redraft.studio.feeds import Told
+from redraft.studio.problems import NoSuchThing
+from redraft.text.cleaning import one_line
+
+_PAUSE = 1.0
+_USUAL = Settings().model_dump(include={"model", "strategy", "words"})
+_MOST_KEPT = 16
+SHOWN_AT_ONCE = 1000
+"""Of a batch with more documents the tables are a page of their own: each of its runs is read for them."""
+
+
+def known(store: Store, name: str) -> Standing:
+    """How the batch of this name stands."""
+    try:
+        return standing_of(store, name)
+    except RunError as error:
+        raise NoSuchThing(f"there is no batch {name!r:.80}", hint="/batches lists them") from error
+
+
+def listed(store: Store, at_work: frozenset[str]) -> BatchList:
+    """All batches."""
+    found = (standing_of(store, one.name) for one in store.batches.all())
+    return BatchList(batches=tuple(_status(store, one, at_work) for one in found))
+
+
+def status_of(store: Store, name: str, at_work: frozenset[str]) -> BatchStatus:
+    """How a batch stands."""
+    return _status(store, known(store, name), at_work)
+
+
+def _status(store: Store, standing: Standing, at_work: frozenset[str]) -> BatchStatus:
+    batch, counts = standing.batch, standing.counts
+    # What another version of redraft has stored is shown as far as it is known here.
+    settings = {**_USUAL, **(batch.asked.get("settings") or {})}
+    refinement = batch.asked.get("refinement") or {}
+    pace = pace_of(store, standing) if standing.stage == "working" else None
+    return BatchStatus(
+        batch=batch.name,
+        status=standing.stage,
+        created=batch.created,
+        items=ItemCounts(
+            all=counts.all,
+            waiting=counts.waiting,
+            leased=counts.leased,
+            done=counts.done,
+            short=counts.short,
+            failed=counts.failed,
+            aside=counts.aside,
+        ),
+        calls=standing.calls,
+        cost_usd=standing.cost_usd,
+        a_minute=pace.a_minute if pace else None,
+        seconds_left=pace.seconds_left if pace else None,
+        error=_error(batch.error),
+        folder=batch.folder or None,
+        model=settings["model"],
+        strategy=settings["strategy"],
+        words=settings["words"],
+        goals=refinement.get("goals", {}),
+        max_cost=batch.limits.get("max_cost"),
+        max_calls=batch.limits.get("max_calls"),
+        at_work=batch.name in at_work,
+        orders=orders(standing, at_work),
+    )
+
+
+def orders(standing: Standing, at_work: frozenset[str]) -> tuple[BatchOrder, ...]:
+    """What can be done with a batch as it stands."""
+    counts, stage = standing.counts, standing.stage
+    found: list[BatchOrder] = []
+    if stage in ("working", "idle"):
+        found.append("pause")
+    if stage in ("working", "idle") or (stage == "paused" and counts.leased):
+        found.append("cancel")
+    left = counts.waiting or counts.failed or counts.aside
+    if left and stage != "working" and standing.batch.name not in at_work:
+        found.append("resume")
+    return tuple(found)
+
+
+def _error(error: Any) -> dict[str, str] | None:
+    return {name: scrubbed(str(value)) for name, value in error.items()} if error else None
+
+
+def items(store: Store, name: str, wanted: WantedItems) -> ItemList:
+    """A page of the documents of a batch. Only those on it are looked into."""
+    known(store, name)
+    total = store.batches.how_many(name, wanted.state, wanted.q)
+    pages = max(1, ceil(total / wanted.per))
+    page = min(wanted.page, pages)
+    found = store.batches.some(name, wanted.state, wanted.q, (page - 1) * wanted.per, wanted.per)
+    rows = tuple(_row(store, item) for item in found)
+    metrics = tuple(dict.fromkeys(metric for row in rows for metric in row.scores))
+    return ItemList(rows=rows, total=total, page=page, pages=pages, metrics=metrics)
+
+
+def _row(store: Store, item: Item) -> ItemRow:
+    run = store.runs.get(item.run) if item.run else None
+    draft = store.runs.draft(run.draft) if run and run.draft else None
+    used = store.calls.totals(run.id) if run else None
+    document = run.document if run else item.document
+    return ItemRow(
+        number=item.idx + 1,
+        source=one_line(item.source),
+        name=one_line(PurePath(item.source).name or item.source),
+        title=one_line(store.documents.title(document)) if document else "",
+        state=item.state,
+        short=item.short,
+        attempts=item.attempts,
+        run=item.run,
+        words=draft.words if draft else None,
+        scores=scores_of(store, run) if run else {},
+        calls=used.calls if used else None,
+        cost_usd=used.cost_usd if used else None,
+        error=_error(item.error),
+    )
+
+
+class Tables:
+    """The tables on batches. Those on one that has not moved since are read once."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._kept: dict[str, tuple[Standing, Report]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, name: str) -> Report:
+        """The tables on a batch as it stands."""
+        standing = known(self._store, name)
+        with self._lock:
+            before = self._kept.pop(name, None)
+            found = before if before and before[0] == standing else (standing, report_on(self._store, standing))
+            self._kept[name] = found
+            while len(self._kept) > _MOST_KEPT:
+                del self._kept[next(iter(self._kept))]
+        return found[1]
+
+    def typed(self, name: str) -> BatchTables:
+        """The same for programs."""
+        return BatchTables(tables=tuple(TableEntry.model_validate(one.to_json()) for one in self.of(name).tables))
+
+    def drawn(self, name: str) -> tuple[Line, ...]:
+        """The same for a page. The first, which says what its head says anyway, is left out."""
+        tables = tuple(ShownTable(one) for one in self.of(name).tables[1:])
+        return sections([Results("batch", name, "", (), (), {}, tables)])[0].lines
+
+
+async def told(store: Store, name: str, pause: float = _PAUSE) -> AsyncIterator[Told]:
+    """How a batch comes on, whoever works on it, up to where nobody does any more."""
+    before: Told = {}
+    while True:
+        standing = await off_loop(known, store, name)
+        now: Told = {"kind": "progress", **standing.to_json()}
+        if now != before:
+            before = now
+            yield now
+        if not is_moving(standing):
+            yield {"kind": "done" if standing.stage == "done" else "stopped", "status": standing.stage}
+            return
+        await asyncio.sleep(pause)
+
+
+def is_moving(standing: Standing) -> bool:
+    """Whether there is more to come of it by itself, or as soon as somebody takes it up."""
+    return standing.stage in ("working", "idle") or bool(standing.counts.leased)

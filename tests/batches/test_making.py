@@ -1,0 +1,204 @@
+"""Batches as an application makes them: in its own process or by others, stopped and gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import redraft
+from redraft import BatchProgress, Document, Limits, RedraftError, Settings, UsageError, Workshop
+from redraft.store.store import Store
+from tests.chatserver import ChatServer, asked
+from tests.judges import KEY
+from tests.support import story
+
+SHORT: dict[str, Any] = {"words": 60, "chunk_tokens": 192}
+
+
+class FirstWords:
+    """A model of an application's own: nobody else knows it."""
+
+    identity = "first-words:1"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def most_tokens(self, sampling: redraft.Sampling) -> int:
+        return 0
+
+    async def ask(self, request: redraft.Request[Any, str]) -> redraft.Reply[str]:
+        self.asked += 1
+        text = " ".join(request.given.document.split()[: request.given.words]) + "."
+        return redraft.Reply(text, text, redraft.Usage(len(request.text.split()), len(text.split())))
+
+
+class SaysKeeper(redraft.Evaluator):
+    """A metric of an application's own."""
+
+    name = "says_keeper"
+    aim = "content"
+
+    async def evaluate(self, case: redraft.Case) -> redraft.Evaluation:
+        return self.scored(1.0 if "keeper" in case.text else 0.0)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "in").mkdir()
+    for n in range(4):
+        (tmp_path / "in" / f"{n:03}.md").write_text(told(n), "utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    with ChatServer() as made:
+        yield made
+
+
+def told(number: int) -> str:
+    return story(12).text.replace("The Keeper", f"The Keeper of light {number}").replace("keeper", f"keeper {number}")
+
+
+def at(server: ChatServer) -> Settings:
+    return Settings(model="openai:m", base_url=server.base_url, context_tokens=1024)
+
+
+async def test_models_and_metrics_of_ones_own_work_in_this_process(folder: Path, place: Path | str) -> None:
+    model: Any = FirstWords()
+    seen: list[redraft.Event] = []
+    memo = Document.from_text(told(9), "A memo")
+    sources: list[str | Path | Document] = [str(folder / "in"), memo, Document.from_text(" ", "Nothing")]
+    asking: dict[str, Any] = {"strategy": "direct", "words": 20, "metrics": [SaysKeeper()], "folder": folder / "out"}
+    async with Workshop(place, model=model, observer=seen.append) as shop:
+        kept = await shop.add(Document.from_text(told(8), "Kept before"))
+        first = await redraft.batch(shop, [*sources, kept], **asking)
+        once = model.asked
+        again = await redraft.batch(shop, [*sources, kept], **asking)
+        stored = await asyncio.to_thread(redraft.read_batch, shop.store, first.name)
+    assert (first.status, first.complete, len(first.items)) == ("done", False, 7)
+    assert [item.state for item in first.items] == ["done"] * 5 + ["failed", "done"]
+    done = {item.title: item for item in first.items if item.state == "done"}
+    assert {"A memo", "Kept before"} <= done.keys()
+    assert {item.scores["says_keeper"] for item in done.values()} == {1.0}
+    assert all(item.summary and item.run and len(item.summary.split()) <= 21 for item in done.values())
+    for nothing in (first.items[5], again.items[5]):
+        assert nothing.error is not None
+        assert nothing.error["message"] == "the document is empty"
+    assert (once, model.asked) == (6, 6), "a document that is done is not asked about again"
+    assert (again.name, again.items, stored.items) == (first.name, again.items, again.items)
+    told_of = [event for event in seen if isinstance(event, BatchProgress)]
+    assert {one.all for one in told_of} == {7}
+    assert (told_of[-1].done, told_of[-1].failed, told_of[-1].status) == (6, 1, "done")
+    assert any(isinstance(event, redraft.CallAnswered) for event in seen)
+
+
+async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: Path | str, server: ChatServer) -> None:
+    (folder / "in" / "[x](javascript:alert(1)).md").write_text("", "utf-8")
+    async with Workshop(place, settings=at(server)) as shop:
+        made = await redraft.batch(shop, [folder / "in"], folder=folder / "out", name="mine", **SHORT)
+    report = (folder / "out" / "report.md").read_text("utf-8")
+    assert {path.name for path in (folder / "out").iterdir()} == {
+        *(f"{n:03}.md" for n in range(4)), "items.jsonl", "report.md",
+    }  # fmt: skip
+    assert report.startswith("# Batch mine\n")
+    for item in made.items:
+        if item.state == "done":
+            assert f"- [{item.file}]({item.file}): done, run `{item.run}`\n" in report
+    assert re.search(r"(?<!\\)\]\(javascript", report) is None, "the name of a file is no markup"
+    assert "the document is empty; " in report
+
+
+async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: Path | str, server: ChatServer) -> None:
+    seen: list[redraft.Event] = []
+    async with Workshop(place, settings=at(server), observer=seen.append) as shop:
+        made = await redraft.batch(shop, [folder / "in"], workers=2, **SHORT)
+        assert (made.status, made.complete, made.calls) == ("done", True, len(server.seen))
+        assert len({asked(one) for one in server.seen}) == len(server.seen)
+        here = await redraft.batch(shop, [folder / "in"], **SHORT)
+    assert here.items == tuple(replace(item, attempts=item.attempts) for item in made.items)
+    assert made.calls == here.calls == len(server.seen)
+    progress = [event for event in seen if isinstance(event, BatchProgress)]
+    assert (progress[-1].status, progress[-1].done, progress[-1].all) == ("done", 4, 4)
+    assert [one.done for one in progress] == sorted(one.done for one in progress)
+
+
+async def test_a_used_up_budget_is_told_and_another_goes_on(
+    folder: Path, place: Path | str, server: ChatServer
+) -> None:
+    async with Workshop(place, settings=at(server), limits=Limits(max_calls=5)) as shop:
+        cut = await redraft.batch(shop, [folder / "in"], name="mine", **SHORT)
+        assert (cut.status, cut.calls, len(server.seen)) == ("stopped", 5, 5)
+        assert cut.error is not None
+        assert "--max-calls 5 is used up" in cut.error["message"]
+        whole = await redraft.resume_batch(shop, "mine", limits=Limits(max_calls=100))
+        assert (whole.status, whole.complete, whole.error) == ("done", True, None)
+        assert len({asked(one) for one in server.seen}) == len(server.seen)
+
+
+@pytest.mark.parametrize("workers", [None, 1])
+async def test_who_is_cancelled_hands_back_what_was_at_work(
+    folder: Path, place: Path | str, workers: int | None
+) -> None:
+    with ChatServer(latency=lambda *_: 30.0) as server, Store(place) as store:
+        async with Workshop(store, settings=at(server)) as shop:
+            making = asyncio.create_task(redraft.batch(shop, [folder / "in"], name="b", workers=workers, **SHORT))
+            while len(server.seen) < 4:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+            assert store.batches.counts("b").leased == 4
+            making.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asyncio.wait_for(making, 30)
+            counts = store.batches.counts("b")
+            assert (counts.waiting, counts.leased) == (4, 0)
+            assert store.batches.get("b").status == "open"
+            assert {item.deaths for item in store.batches.items("b")} == {0}
+
+
+@pytest.mark.parametrize(
+    ("workshop", "given", "said"),
+    [
+        ({"model": FirstWords()}, {"workers": 2}, "first-words:1 is an object of this process"),
+        ({"metrics": [SaysKeeper()]}, {"workers": 2}, "says_keeper is an object of this process"),
+        ({"prices": redraft.price_table(None)}, {"workers": 2}, "a table of prices is an object"),
+        ({}, {"workers": 0}, "0 workers do nothing"),
+        ({}, {"goals": {"coverage": 0.5}, "review": True}, "nobody can be asked about all documents"),
+        ({}, {"goals": {"coverage": 0.5}, "pack": "1f2e"}, "pack is about one document"),
+        ({}, {"wordz": 5}, "there is no option 'wordz'"),
+        ({}, {"sources": ["nowhere.md"]}, "no such file"),
+        ({}, {"sources": []}, "no document was given"),
+    ],
+)
+async def test_what_cannot_be_meant_is_refused_and_nothing_begun(
+    tmp_path: Path, workshop: dict[str, Any], given: dict[str, Any], said: str
+) -> None:
+    async with Workshop(tmp_path / "a.db", **workshop) as shop:
+        asking = {"sources": [Document.from_text(told(1), "One")], **given}
+        with pytest.raises(RedraftError, match=said):
+            await redraft.batch(shop, **asking)
+        assert shop.store.batches.all() == []
+        with pytest.raises(redraft.RunError, match="there is no batch 'gone'"):
+            await redraft.resume_batch(shop, "gone")
+
+
+async def test_nobody_else_sees_a_database_in_memory() -> None:
+    async with Workshop(":memory:") as shop:
+        memo = Document.from_text(told(1), "One")
+        with pytest.raises(UsageError, match="nobody else sees a database in memory"):
+            await redraft.batch(shop, [memo], workers=2)
+        assert (await redraft.batch(shop, [memo], words=20)).complete
+
+
+async def test_an_observer_that_fails_ends_no_batch(folder: Path, tmp_path: Path) -> None:
+    def failing(event: redraft.Event) -> None:
+        raise ValueError(event.kind)
+
+    async with Workshop(tmp_path / "a.db", observer=failing) as shop:
+        assert (await redraft.batch(shop, [folder / "in"], words=20)).complete

@@ -1,0 +1,377 @@
+"""Batches in the studio: how they stand, their documents by pages, their tables; paused, cancelled and gone on with."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+import redraft
+from redraft import Limits, Settings, Workshop
+from redraft.batches.asked import Asked
+from redraft.batches.results import read_batch
+from redraft.batches.sources import put_in
+from redraft.batches.work import Worker
+from redraft.reports.tables import Table
+from redraft.store.batches import Batch, NewItem
+from redraft.store.store import Store
+from redraft.studio.batch_contracts import BatchList, BatchStatus, BatchTables, ItemList
+from redraft.studio.batches import Tables
+from tests.browser import browser, serious
+from tests.chatserver import ChatServer, Seen, summarizer
+from tests.judges import KEY
+from tests.studio.served import Served, served, until
+from tests.support import story
+
+EVIL = "<img src=x onerror=\"document.title='pwned'\">"
+_NAMED_EVIL = f"x/{EVIL}"
+
+
+class Gate:
+    """A model that answers once it is let."""
+
+    def __init__(self) -> None:
+        self.opened = threading.Event()
+        self.asked = 0
+        self._write = summarizer()
+
+    async def __call__(self, seen: Seen) -> Any:
+        self.asked += 1
+        while not self.opened.is_set():  # noqa: ASYNC110  (it is set in another thread)
+            await asyncio.sleep(0.02)
+        return self._write(seen)
+
+
+def document(number: int) -> str:
+    return f"# Report {number}\n\n{story(12).text.replace('keeper', f'keeper {number}')}"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A database with a batch at rest, one of a strange name, and one of ten thousand documents."""
+    made = tmp_path_factory.mktemp("batches")
+    (made / "in").mkdir()
+    for number in range(6):
+        (made / "in" / f"report-{number}.md").write_text(document(number), "utf-8")
+    (made / "in" / f"{EVIL}.txt").write_text("", "utf-8")
+    (made / "in" / "100%_empty.txt").write_text("", "utf-8")
+
+    async def fill() -> None:
+        async with Workshop(made / "redraft.db") as shop:
+            await redraft.batch(shop, [made / "in"], name="reports", words=40, metrics=["coverage"])
+            await redraft.batch(shop, [made / "in"], name=_NAMED_EVIL, words=40)
+
+    asyncio.run(fill())
+    with Store(made / "redraft.db") as store:
+        asked = Asked(Settings(words=200)).to_json()
+        store.batches.open(Batch("large", asked, Limits(max_cost=50).model_dump(mode="json")))
+        store.batches.add("large", (NewItem(f"/corpus/{number:05}.pdf", f"{number:05}") for number in range(10_000)))
+        store.batches.lease("large", "w", 16, 10_000.0)
+    return made
+
+
+@pytest.fixture(scope="module")
+def at(folder: Path) -> Iterator[Served]:
+    with served(folder) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def client(at: Served) -> Iterator[httpx.Client]:
+    with at.client() as made:
+        yield made
+
+
+@pytest.fixture
+def gate() -> Gate:
+    return Gate()
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, gate: Gate) -> Iterator[Served]:
+    """A studio beside a batch of four documents that nobody works on yet, with a model that waits to be let."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "in").mkdir()
+    for number in range(4):
+        (tmp_path / "in" / f"{number}.md").write_text(document(number), "utf-8")
+    with ChatServer(gate) as server, Store(tmp_path / "redraft.db") as store:
+        settings = Settings(model="openai:m", base_url=server.base_url, context_tokens=1024, chunk_tokens=192, words=40)
+        limits = Limits(concurrency=2).model_dump(mode="json")
+        (tmp_path / "out").mkdir()
+        store.batches.open(Batch("b", Asked(settings).to_json(), limits, str(tmp_path / "out")))
+        put_in(store, "b", [str(tmp_path / "in")])
+        with served(tmp_path) as made:
+            yield made
+        gate.opened.set()
+
+
+def items(client: httpx.Client, batch: str, **wanted: str | int) -> ItemList:
+    reply = client.get(f"/api/batches/{batch}/items", params=wanted)
+    assert reply.status_code == 200, reply.text
+    return ItemList.model_validate(reply.json())
+
+
+def standing(client: httpx.Client, batch: str = "b") -> BatchStatus:
+    return BatchStatus.model_validate(client.get(f"/api/batches/{batch}").json())
+
+
+def test_the_list_has_every_batch_with_how_it_stands(client: httpx.Client) -> None:
+    found = {one.batch: one for one in BatchList.model_validate(client.get("/api/batches").json()).batches}
+    assert list(found) == ["large", _NAMED_EVIL, "reports"], "newest first"
+    reports, large = found["reports"], found["large"]
+    assert (reports.status, reports.items.all, reports.items.done, reports.items.failed) == ("done", 8, 6, 2)
+    assert (reports.words, reports.model, reports.orders) == (40, "extractive", ("resume",))
+    assert (large.status, large.items.leased, large.max_cost) == ("working", 16, 50)
+    assert large.orders == ("pause", "cancel")
+    assert (large.a_minute, large.seconds_left) == (None, None), "nothing has come to its end yet"
+    page = client.get("/batches").text
+    assert page.count('class="what"') == 3
+    assert "10,000" in page
+    assert EVIL not in page
+
+
+def test_documents_are_chosen_by_state_and_by_name(client: httpx.Client) -> None:
+    every = items(client, "reports")
+    assert (every.total, len(every.rows), every.metrics) == (8, 8, ("coverage",))
+    failed = items(client, "reports", state="failed")
+    assert [row.name for row in failed.rows] == ["100%_empty.txt", f"{EVIL}.txt"]
+    assert {row.state for row in items(client, "reports", state="done").rows} == {"done"}
+    assert items(client, "reports", state="waiting").total == 0
+    assert [row.name for row in items(client, "reports", q="REPORT-3").rows] == ["report-3.md"]
+    assert [row.name for row in items(client, "reports", q="100%_").rows] == ["100%_empty.txt"]
+    assert items(client, "reports", q="100_%").total == 0, "signs stand for themselves"
+    for row in every.rows:
+        if row.state == "done":
+            assert row.run is not None
+            run = client.get(f"/api/runs/{row.run}").json()
+            assert (run["title"], run["words"], run["scores"]) == (row.title, row.words, row.scores)
+            assert client.get(f"/api/runs/{row.run}/dossier").status_code == 200
+        else:
+            assert row.error is not None
+            assert row.error["message"].endswith("the document is empty")
+            assert row.error["hint"] == "give a file that holds text"
+
+
+def test_ten_thousand_documents_make_no_page_of_as_many_rows(client: httpx.Client) -> None:
+    first = client.get("/batches/large")
+    assert first.text.count('class="what"') == 50
+    assert len(first.content) < 100_000
+    assert "page 1 of 200" in first.text
+    last = items(client, "large", page=999, per=200)
+    assert (last.page, last.pages, last.total, len(last.rows)) == (50, 50, 10_000, 200)
+    assert last.rows[-1].number == 10_000
+    numbers = [row.number for page in (3, 4) for row in items(client, "large", page=page).rows]
+    assert numbers == list(range(101, 201))
+    for wrong in ("per=201", "page=0", "state=lost"):
+        assert client.get(f"/api/batches/large/items?{wrong}").status_code == 422, wrong
+    assert "What came of it so far, in tables" not in first.text, "nothing has come of it"
+
+
+def test_the_tables_are_those_that_the_command_prints(client: httpx.Client, folder: Path) -> None:
+    with Store(folder / "redraft.db") as store:
+        known = read_batch(store, "reports").report
+    shown = BatchTables.model_validate(client.get("/api/batches/reports/tables").json())
+    assert [json.loads(one.model_dump_json()) for one in shown.tables] == [
+        json.loads(json.dumps(table.to_json())) for table in known.tables
+    ]
+    figures: Table = next(table for table in known.tables if table.name == "figures")
+    rows = {row[0]: dict(zip(figures.columns, row, strict=True)) for row in figures.rows}
+    for row in rows.values():
+        assert row["least"] <= row["low"] <= row["mean"] <= row["high"] <= row["most"]  # type: ignore[operator]
+    for path in ("/batches/reports", "/batches/reports/tables"):
+        page = client.get(path).text
+        assert all(table.title in page for table in known.tables[1:]), path
+
+
+def test_tables_are_read_anew_once_their_batch_has_moved(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        store.batches.open(Batch("b", Asked(Settings()).to_json(), {}))
+        store.batches.add("b", [NewItem("a", "a")])
+        tables = Tables(store)
+        first = tables.of("b")
+        assert tables.of("b") is first
+        store.batches.lease("b", "w", 1)
+        assert tables.of("b") is not first
+
+
+def test_what_there_is_not_is_said(client: httpx.Client) -> None:
+    for what in ("", "/items", "/tables", "/events"):
+        reply = client.get(f"/api/batches/gone{what}")
+        assert (reply.status_code, reply.json()["error"]["code"]) == (404, "no_thing"), what
+    assert client.post("/api/batches/gone/pause").status_code == 404
+    refused = client.post("/api/batches/reports/pause")
+    assert (refused.status_code, refused.json()["error"]["code"]) == (409, "run")
+    assert "is done" in refused.json()["error"]["message"]
+    assert "<h1" in client.get("/batches/gone").text
+
+
+def test_whoever_has_no_token_or_comes_from_elsewhere_orders_nothing(at: Served) -> None:
+    for path in ("/api/batches/large/cancel", "/batches/large/pause", "/batches/large/resume"):
+        with at.stranger() as stranger:
+            assert stranger.get("/batches/large").status_code == 200
+            assert stranger.post(path, headers={"Origin": at.url}).status_code == 401, path
+        with at.client() as known:
+            assert known.post(path, headers={"Origin": "http://evil.example"}).status_code == 403, path
+    with at.client() as known:
+        assert standing(known, "large").status == "working"
+
+
+def test_one_that_is_only_for_reading_shows_batches_and_takes_no_orders(folder: Path) -> None:
+    with served(folder, read_only=True) as at, at.client() as client:
+        page = client.get("/batches/large")
+        assert (page.status_code, 'method="post"' in page.text) == (200, False)
+        for path in ("/api/batches/large/cancel", "/batches/large/cancel"):
+            assert client.post(path).status_code == 405
+        assert "/api/batches/{batch}/pause" not in client.get("/api/openapi.json").json()["paths"]
+
+
+def test_the_description_has_them_all(client: httpx.Client) -> None:
+    paths = client.get("/api/openapi.json").json()["paths"]
+    of_batches = {path: set(methods) for path, methods in paths.items() if path.startswith("/api/batches")}
+    assert of_batches == {
+        "/api/batches": {"get"},
+        "/api/batches/{batch}": {"get"},
+        **{f"/api/batches/{{batch}}/{what}": {"get"} for what in ("items", "tables", "events")},
+        **{f"/api/batches/{{batch}}/{what}": {"post"} for what in ("pause", "cancel", "resume")},
+    }
+    assert "/api/batches/{batch}/items" in client.get("/api").text
+
+
+@pytest.mark.slow
+def test_a_batch_is_gone_on_with_paused_cancelled_and_brought_to_its_end(work: Served, gate: Gate) -> None:
+    with work.client() as client:
+        assert (standing(client).status, standing(client).orders) == ("idle", ("pause", "cancel", "resume"))
+        resumed = client.post("/api/batches/b/resume")
+        assert resumed.status_code == 200, resumed.text
+        until(lambda: standing(client).items.leased == 2 and gate.asked >= 2)
+        assert (standing(client).at_work, standing(client).orders) == (True, ("pause", "cancel"))
+        assert client.post("/api/batches/b/resume").status_code == 409
+        paused = BatchStatus.model_validate(client.post("/api/batches/b/pause").json())
+        assert (paused.status, paused.items.leased) == ("paused", 2)
+        gate.opened.set()
+        until(lambda: not standing(client).at_work)
+        assert (standing(client).items.done, standing(client).items.waiting) == (2, 2)
+        gate.opened.clear()
+        client.post("/api/batches/b/resume")
+        until(lambda: standing(client).items.leased == 2)
+        cancelled = BatchStatus.model_validate(client.post("/api/batches/b/cancel").json())
+        assert cancelled.status == "cancelled"
+        until(lambda: not standing(client).at_work)
+        assert (standing(client).items.done, standing(client).items.waiting) == (2, 2)
+        gate.opened.set()
+        client.post("/api/batches/b/resume")
+        with client.stream("GET", "/api/batches/b/events") as reply:
+            told = [json.loads(line[6:]) for line in reply.iter_lines() if line.startswith("data: ")]
+        assert told[-1] == {"kind": "done", "status": "done"}
+        assert [one["items"]["done"] for one in told[:-1]][-1] == 4
+        until(lambda: not standing(client).at_work)
+        assert standing(client).orders == ()
+        out = Path(standing(client).folder or "")
+        assert {path.name for path in out.iterdir()} == {*(f"{n}.md" for n in range(4)), "report.md", "items.jsonl"}
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("work")
+def test_a_studio_that_ends_hands_back_what_was_at_work(tmp_path: Path) -> None:
+    with served(tmp_path) as another, another.client() as client:
+        client.post("/api/batches/b/resume")
+        until(lambda: standing(client).items.leased == 2)
+    with Store(tmp_path / "redraft.db") as store:
+        assert store.batches.counts("b").waiting == 4
+        assert store.batches.get("b").status == "open"
+        assert {item.deaths for item in store.batches.items("b")} == {0}
+
+
+@pytest.mark.slow
+def test_rate_and_time_left_are_known_to_whoever_comes_late(work: Served, gate: Gate, tmp_path: Path) -> None:
+    gate.opened.set()
+    with Store(tmp_path / "redraft.db") as store, work.client() as client:
+        asyncio.run(_some(store, 2))
+        store.batches.lease("b", "another", 1, 100.0)
+        shown = standing(client)
+        assert (shown.status, shown.items.done, shown.items.leased) == ("working", 2, 1)
+        assert shown.a_minute is not None
+        assert shown.seconds_left is not None
+        assert shown.seconds_left == pytest.approx(60 * 2 / shown.a_minute, rel=0.2)
+        page = client.get("/batches/b").text
+        assert "Other processes work on it." in page
+
+
+async def _some(store: Store, most: int) -> None:
+    """Work on a batch until so many documents are done."""
+    limits = Limits.model_validate({**store.batches.get("b").limits, "concurrency": 1})
+    worker = Worker(store, "b", "w", limits)
+    working = asyncio.create_task(worker.work())
+    while store.batches.counts("b").done < most:  # noqa: ASYNC110
+        await asyncio.sleep(0.02)
+    worker.stop()
+    await working
+
+
+@pytest.fixture(scope="module")
+def chrome() -> Iterator[Any]:
+    with browser() as made:
+        yield made
+
+
+@pytest.mark.slow
+def test_a_batch_under_way_is_followed_and_ordered_in_the_browser(chrome: Any, work: Served, gate: Gate) -> None:
+    context = chrome.new_context(viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    troubles: list[str] = []
+    page.on("pageerror", lambda error: troubles.append(str(error)))
+    page.goto(work.entrance)
+    page.goto(f"{work.url}/batches")
+    page.click(".what a")
+    page.wait_for_selector("html[data-listening=yes]", state="attached")
+    page.click("text=Go on with it")
+    page.wait_for_selector("text=at work >> nth=0")
+    page.wait_for_selector(".s-leased >> nth=1")
+    assert serious(page) == []
+    page.evaluate("document.documentElement.dataset.stayed = 'yes'")
+    with work.client() as client:
+        client.post("/api/batches/b/pause")
+    page.wait_for_selector(".headline .s-paused")
+    assert page.evaluate("document.documentElement.dataset.stayed") == "yes", "nobody has loaded it again"
+    gate.opened.set()
+    page.wait_for_selector("html[data-over=yes]", state="attached")
+    page.wait_for_selector("text=2 of 4 documents")
+    page.wait_for_selector("html:not([data-over])", state="attached")
+    page.click("text=Go on with it")
+    page.wait_for_selector("text=It is done.", state="attached", timeout=60_000)
+    page.wait_for_selector("#came", timeout=60_000)
+    assert page.locator("td .s-done").count() == 4
+    assert page.inner_text(".headline b") == "4 of 4 documents"
+    page.click(".what a >> nth=0")
+    page.wait_for_selector("#summary .prose")
+    assert troubles == []
+    context.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (360, "light"), (360, "dark")])
+def test_every_page_of_batches_is_for_everybody_and_fits(chrome: Any, at: Served, width: int, scheme: str) -> None:
+    """Nothing serious for axe-core, nothing wider than the screen, and no name that becomes markup."""
+    context = chrome.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    page = context.new_page()
+    page.goto(at.entrance)
+    strange = httpx.URL("/").copy_with(path=f"/batches/{_NAMED_EVIL}").raw_path.decode()
+    for path in ("/batches", "/batches/reports", "/batches/reports/tables", "/batches/large", strange):
+        page.goto(f"{at.url}{path}")
+        page.wait_for_selector("html[data-ready=yes]", state="attached")
+        page.wait_for_timeout(200)
+        assert page.inner_text("h1"), path
+        assert serious(page) == [], path
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), path
+        assert page.title() != "pwned", path
+        assert page.locator("img").count() == 0, path
+    page.goto(f"{at.url}/batches")
+    page.click(f".what a:has-text('{_NAMED_EVIL[:8]}')")
+    page.wait_for_selector("h1:has-text('onerror')")
+    context.close()
