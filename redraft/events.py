@@ -40,6 +40,8 @@ class CallStarted:
 
     kind: ClassVar[str] = "asking"
     label: str
+    model: str = ""
+    """Which model is asked, as the ledger has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class CallAnswered:
     usage: Usage
     cost_usd: float | None
     cached: bool
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class CallFailed:
     label: str
     reason: str
     again_in: float | None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import json
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from threading import Thread
 
@@ -36,20 +37,22 @@ class Terms:
     max_source: int = sources.MOST_BYTES
     traced: bool = False
     lease_seconds: float = LEASE_SECONDS
+    spans: bool = False
+    """Whether what happens is sent to an OpenTelemetry collector; then the worker starts by `batches/watched.py`."""
 
     def to_line(self) -> str:
         """As it goes over a pipe."""
         return json.dumps(asdict(self)) + "\n"
 
 
-def main() -> None:
-    """Work as the first line says, until the input ends."""
+def main(watching: Callable[[Callable[[str], object]], AbstractContextManager[None]] | None = None) -> None:
+    """Work as the first line says, until the input ends. `watching` is told how to say what users should know."""
     # Whoever has started us says when we are to stop; ^C in a terminal is theirs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     terms = Terms(**json.loads(sys.stdin.readline()))
     sources.allow(terms.max_source)
     try:
-        with Store(terms.db) as store, tracing(terms.traced):
+        with Store(terms.db) as store, tracing(terms.traced), watching(_say) if watching else nullcontext():
             batch = store.batches.get(terms.batch)
             limits, prices = share_of(batch, terms.number, terms.of), price_table(terms.prices)
             worker = Worker(store, batch.name, terms.worker, limits, prices, _tell, terms.lease_seconds)

@@ -25,7 +25,7 @@ from redraft.batches.child import Terms
 from redraft.errors import RedraftError
 from redraft.store.store import Store
 
-_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.child import main; main()"
+_START = "import json, sys; sys.path[:] = json.loads(sys.argv[1])\nfrom redraft.batches.{} import main; main()"
 _TO_END = 20.0
 """Seconds in which a worker that is told to stop has put away what it had begun."""
 _VAIN_STARTS = 3
@@ -97,7 +97,7 @@ class Crew:
         terms = replace(self.terms, worker=f"{os.getpid()}-{secrets.token_hex(4)}", number=number)
         path = json.dumps([os.path.abspath(one) for one in sys.path])
         process = subprocess.Popen(  # noqa: S603 - our own interpreter
-            [sys.executable, "-I", "-c", _START, path],
+            [sys.executable, "-I", "-c", _START.format("watched" if terms.spans else "child"), path],
             stdin=subprocess.PIPE,
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
@@ -105,6 +105,8 @@ class Crew:
             encoding="utf-8",
             errors="replace",
             start_new_session=True,
+            # Threads that come and go would each keep some memory aside, in glibc's way.
+            env={"MALLOC_ARENA_MAX": "2", **os.environ},
         )
         hand = _Hand(terms, process)
         assert process.stdin is not None

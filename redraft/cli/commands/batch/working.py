@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +41,14 @@ workers_option = options.option(
     help="How many processes work on it; all limits hold for them together.  [default: 2, or one for each processor]",
 )
 
+metrics_option = options.option(
+    "--metrics-port",
+    section="limits",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Offer metrics for Prometheus to this machine while it is worked on, at /metrics.",
+)
+
 
 @command(
     short_help="Summarize any number of documents.",
@@ -64,6 +73,7 @@ workers_option = options.option(
 @options.max_source
 @options.prices
 @workers_option
+@metrics_option
 @options.dry_run
 @options.typed_option(
     "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
@@ -106,6 +116,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @options.max_source
 @options.prices
 @workers_option
+@metrics_option
 @options.db
 @options.as_json
 @options.quiet
@@ -185,16 +196,33 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
         prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
         max_source=allowed(),
         traced=given["trace_to_langsmith"],
+        spans=given["send_spans"],
     )
     if not given["quiet"]:
         documents = count(store.batches.counts(name).all, "document")
         say(f"batch {name}: {documents}, {count(workers, 'worker')}")
     try:
-        with told_of_termination(_interrupt), open_watch(quiet=given["quiet"]) as watch:
+        offered = _metrics(store, name, given)
+        with told_of_termination(_interrupt), offered, open_watch(quiet=given["quiet"]) as watch:
             standing = drive(store, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
         raise StoppedError(f"go on with: {going_on(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
+
+
+def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
+    """Offer metrics while the batch is worked on, if that is wanted; refuse what needs an extra that is not there."""
+    from redraft.telemetry.extra import check_metrics, check_spans
+
+    if given["send_spans"]:
+        check_spans("--send-spans")
+    if (port := given["metrics_port"]) is None:
+        return nullcontext()
+    check_metrics("--metrics-port")
+    from redraft.batches.asked import pot_of
+    from redraft.telemetry.batch import served
+
+    return served(store, name, pot_of(name), port)
 
 
 def _interrupt() -> None:
