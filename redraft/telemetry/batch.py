@@ -96,9 +96,14 @@ class BatchCollector(Collector):
         self._calls.answered(model, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
 
 
+def address(port: int) -> str:
+    """Where metrics are offered."""
+    return f"http://{HERE}:{port}/metrics"
+
+
 @contextmanager
-def served(store: Store, batch: str, pot: str, port: int) -> Iterator[str]:
-    """Offer the metrics of a batch to this machine; gives the address."""
+def served(store: Store, batch: str, pot: str, port: int) -> Iterator[None]:
+    """Offer the metrics of a batch to this machine."""
     registry = CollectorRegistry()
     registry.register(BatchCollector(store, batch, pot))
     try:
@@ -106,7 +111,7 @@ def served(store: Store, batch: str, pot: str, port: int) -> Iterator[str]:
     except OSError as error:
         raise UsageError(f"port {port} cannot be used: {error.strerror}", hint="name another --metrics-port") from error
     try:
-        yield f"http://{HERE}:{server.server_port}/metrics"
+        yield
     finally:
         server.shutdown()
         server.server_close()

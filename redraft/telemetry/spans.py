@@ -22,7 +22,17 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor, SpanExporter, Spa
 from opentelemetry.trace import Span, Status, StatusCode, Tracer, set_span_in_context
 from typing_extensions import override
 
-from redraft.events import CallAnswered, CallFailed, CallStarted, Event, RunDone, RunStarted, StageStarted, streamed
+from redraft.events import (
+    CallAnswered,
+    CallFailed,
+    CallStarted,
+    Event,
+    RunDone,
+    RunStarted,
+    StageStarted,
+    happens_in,
+    streamed,
+)
 
 _FAREWELL_SECONDS = 3.0
 _EXPORT_SECONDS = 2
@@ -46,18 +56,18 @@ class _Open:
 class SpanObserver:
     """An observer that makes spans: of each run, in it of each stage, in that of each call.
 
-    To which run an event belongs follows from the task that it happens in, so that one observer will do for many runs.
+    One will do for many runs side by side.
     """
 
     def __init__(self, tracer: Tracer) -> None:
         self._tracer = tracer
         self._runs: dict[str, _Open] = {}
-        self._run: ContextVar[_Open | None] = ContextVar("redraft_run_span", default=None)
+        # A call begins and ends in one task.
         self._call: ContextVar[Span | None] = ContextVar("redraft_call_span", default=None)
 
     def __call__(self, event: Event) -> None:
         """Begin or end a span."""
-        run = self._run.get()
+        run = self._runs.get(happens_in())
         if run is not None:
             run.seen = time.time_ns()
         match event:
@@ -92,7 +102,6 @@ class SpanObserver:
         if key not in self._runs:
             self._runs[key] = _Open(self._span("redraft.run", None), seen=time.time_ns())
             self._runs[key].span.set_attribute("redraft.run", key)
-        self._run.set(self._runs[key])
 
     def _end(self, key: str, reason: str) -> None:
         if (run := self._runs.pop(key, None)) is not None:

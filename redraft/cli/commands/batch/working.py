@@ -220,8 +220,10 @@ def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractConte
         return nullcontext()
     check_metrics("--metrics-port")
     from redraft.batches.asked import pot_of
-    from redraft.telemetry.batch import served
+    from redraft.telemetry.batch import address, served
 
+    if not given["quiet"]:
+        say(f"metrics at {address(port)}")
     return served(store, name, pot_of(name), port)
 
 
