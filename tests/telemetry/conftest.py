@@ -11,9 +11,6 @@ from tests.judges import KEY
 from tests.support import story
 from tests.telemetry.collector import Collector
 
-pytest.importorskip("prometheus_client")
-pytest.importorskip("opentelemetry.sdk")
-
 
 @pytest.fixture
 def collector() -> Iterator[Collector]:
