@@ -27,7 +27,6 @@ from typing import Any
 
 from benchmarks.common import ROOT, Server, prose, server, table
 
-_CHARACTERS = 20_000
 _PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
 
 
@@ -37,33 +36,38 @@ def main() -> None:
     parser.add_argument("--workers", type=int, nargs="+", default=[2])
     parser.add_argument("--engine", choices=["local", "ray"], default="local")
     parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--characters", type=int, default=20_000, help="how long a document is")
     parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes at least")
     given = parser.parse_args()
     rows: list[tuple[object, ...]] = [
         (
-            "workers",
-            "documents",
-            "s",
-            "a minute",
-            "calls",
-            "least calls",
-            "calls' own s",
-            "overhead",
-            "CPU s each",
-            "MB a worker",
+            *(
+                "workers",
+                "documents",
+                "s",
+                "a minute",
+                "calls",
+                "least calls",
+                "calls' own s",
+                "overhead",
+                "CPU s each",
+            ),
+            *("MB a worker", "tokens in each", "tokens out each", "KB stored each"),
         )
     ]
     for workers, count in product(given.workers, given.documents):
-        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds))
+        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds, given.characters))
         table(rows[:1] + rows[-1:])
     table(rows)
 
 
-def measured(count: int, workers: int, engine: str, concurrency: int, seconds: float) -> tuple[object, ...]:
+def measured(
+    count: int, workers: int, engine: str, concurrency: int, seconds: float, characters: int
+) -> tuple[object, ...]:
     """One batch of so many documents, from an empty database."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_documents(folder / "in", count)
+        write_documents(folder / "in", count, characters)
         (folder / "prices.toml").write_text(_PRICES, "utf-8")
         options = ["--latency-base", f"{seconds}", "--latency-jitter", "0"]
         on = ("--engine", "ray", "--address", "local") if engine == "ray" else ()
@@ -87,19 +91,23 @@ def measured(count: int, workers: int, engine: str, concurrency: int, seconds: f
             served = it.served()
         assert done["items"]["done"] == count, done
         with closing(sqlite3.connect(folder / "redraft.db")) as ledger:
-            (least,) = ledger.execute("SELECT count(DISTINCT key) FROM calls").fetchone()
+            least, given, said = ledger.execute(
+                "SELECT count(DISTINCT key), sum(prompt_tokens), sum(completion_tokens) FROM calls"
+            ).fetchone()
+        stored = sum(file.stat().st_size for file in folder.glob("redraft*.db*")) / 1000
         own = sum(one.seconds for one in served) / concurrency
         overhead = f"{(took - own) / own:.1%}"
-        return workers, count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak
+        each = (given / count, said / count, stored / count)
+        return workers, count, took, 60 * count / took, len(served), least, own, overhead, used / count, peak, *each
 
 
-def write_documents(folder: Path, count: int) -> None:
+def write_documents(folder: Path, count: int, characters: int) -> None:
     """Documents of one length, no two of them alike."""
     folder.mkdir()
     draw, text = random.Random(1), prose(2_000_000)
     for number in range(count):
-        at = draw.randrange(len(text) - _CHARACTERS)
-        (folder / f"{number:05}.txt").write_text(f"Report {number}.\n\n{text[at : at + _CHARACTERS]}", "utf-8")
+        at = draw.randrange(len(text) - characters)
+        (folder / f"{number:05}.txt").write_text(f"Report {number}.\n\n{text[at : at + characters]}", "utf-8")
 
 
 def run(folder: Path, at: Server, *arguments: str) -> tuple[Any, float, float, float]:

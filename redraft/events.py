@@ -40,6 +40,8 @@ class CallStarted:
 
     kind: ClassVar[str] = "asking"
     label: str
+    model: str = ""
+    """Which model is asked, as the ledger has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class CallAnswered:
     usage: Usage
     cost_usd: float | None
     cached: bool
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,7 @@ class CallFailed:
     label: str
     reason: str
     again_in: float | None
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +229,8 @@ def event_json(event: Event) -> dict[str, object]:
     return {"kind": event.kind, **asdict(event)}
 
 
-_part: ContextVar[str] = ContextVar("redraft_part", default="")
+_part: ContextVar[tuple[str, str] | None] = ContextVar("redraft_part", default=None)
+_run: ContextVar[str] = ContextVar("redraft_run", default="")
 _streams: ContextVar[tuple[Observer, ...]] = ContextVar("redraft_streams", default=())
 
 
@@ -240,21 +245,40 @@ def streamed(write: Observer) -> Iterator[None]:
 
 
 @contextmanager
-def part_of_another(name: str) -> Iterator[None]:
+def part_of_another(name: str, whole: str) -> Iterator[None]:
     """What is observed within is of a part of a larger run: its calls are told and what is to be noted, and no more."""
-    token = _part.set(name)
+    token = _part.set((name, whole))
     try:
         yield
     finally:
         _part.reset(token)
 
 
+def of_run(run: str, observer: Observer) -> Observer:
+    """The observer of what happens in a run, which is told by `happens_in` of which."""
+
+    def observe(event: Event) -> None:
+        token = _run.set(run)
+        try:
+            observer(event)
+        finally:
+            _run.reset(token)
+
+    return observe
+
+
+def happens_in() -> str:
+    """The run that an event is of while it is observed, the whole one where it is of a part; empty if of none."""
+    part = _part.get()
+    return part[1] if part else _run.get()
+
+
 def _told(event: Event) -> Event | None:
     """An event as it is told to whoever watches; None for what says nothing of the run that they watch."""
-    if not (name := _part.get()):
+    if (part := _part.get()) is None:
         return event
     if isinstance(event, Noted) and not event.everywhere:
-        return Noted(f"{name}: {event.message}")
+        return Noted(f"{part[0]}: {event.message}")
     return event if isinstance(event, CallStarted | CallAnswered | CallFailed | Noted) else None
 
 

@@ -35,6 +35,7 @@ RANKS: tuple[frozenset[str], ...] = (
     frozenset({"builtin"}),
     frozenset({"models", "reports"}),
     frozenset({"plots"}),
+    frozenset({"telemetry"}),
     frozenset({"readers"}),
     frozenset({"prompts", "text", "store"}),
     frozenset(

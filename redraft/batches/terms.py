@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass
+from pkgutil import resolve_name
 from threading import Thread
 
 from redraft import sources
@@ -19,6 +20,8 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
 Tell = Callable[[str], object]
+_SPANS = "redraft.telemetry.spans:sending"
+"""Brings OpenTelemetry, an extra: it is loaded where spans are asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,8 @@ class Terms:
     lease_seconds: float = LEASE_SECONDS
     keys: Sequence[str] = ()
     """The environment variables with keys that the settings name, for engines that do not pass on all of them."""
+    spans: bool = False
+    """Whether what happens is sent to an OpenTelemetry collector."""
 
     def to_line(self) -> str:
         """As it goes over a pipe."""
@@ -51,7 +56,8 @@ def open_worker(terms: Terms, prices: PriceTable, tell: Tell, *, delivers: bool 
             tell(one_line(event.message))
 
     sources.allow(terms.max_source)
-    with Store(terms.db, must_exist=True) as store, tracing(terms.traced):
+    watching = resolve_name(_SPANS)(tell) if terms.spans else nullcontext()
+    with Store(terms.db, must_exist=True) as store, tracing(terms.traced), watching:
         batch = store.batches.get(terms.batch)
         limits = share_of(batch, terms.number, terms.of)
         yield Worker(store, batch.name, terms.worker, limits, prices, hear, terms.lease_seconds, delivers)

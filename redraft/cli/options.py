@@ -326,4 +326,10 @@ limit_options = grouped(
         is_flag=True,
         help="Send all that is read and written to LangSmith, as its own variables say; they alone send nothing.",
     ),
+    option(
+        "--send-spans",
+        section="model",
+        is_flag=True,
+        help="Send how long what took to the collector in OTEL_EXPORTER_OTLP_ENDPOINT; no text is in it.",
+    ),
 )

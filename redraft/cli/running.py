@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,6 +13,7 @@ import click
 from redraft.cli import hints
 from redraft.cli.interrupts import told_of_termination
 from redraft.cli.review import reviewer
+from redraft.cli.terminal import say
 from redraft.cli.views.progress import Display, open_progress
 from redraft.errors import RedraftError, UsageError
 from redraft.events import Event, RunStarted
@@ -91,9 +93,22 @@ class StoppedError(RedraftError):
 
 
 async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
-    """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to LangSmith without the user's word."""
+    """Let SIGTERM stop the work as cleanly as Ctrl-C does, and send nothing to anybody without the user's word."""
     current, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert current is not None
     stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
-    with stopping, tracing(bool(click.get_current_context().params.get("trace_to_langsmith"))):
+    given = click.get_current_context().params
+    with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
         return await task
+
+
+def _spans(wanted: bool) -> AbstractContextManager[None]:
+    """Send spans of what happens within, if that is wanted."""
+    if not wanted:
+        return nullcontext()
+    from redraft.telemetry.extra import check_spans
+
+    check_spans("--send-spans")
+    from redraft.telemetry.spans import sending
+
+    return sending(say)

@@ -180,7 +180,7 @@ class RecordedModel:
         shape = request.prompt.returns
         wire = Wire(Tags(request.given))
         value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
-        self._observer(CallAnswered(request.label, answer.usage, 0.0, cached=True))
+        self._observer(CallAnswered(request.label, answer.usage, 0.0, cached=True, model=self.identity))
         return Reply(
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
         )
@@ -206,7 +206,7 @@ class RecordedModel:
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.ended_by(failure)
-            self._observer(CallFailed(request.label, failure.message, wait))
+            self._observer(CallFailed(request.label, failure.message, wait, self.identity))
             if wait is None:
                 raise failure
             if isinstance(failure, UnreadableReply):
@@ -249,7 +249,7 @@ class RecordedModel:
             yield _Turn(began, size, booking, call, most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
-        self._observer(CallStarted(request.label))
+        self._observer(CallStarted(request.label, self.identity))
         turn.booking.sent = True
         ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
@@ -268,7 +268,7 @@ class RecordedModel:
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         await self._learn(reply.mode)
         self._answered()
-        self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False))
+        self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False, model=self.identity))
         return replace(reply, repaired=request.complaint is not None)
 
     def _answered(self) -> None:
@@ -297,7 +297,7 @@ class RecordedModel:
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
-            self._observer(CallFailed(call.label, code, None))
+            self._observer(CallFailed(call.label, code, None, self.identity))
         await self._keep(turn, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, turn: _Turn, call: Call) -> None:

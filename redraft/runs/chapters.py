@@ -87,7 +87,7 @@ class _Work:
             self.floor.shared[part.id] = self.budget
             self.floor.limited[part.id] = self.job.run.limits
             if part.status != "done" or await may_gain(self.floor, part):
-                with part_of_another(chapter.title):
+                with part_of_another(chapter.title, self.job.run.id):
                     part = await self._carried_out(chapter, part)
             await self._keep(chapter, part)
             self.done += 1

@@ -12,7 +12,7 @@ from langgraph.errors import GraphInterrupt
 
 from redraft.errors import BudgetError
 from redraft.evaluators.base import Evaluator
-from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting
+from redraft.events import Noted, Observer, RunDone, RunStarted, Waiting, of_run
 from redraft.graphs.job import Job
 from redraft.graphs.partial import best_so_far
 from redraft.models.budget import Budget
@@ -207,12 +207,13 @@ class Floor:
             refinement=run.refinement,
             objects=self.people.objects,
         )
+        observe = of_run(run.id, self.observe)
         staff = await stack.enter_async_context(
-            staffed(hired, run, prepared, self.store, self.observe, self.budget or self.shared.get(run.id))
+            staffed(hired, run, prepared, self.store, observe, self.budget or self.shared.get(run.id))
         )
         # Who goes on with a run that is done asks anew for what was left open, and not for the reply that left it so.
         attempt = (await off_loop(self.store.calls.totals, run.id)).calls if run.status == "done" else 0
-        foreman = Foreman(self.store, run, prepared, staff, self.observe, own, attempt)
+        foreman = Foreman(self.store, run, prepared, staff, observe, own, attempt)
         with reading(prepared.document):
             job = await foreman.job()
         return _Open(foreman, job, stack.pop_all())

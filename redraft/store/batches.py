@@ -41,7 +41,11 @@ _OPEN = """
     AND EXISTS (SELECT 1 FROM items WHERE batch = name AND state IN ('waiting', 'leased'))
 """
 _ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
-_LEASED = "SELECT * FROM items WHERE batch = ? AND state = 'leased' AND "
+# In the order of an index. In no order SQLite would go through all items of the batch, however few are leased.
+_LEASED = """
+    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
+"""
+_LEASED_BY = _LEASED.format("worker = ?")
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 
@@ -254,7 +258,7 @@ class Batches:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
-            held = raw.execute(f"{_LEASED} worker = ?", (name, worker)).fetchall()
+            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []
             rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
@@ -267,11 +271,11 @@ class Batches:
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
         with self._connection.writing() as raw:
-            rows = raw.execute(
-                "UPDATE items SET until = ? WHERE batch = ? AND state = 'leased' AND worker = ?"
-                " RETURNING idx, attempts",
-                (self._clock() + seconds, name, worker),
-            ).fetchall()
+            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            until = self._clock() + seconds
+            raw.executemany(
+                "UPDATE items SET until = ? WHERE batch = ? AND idx = ?", [(until, name, row["idx"]) for row in rows]
+            )
         return {(row["idx"], row["attempts"]) for row in rows}
 
     def note_run(self, item: Item, run: str) -> None:
@@ -291,7 +295,7 @@ class Batches:
     def release(self, name: str, worker: str, how: str) -> int:
         """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
         with self._connection.writing() as raw:
-            rows = raw.execute(f"{_LEASED} worker = ?", (name, worker)).fetchall()
+            rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
             return len(rows) + let_go(raw, worker)
@@ -307,7 +311,7 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        for row in raw.execute(f"{_LEASED} until < ?", (name, self._clock())).fetchall():
+        for row in raw.execute(_LEASED.format("until < ?"), (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
             let_go(raw, row["worker"])
 

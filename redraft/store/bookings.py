@@ -9,18 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from redraft.store.calls import LOST, OK, SENT, TURNED_AWAY, Call
+from redraft.store.calls import LOST, OK, SENT, Call
 from redraft.store.connection import Connection, Raw, storable
 from redraft.store.documents import put_text
 from redraft.store.jobs import attempt_of
+from redraft.store.pot_sums import USED
 
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
-_USED = """
-    SELECT count(*) AS calls, coalesce(sum(booked_usd), 0) AS usd, count(*) > count(booked_usd) AS unpriced FROM calls
-    WHERE run IN (SELECT run FROM pots WHERE pot = ?) AND outcome NOT IN (?, ?)
+# Few calls are in flight at a time, and of a large pot there are many runs.
+_IN_FLIGHT = """
+    SELECT DISTINCT run FROM calls c WHERE outcome = 'sent'
+    AND EXISTS (SELECT 1 FROM pots WHERE pot = ? AND pots.run = c.run)
 """
-_IN_FLIGHT = "SELECT DISTINCT run FROM calls WHERE outcome = 'sent' AND run IN (SELECT run FROM pots WHERE pot = ?)"
 _WAITED_FOR = """
     DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
     AND EXISTS (SELECT 1 FROM job_lines WHERE job_lines.attempt = ?)
@@ -112,7 +113,7 @@ class Bookings:
                 raw.execute("DELETE FROM calls WHERE id = ?", (booking.call,))
 
     def _check(self, raw: Raw, call: Call, terms: Terms) -> None:
-        used = raw.execute(_USED, (terms.pot, *TURNED_AWAY)).fetchone()
+        used = raw.execute(USED, (terms.pot,)).fetchone()
         fits_calls = terms.max_calls is None or used["calls"] < terms.max_calls
         cost = used["usd"] + (call.booked_usd or 0.0)
         if not fits_calls or (terms.max_cost is not None and cost > terms.max_cost + _ROUNDING):
@@ -169,8 +170,9 @@ class Bookings:
 
     def used(self, pot: str) -> tuple[int, float | None]:
         """The calls and the dollars that are taken from a pot, those in flight at their most; None without a price."""
-        row = self._connection.row(_USED, (pot, *TURNED_AWAY))
-        assert row is not None
+        row = self._connection.row(USED, (pot,))
+        if row is None:
+            return 0, 0.0
         return row["calls"], None if row["unpriced"] else row["usd"]
 
     def share(self, pot: str, run: str) -> None:

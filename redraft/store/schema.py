@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from redraft.store import pot_sums
 from redraft.store.first_steps import FOUNDATION, JUDGING, KEYFACTS
 
 # What each run is for, whose verdicts are whose, and indexes for all that `forget` follows.
@@ -373,6 +374,7 @@ STEPS = {
     "m017_chapters": _CHAPTERS,
     "m018_batches": _BATCHES,
     "m019_jobs": _JOBS,
+    "m020_pot_sums": pot_sums.STEP,
     "m021_errands": _ERRANDS,
 }
 """The statements of each, by the name under which a database has it on record."""

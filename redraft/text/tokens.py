@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 ESTIMATE = "estimate"
 _FALLBACK_ENCODING = "o200k_base"
 _LOAD_SECONDS = 10.0
+_loading = threading.Lock()
 MARGIN = 1.15
 # One encoder call handles about this many characters, which keeps what it needs in between small.
 _BLOCK = 250_000
@@ -135,7 +136,8 @@ class TiktokenTokenizer:
 
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
-        self._sizes = _sizes(encoding)
+        with _loading:
+            self._sizes = _sizes(encoding)
         self.name = encoding.name
 
     def count(self, text: str) -> int:
@@ -231,7 +233,7 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
     except KeyError:
         name = _FALLBACK_ENCODING
         warning = f"token counts for {model} are approximated with {name}"
-    encoding = _load(name)
+    encoding = _loaded(name)
     if encoding is None:
         return EstimatingTokenizer(), (
             f"the tokenizer vocabulary {name} is not available; token counts are estimated with a margin of"
@@ -242,8 +244,14 @@ def tokenizer_for(model: str) -> tuple[Tokenizer, str]:
 
 def tokenizer_named(name: str) -> Tokenizer:
     """The tokenizer a stored run was planned with, or the estimate where it is gone."""
-    encoding = None if name == ESTIMATE else _load(name)
+    encoding = None if name == ESTIMATE else _loaded(name)
     return EstimatingTokenizer() if encoding is None else TiktokenTokenizer(encoding)
+
+
+def _loaded(name: str) -> tiktoken.Encoding | None:
+    """A vocabulary, which documents side by side would otherwise load each for itself."""
+    with _loading:
+        return _load(name)
 
 
 @lru_cache(maxsize=4)

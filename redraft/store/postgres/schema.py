@@ -56,6 +56,7 @@ _WORDS = (
     (r"\)\s+STRICT, WITHOUT ROWID$", ")"),
     (r"\)\s+STRICT$", f", rowid {_NUMBER})"),
 )
+_TRIGGER = re.compile(r"CREATE TRIGGER (?P<name>\w+) (?P<when>AFTER .+? ON \w+) BEGIN\s(?P<done>.*) END", re.DOTALL)
 _OF_DRAFTS = " REFERENCES drafts(id)"
 
 
@@ -90,6 +91,9 @@ def on_a_server(name: str) -> Iterator[str]:
             if name > _FIRST:
                 yield statement
             continue
+        if trigger := _TRIGGER.fullmatch(statement):
+            yield from _triggered(**trigger.groupdict())
+            continue
         made = statement
         # Runs and drafts name each other, and one of them comes first.
         if statement.startswith("CREATE TABLE runs"):
@@ -99,6 +103,12 @@ def on_a_server(name: str) -> Iterator[str]:
         yield made
         if statement.startswith("CREATE TABLE drafts"):
             yield f"ALTER TABLE runs ADD FOREIGN KEY (draft){_OF_DRAFTS} DEFERRABLE"
+
+
+def _triggered(name: str, when: str, done: str) -> Iterator[str]:
+    """What a trigger does is a function there."""
+    yield f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {done} RETURN NULL; END $$"
+    yield f"CREATE TRIGGER {name} {when} FOR EACH ROW EXECUTE FUNCTION {name}()"
 
 
 def _applied(connection: PostgresConnection) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,6 +65,14 @@ worker_options = options.grouped(
     ),
 )
 
+metrics_option = options.option(
+    "--metrics-port",
+    section="limits",
+    type=click.IntRange(1, 65535),
+    metavar="PORT",
+    help="Offer metrics for Prometheus to this machine while it is worked on, at /metrics.",
+)
+
 
 @command(
     short_help="Summarize any number of documents.",
@@ -88,6 +97,7 @@ worker_options = options.grouped(
 @options.max_source
 @options.prices
 @worker_options
+@metrics_option
 @options.dry_run
 @options.typed_option(
     "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
@@ -127,6 +137,7 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
 @options.max_source
 @options.prices
 @worker_options
+@metrics_option
 @options.db
 @options.as_json
 @options.quiet
@@ -186,7 +197,7 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
 
     engine = engine_named(given["engine"], given["address"], store.address)
     try:
-        with told_of_termination(_interrupt), engine:
+        with told_of_termination(_interrupt), _metrics(store, name, given), engine:
             terms = Terms(
                 db=store.address,
                 batch=name,
@@ -197,6 +208,7 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
                 max_source=allowed(),
                 traced=given["trace_to_langsmith"],
                 keys=Asked.from_json(store.batches.get(name).asked).keys(),
+                spans=given["send_spans"],
             )
             if not given["quiet"]:
                 documents = count(store.batches.counts(name).all, "document")
@@ -206,6 +218,23 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
     except KeyboardInterrupt:
         raise StoppedError(f"go on with: {going_on(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
+
+
+def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
+    """Offer metrics while the batch is worked on, if that is wanted; refuse what needs an extra that is not there."""
+    from redraft.telemetry.extra import check_metrics, check_spans
+
+    if given["send_spans"]:
+        check_spans("--send-spans")
+    if (port := given["metrics_port"]) is None:
+        return nullcontext()
+    check_metrics("--metrics-port")
+    from redraft.batches.asked import pot_of
+    from redraft.telemetry.batch import address, served
+
+    if not given["quiet"]:
+        say(f"metrics at {address(port)}")
+    return served(store, name, pot_of(name), port)
 
 
 def _interrupt() -> None:

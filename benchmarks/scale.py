@@ -1,0 +1,114 @@
+"""How long what workers ask of the store takes, however large the batch is that they are at.
+
+python -m benchmarks.scale [--documents 50 500 5000 20000] [--db postgresql://...]
+
+Each batch has so many documents with six calls each in one pot, and half of them are done. The numbers are
+milliseconds, the middle of many.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+
+from benchmarks.common import table
+from redraft.batches.asked import pot_of
+from redraft.batches.standing import standing_of
+from redraft.domain import Document, Usage, content_id
+from redraft.settings import Limits, Settings
+from redraft.store.batches import Batch, NewItem
+from redraft.store.bookings import Booking, Terms
+from redraft.store.calls import OK, SENT, Call
+from redraft.store.runs import Run
+from redraft.store.store import Store
+
+_CALLS = 6
+_TIMES = 41
+_CALL = Call(
+    *("r0", "", "openai:m", "merge", "h", "chunk 1", 0, 0.0, 512, 1, SENT, "2026", 0.0),
+    usage=Usage(1000, 200),
+    most_tokens=1512,
+    booked_usd=0.001,
+)
+_LIKE_THE_FIRST = """
+    INSERT INTO runs (id, {columns}) SELECT ?, {columns} FROM runs WHERE id = 'r0'
+"""
+_ANSWERED = """
+    INSERT INTO calls (run, key, model, prompt, prompt_hash, label, sample, temperature, attempt, outcome, error,
+    finish_reason, prompt_tokens, completion_tokens, cached_prompt_tokens, reasoning_tokens, usage_reported, seconds,
+    started, cost_usd, booked_usd)
+    VALUES (?, ?, 'openai:m', 'merge', 'h', 'chunk 1', 0, 0, 1, 'ok', '', 'stop', 1000, 200, 0, 0, 1, 2, '2026', ?, ?)
+"""
+_numbers = count()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--documents", type=int, nargs="+", default=[50, 500, 5_000, 20_000])
+    parser.add_argument("--db", help="an empty database on a server, in place of a file")
+    given = parser.parse_args()
+    rows: list[tuple[object, ...]] = [("documents", "book", "settle", "lease", "hand back", "counts", "standing")]
+    with tempfile.TemporaryDirectory() as folder:
+        for documents in given.documents:
+            with Store(given.db or Path(folder) / f"{documents}.db") as store:
+                rows.append((f"{documents:,}", *measured(store, documents)))
+    table(rows)
+
+
+def measured(store: Store, documents: int) -> list[str]:
+    """The milliseconds that each question takes in a batch of so many documents."""
+    name = f"of-{documents}"
+    fill(store, name, documents)
+    terms = Terms(pot_of(name), max_cost=1e6)
+    booked, settled, leased, back = [], [], [], []
+    for _ in range(_TIMES):
+        call, booking = replace(_CALL, key=f"{name} {next(_numbers)}"), Booking()
+        booked.append(_timed(lambda: store.bookings.book(booking, call, terms)))  # noqa: B023
+        ended = replace(call, outcome=OK, reply="A reply.", cost_usd=0.0005, booked_usd=0.0005)
+        settled.append(_timed(lambda: store.bookings.settle(booking, ended)))  # noqa: B023
+        began = time.perf_counter()
+        (item,) = store.batches.lease(name, "w", 1)
+        leased.append(time.perf_counter() - began)
+        back.append(_timed(lambda: store.batches.settle(item, "waiting", run="r0")))  # noqa: B023
+    counted = [_timed(lambda: store.batches.counts(name)) for _ in range(5)]
+    stood = [_timed(lambda: standing_of(store, name)) for _ in range(5)]
+    return [f"{1000 * statistics.median(one):.2f}" for one in (booked, settled, leased, back, counted, stood)]
+
+
+def _timed(done: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    done()
+    return time.perf_counter() - began
+
+
+def fill(store: Store, name: str, documents: int) -> None:
+    """A batch of so many documents, each with a run and six calls; the first half is done."""
+    text = "A text."
+    store.documents.add(Document(content_id(text), "A text", text, (), "a.txt", "utf-8"))
+    with store.connection.writing() as raw:
+        if not raw.execute("SELECT 1 FROM runs WHERE id = 'r0'").fetchone():
+            settings, limits = Settings(words=200), Limits()
+            store.runs.add(Run("r0", "r0", content_id(text), settings, limits, {}, "estimate", "0"))
+        columns = [one for one in dict(raw.execute("SELECT * FROM runs WHERE id = 'r0'").fetchone()) if one != "id"]
+        store.batches.open(Batch(name, {}, {}))
+        store.batches.add(name, (NewItem(f"{n}.txt", f"{n}") for n in range(documents)))
+        runs = [f"{name}-{n}" for n in range(documents)]
+        like = _LIKE_THE_FIRST.format(columns=", ".join(columns))
+        raw.executemany(like, [(run,) for run in runs])
+        raw.executemany("INSERT INTO pots VALUES (?, ?)", [(pot_of(name), run) for run in runs])
+        calls = [(run, f"{run} {n}", 0.0005, 0.0005) for run in runs for n in range(_CALLS)]
+        raw.executemany(_ANSWERED, calls)
+        raw.executemany(
+            "UPDATE items SET state = 'done', attempts = 1, run = ? WHERE batch = ? AND idx = ?",
+            [(run, name, at) for at, run in enumerate(runs[: documents // 2])],
+        )
+
+
+if __name__ == "__main__":
+    main()

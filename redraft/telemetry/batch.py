@@ -1,0 +1,118 @@
+"""The metrics of a batch, for Prometheus: asked of the store when somebody looks, wherever its workers are."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+
+from prometheus_client import CollectorRegistry, start_http_server
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from typing_extensions import override
+
+from redraft.domain import Usage
+from redraft.errors import StoreError, UsageError
+from redraft.store.calls import OK, SENT
+from redraft.store.connection import Row
+from redraft.store.store import Store
+from redraft.telemetry.metrics import CallMetrics
+
+# A run may be put into the pot a moment after its first call was booked.
+_LATE = 200
+HERE = "127.0.0.1"
+_LAST = "SELECT coalesce(max(id), 0) AS id FROM calls"
+_SINCE = """
+    SELECT id, model, outcome, attempt, seconds, cost_usd, prompt_tokens, completion_tokens, cached_prompt_tokens,
+    reasoning_tokens FROM calls c
+    WHERE id > ? AND EXISTS (SELECT 1 FROM pots WHERE pot = ? AND pots.run = c.run) ORDER BY id
+"""
+
+
+class BatchCollector(Collector):
+    """How a batch stands, from the store, and the calls that have ended since this was made, each counted once."""
+
+    def __init__(self, store: Store, batch: str, pot: str) -> None:
+        self._store = store
+        self._batch = batch
+        self._pot = pot
+        self._registry = CollectorRegistry()
+        self._calls = CallMetrics(self._registry)
+        self._lock = threading.Lock()
+        row = store.connection.row(_LAST)
+        self._from: int = row["id"] if row else 0
+        """Up to this number every call has ended, and is counted."""
+        self._counted = set[int]()
+
+    @override
+    def collect(self) -> Iterable[Metric]:
+        with self._lock:
+            try:
+                self._catch_up()
+                yield from self._standing()
+            except StoreError:
+                # The database is away for a moment. What is known is told.
+                pass
+            yield from self._registry.collect()
+
+    def _standing(self) -> Iterator[Metric]:
+        counts = self._store.batches.counts(self._batch)
+        calls, cost = self._store.bookings.used(self._pot)
+        items = GaugeMetricFamily("redraft_batch_items", "Documents of the batch, by their state.", labels=["state"])
+        numbers = asdict(counts)
+        short = numbers.pop("short")
+        for state, number in numbers.items():
+            items.add_metric([state], number)
+        yield items
+        yield GaugeMetricFamily("redraft_batch_items_short", "Documents that are done and fell short.", short)
+        yield GaugeMetricFamily("redraft_batch_calls", "Calls that the batch has taken, over all its days.", calls)
+        if cost is not None:
+            text = "Dollars that the batch has taken, calls in flight at their most."
+            yield GaugeMetricFamily("redraft_batch_cost_usd", text, cost)
+
+    def _catch_up(self) -> None:
+        rows = self._store.connection.rows(_SINCE, (self._from, self._pot))
+        self._calls.in_flight.clear()
+        for row in rows:
+            if row["outcome"] == SENT:
+                self._calls.in_flight.labels(row["model"]).inc()
+            elif row["id"] not in self._counted:
+                self._count(row)
+                self._counted.add(row["id"])
+        if rows:
+            in_flight = (row["id"] for row in rows if row["outcome"] == SENT)
+            self._from = max(self._from, min(next(in_flight, rows[-1]["id"]) - 1, rows[-1]["id"] - _LATE))
+            self._counted = {one for one in self._counted if one > self._from}
+
+    def _count(self, row: Row) -> None:
+        model = row["model"]
+        if row["attempt"] > 1:
+            self._calls.repeated(model)
+        if row["outcome"] != OK:
+            self._calls.failed(model, row["outcome"], row["cost_usd"])
+            return
+        tokens = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
+        self._calls.answered(model, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
+
+
+def address(port: int) -> str:
+    """Where metrics are offered."""
+    return f"http://{HERE}:{port}/metrics"
+
+
+@contextmanager
+def served(store: Store, batch: str, pot: str, port: int) -> Iterator[None]:
+    """Offer the metrics of a batch to this machine."""
+    registry = CollectorRegistry()
+    registry.register(BatchCollector(store, batch, pot))
+    try:
+        server, thread = start_http_server(port, HERE, registry)
+    except OSError as error:
+        raise UsageError(f"port {port} cannot be used: {error.strerror}", hint="name another --metrics-port") from error
+    try:
+        yield
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

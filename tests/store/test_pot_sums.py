@@ -1,0 +1,156 @@
+"""Whatever becomes of calls, runs and pots, the row that a pot has is the sum of its calls."""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from typing_extensions import override
+
+from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, Terms
+from redraft.store.calls import TURNED_AWAY
+from redraft.store.copying import copy as copied
+from redraft.store.store import Store
+from tests.postgres import database, needs_postgres
+from tests.store.support import call, document, plain, run
+
+SCHEMAS = Path(__file__).parent / "schemas"
+_SUM = """
+    SELECT pot, count(*) AS calls, sum(round(coalesce(booked_usd, 0) * 1000000000000)) AS usd,
+    count(*) - count(booked_usd) AS unpriced FROM pots JOIN calls ON calls.run = pots.run
+    WHERE outcome NOT IN ('rate_limited', 'unsupported') GROUP BY pot
+"""
+_POTS = st.sampled_from(["p", "q"])
+_RUNS = st.sampled_from(["a", "b", "c"])
+_DOLLARS = st.none() | st.floats(0, 50) | st.sampled_from([0.1, 0.2, 0.3, 1e-9])
+_ENDS = st.sampled_from(["ok", "timeout", "unreadable", "lost", *TURNED_AWAY])
+
+
+class Pots(RuleBasedStateMachine):
+    """Two processes that book, settle, take back, die, share, forget and copy."""
+
+    place: Path | str
+
+    @initialize()
+    def begin(self) -> None:
+        self.closing = ExitStack()
+        self.store = self.closing.enter_context(Store(self.new_place()))
+        self.other = self.closing.enter_context(Store(self.store.address))
+        self.alive = {"a", "b", "c"}
+        for name in sorted(self.alive):
+            self.add(name)
+        self.booked: list[tuple[Booking, str, str]] = []
+        self.number = 0
+
+    def new_place(self) -> Path | str:
+        return Path(self.closing.enter_context(tempfile.TemporaryDirectory())) / "redraft.db"
+
+    def add(self, name: str) -> None:
+        self.store.documents.add(document())
+        self.store.runs.add(run(name))
+
+    @rule(pot=_POTS, name=_RUNS, dollars=_DOLLARS, limited=st.booleans())
+    def book(self, pot: str, name: str, dollars: float | None, limited: bool) -> None:
+        if name not in self.alive:
+            return
+        self.number += 1
+        terms, booking = Terms(pot, max_cost=100.0 if limited else None), Booking()
+        made = call(f"k{self.number}", run=name, booked_usd=dollars)
+        try:
+            self.other.bookings.book(booking, made, terms)
+        except (NoRoomError, AskedElsewhereError):
+            return
+        self.booked.append((booking, name, made.key))
+
+    @precondition(lambda self: self.booked)
+    @rule(at=st.integers(0, 9), outcome=_ENDS, dollars=_DOLLARS)
+    def settle(self, at: int, outcome: str, dollars: float | None) -> None:
+        booking, name, key = self.booked.pop(at % len(self.booked))
+        if name in self.alive:
+            ended = call(key, outcome, run=name, booked_usd=dollars, cost_usd=dollars)
+            self.store.bookings.settle(booking, ended)
+
+    @precondition(lambda self: self.booked)
+    @rule(at=st.integers(0, 9))
+    def take_back(self, at: int) -> None:
+        self.store.bookings.take_back(self.booked.pop(at % len(self.booked))[0])
+
+    @rule(name=_RUNS)
+    def die(self, name: str) -> None:
+        """A process is killed: what it had in flight stays booked."""
+        self.other.bookings.give_up(name)
+
+    @rule(pot=_POTS, name=_RUNS)
+    def share(self, pot: str, name: str) -> None:
+        if name in self.alive:
+            self.store.bookings.share(pot, name)
+
+    @rule(name=_RUNS)
+    def forget(self, name: str) -> None:
+        if name in self.alive:
+            self.store.forget([name])
+            self.alive.remove(name)
+
+    @rule(name=_RUNS)
+    def begin_again(self, name: str) -> None:
+        if name not in self.alive:
+            self.add(name)
+            self.alive.add(name)
+
+    @rule()
+    def break_off(self) -> None:
+        """Whoever is cut off in the midst of a transaction has changed nothing."""
+        with pytest.raises(ZeroDivisionError), self.store.connection.writing() as raw:  # noqa: PT012
+            raw.execute("UPDATE calls SET booked_usd = 7")
+            raw.execute("DELETE FROM pots")
+            raise ZeroDivisionError
+
+    @invariant()
+    def each_row_is_the_sum(self) -> None:
+        if not hasattr(self, "store"):
+            return
+        expect_sums(self.store)
+
+    def teardown(self) -> None:
+        if hasattr(self, "store"):
+            with Store(self.new_place()) as copy:
+                copied(self.store.connection, copy.connection)
+                expect_sums(copy)
+            self.closing.close()
+
+
+def expect_sums(store: Store) -> None:
+    """Each pot's row says what its calls add up to."""
+    kept = {row["pot"]: dict(row) for row in store.connection.rows("SELECT * FROM pot_sums")}
+    pots = {row["pot"] for row in store.connection.rows("SELECT pot FROM pots")}
+    summed = {row["pot"]: dict(row) for row in store.connection.rows(_SUM)}
+    assert kept == {pot: summed.get(pot, {"pot": pot, "calls": 0, "usd": 0.0, "unpriced": 0}) for pot in pots}
+
+
+class PotsOnAServer(Pots):
+    @override
+    def new_place(self) -> Path | str:
+        return self.closing.enter_context(database())
+
+
+TestPots = Pots.TestCase
+TestPots.settings = settings(max_examples=20, stateful_step_count=25, deadline=None)
+TestPotsOnAServer = needs_postgres(PotsOnAServer.TestCase)
+TestPotsOnAServer.settings = settings(max_examples=5, stateful_step_count=25, deadline=None)
+
+
+def test_a_database_from_before_has_its_sums_filled(tmp_path: Path) -> None:
+    path = tmp_path / "redraft.db"
+    with plain(path) as raw:
+        raw.executescript((SCHEMAS / "m019.sql").read_text("utf-8"))
+        raw.execute("INSERT INTO pots VALUES ('p', 'abc123'), ('q', 'abc123'), ('none', 'fork-of-abc123')")
+    with Store(path) as store:
+        expect_sums(store)
+        assert store.bookings.used("p")[0] == 1
+        assert store.bookings.used("none") == (0, 0.0)
+        assert store.bookings.used("nobody's") == (0, 0.0)

@@ -1,0 +1,144 @@
+"""Metrics as Prometheus gets them: scraped from the real endpoint, and right beside the ledger."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import pytest
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.parser import text_string_to_metric_families
+
+from redraft import FunctionModel, Workshop
+from redraft.batches.asked import Asked, pot_of
+from redraft.batches.sources import put_in
+from redraft.batches.work import Worker
+from redraft.errors import UsageError
+from redraft.models.prices import price_table
+from redraft.settings import Limits, Settings
+from redraft.store.batches import Batch
+from redraft.store.store import Store
+from redraft.telemetry.batch import address, served
+from redraft.telemetry.metrics import MetricsObserver
+from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
+from tests.command import Command
+from tests.store.conftest import place as place
+from tests.support import story
+from tests.telemetry.conftest import expect_no_secret
+
+Numbers = dict[tuple[str, ...], float]
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def read(where: str) -> bytes:
+    with urllib.request.urlopen(where, timeout=5) as answer:
+        return bytes(answer.read())
+
+
+def numbers(told: bytes) -> Numbers:
+    """Each sample under its name and the values of its labels."""
+    return {
+        (sample.name, *sample.labels.values()): sample.value
+        for family in text_string_to_metric_families(told.decode())
+        for sample in family.samples
+    }
+
+
+def summed(found: Numbers, name: str, *labels: str) -> float:
+    return sum(value for key, value in found.items() if key[0] == name and set(labels) <= set(key))
+
+
+def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folder: Path) -> None:
+    write = summarizer()
+
+    def script(seen: Seen) -> Reply:
+        return Fault("status", status=503) if seen.index == 1 else write(seen)
+
+    with Store(place) as store, ChatServer(script, latency=lambda *_: 0.02) as server:
+        model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 1024}
+        settings = Settings.model_validate({"words": 60, "chunk_tokens": 192, **model})
+        limits = Limits(concurrency=4, max_cost=50.0)
+        store.batches.open(Batch("b", Asked(settings).to_json(), limits.model_dump(mode="json")))
+        put_in(store, "b", [str(folder / "in")])
+        where = address(port := free_port())
+        with served(store, "b", pot_of("b"), port):
+            before = numbers(read(where))
+            assert before["redraft_batch_items", "waiting"] == 3
+            assert summed(before, "redraft_calls_total") == 0
+            asyncio.run(Worker(store, "b", "w", limits, price_table(str(folder / "prices.toml"))).work())
+            read(where)
+            told = read(where)
+        found = numbers(told)
+        with pytest.raises(urllib.error.URLError):
+            read(where)
+        assert found["redraft_batch_items", "done"] == 3
+        rows = store.connection.rows("SELECT * FROM calls")
+        assert summed(found, "redraft_calls_total") == len(rows) == len(server.seen)
+        ok = [row for row in rows if row["outcome"] == "ok"]
+        assert summed(found, "redraft_calls_total", "ok") == len(ok) == len(rows) - 1
+        assert summed(found, "redraft_retries_total") == 1
+        assert summed(found, "redraft_tokens_total", "prompt") == sum(row["prompt_tokens"] for row in ok)
+        assert summed(found, "redraft_call_seconds_count") == len(ok)
+        assert summed(found, "redraft_call_seconds_sum") == pytest.approx(sum(row["seconds"] for row in ok))
+        spent = sum(row["cost_usd"] for row in ok)
+        assert summed(found, "redraft_cost_usd_total") == pytest.approx(spent)
+        assert found["redraft_batch_cost_usd",] == store.bookings.used(pot_of("b"))[1] >= spent
+        assert found["redraft_batch_calls",] == len(rows)
+        expect_no_secret(told)
+
+
+@pytest.mark.slow
+def test_a_batch_offers_its_metrics_while_it_is_worked_on(folder: Path) -> None:
+    port = free_port()
+    with ChatServer(latency=lambda *_: 0.5) as server:
+        command = Command(folder, server.base_url)
+        process = command.start(
+            *("batch", "in", "-m", "openai:m", "-w", "60", "--chunk-tokens", "192", "--workers", "2"),
+            *("--metrics-port", str(port), "-o", "out"),
+        )
+        told, flown = b"", 0.0
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            try:
+                told = read(f"http://127.0.0.1:{port}/metrics")
+            except OSError:
+                time.sleep(0.1)
+                continue
+            flown = max(flown, summed(numbers(told), "redraft_requests_in_flight"))
+            time.sleep(0.1)
+        _, said = process.communicate(timeout=30)
+        assert process.returncode == 0, said
+    assert f"http://127.0.0.1:{port}/metrics" in said
+    assert flown >= 1
+    assert summed(numbers(told), "redraft_calls_total", "ok") >= 1
+    expect_no_secret(told)
+
+
+def test_a_port_that_is_taken_is_said(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store, socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(UsageError, match=f"port {port} cannot be used"), served(store, "b", "pot", port):
+            pass
+
+
+async def test_an_application_counts_calls_in_a_registry_of_its_own(tmp_path: Path) -> None:
+    registry = CollectorRegistry()
+    model = FunctionModel(lambda request: "It burns.")
+    async with Workshop(tmp_path / "redraft.db", model=model, observer=MetricsObserver(registry)) as shop:
+        result = await shop.summarize(story(12), words=60, chunk_tokens=192)
+    found = numbers(generate_latest(registry))
+    calls = result.usage.calls
+    assert summed(found, "redraft_calls_total", "ok") == calls > 0
+    assert summed(found, "redraft_call_seconds_count") == calls
+    assert summed(found, "redraft_requests_in_flight") == 0
