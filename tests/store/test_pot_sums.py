@@ -95,6 +95,8 @@ class Pots(RuleBasedStateMachine):
         if name in self.alive:
             self.store.forget([name])
             self.alive.remove(name)
+            # Nobody settles the call of a run that was forgotten: it is not forgotten while somebody works on it.
+            self.booked = [one for one in self.booked if one[1] != name]
 
     @rule(name=_RUNS)
     def begin_again(self, name: str) -> None:
