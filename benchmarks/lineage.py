@@ -44,6 +44,7 @@ from benchmarks.lineage_texts import (
 )
 from benchmarks.statistics import source_of
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.languages import tongues_in
 from redraft.text.origins.composing import Composed, Excerpt, Place, Text, compose
 from redraft.text.origins.index import indexed
 from redraft.text.origins.links import Traced
@@ -176,7 +177,7 @@ def costs() -> None:
         summary = ""
         while len(summary.split()) < WORDS:
             summary += f"{reworded(chance.choice(pool), chance)} "
-        index, index_took = _timed(lambda: indexed(document, "en"))  # noqa: B023
+        index, index_took = _timed(lambda: indexed(document, tongues_in(document, "en")))  # noqa: B023
         _, at_once_took = _timed(lambda: Origins([document]).trace(summary))  # noqa: B023
         _, all_took = _timed(lambda: compose(followed(made, None, {})))  # noqa: B023
         memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024

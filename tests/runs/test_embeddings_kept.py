@@ -13,6 +13,7 @@ from redraft.readers.documents import load
 from redraft.runs import jobs, preparing
 from redraft.settings import Judging
 from redraft.text.embeddings import Embeddings, load_encoder
+from redraft.text.languages import tongues_of
 from redraft.text.origins.index import indexed
 from redraft.text.sentences import sentences
 from tests.history.test_embedded import Counting
@@ -56,7 +57,8 @@ def told(summary: str) -> set[str]:
 
 async def test_a_document_is_encoded_once_whoever_judges(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = await judged(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
-    document = Counter(indexed(load(str(SAMPLE)).text, "en").texts)
+    sample = load(str(SAMPLE))
+    document = Counter(indexed(sample.text, tongues_of(sample)).texts)
     made = {text: first[text] for text in document if text not in told(SUMMARIES[0])}
     assert made == {text: document[text] for text in made}, "two metrics have had it encoded at once"
     again = await judged(tmp_path / "redraft.db", monkeypatch, SUMMARIES[0])
