@@ -31,13 +31,15 @@ _TAKE = """
 """
 _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
-    ORDER BY priority DESC, attempts, idx LIMIT ?
+    ORDER BY priority DESC, attempts, idx LIMIT ? /* FOR UPDATE SKIP LOCKED */
 """
 # In the order of an index. In no order SQLite would go through all items of the batch, however few are leased.
 _LEASED = """
-    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
+    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx {}
 """
-_LEASED_BY = _LEASED.format("worker = ?")
+_HELD = _LEASED.format("worker = ?", "")
+_LEASED_BY = _LEASED.format("worker = ?", "/* FOR UPDATE */")
+_RUN_OUT = _LEASED.format("until < ?", "/* FOR UPDATE SKIP LOCKED */")
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 
@@ -193,18 +195,19 @@ class Batches:
         )
         return Counts(**{row["state"]: row["n"] for row in rows}, short=sum(row["short"] for row in rows))
 
-    # What workers ask of it.
+    # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
         """Up to so many items for a worker to work on: the most urgent first, of these those that were tried least.
 
         At what a worker has died before, one works alone: who dies then, has died of that.
         """
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
-            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            # Nobody who leases waits for a row, or two might wait for each other.
+            held = raw.execute(_HELD, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []
             rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
@@ -216,7 +219,7 @@ class Batches:
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
@@ -240,14 +243,14 @@ class Batches:
 
     def release(self, name: str, worker: str, how: str) -> int:
         """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
         return len(rows)
 
     def _update(self, item: Item, what: str, *values: object) -> bool:
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             changed = raw.execute(
                 f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
                 " AND state = 'leased' AND worker = ? AND attempts = ?",
@@ -257,7 +260,7 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        for row in raw.execute(_LEASED.format("until < ?"), (name, self._clock())).fetchall():
+        for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
 
 
