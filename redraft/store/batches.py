@@ -34,7 +34,7 @@ _TAKE = """
 """
 _NEXT = """
     SELECT idx, deaths FROM items WHERE batch = ? AND state = 'waiting' AND deaths <= ?
-    ORDER BY priority DESC, attempts, idx LIMIT ?
+    ORDER BY priority DESC, attempts, idx LIMIT ? /* FOR UPDATE SKIP LOCKED */
 """
 _OPEN = """
     SELECT 1 FROM batches WHERE name = ? AND status = 'open'
@@ -43,9 +43,11 @@ _OPEN = """
 _ANY = "SELECT 1 FROM items WHERE batch = ? AND (state = 'waiting' OR (state = 'leased' AND until < ?)) LIMIT 1"
 # In the order of an index. In no order SQLite would go through all items of the batch, however few are leased.
 _LEASED = """
-    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx
+    SELECT * FROM items WHERE batch = ? AND state = 'leased' AND {} ORDER BY priority DESC, attempts, idx {}
 """
-_LEASED_BY = _LEASED.format("worker = ?")
+_HELD = _LEASED.format("worker = ?", "")
+_LEASED_BY = _LEASED.format("worker = ?", "/* FOR UPDATE */")
+_RUN_OUT = _LEASED.format("until < ?", "/* FOR UPDATE SKIP LOCKED */")
 _ANSWERS = "SELECT count(*) AS n FROM calls WHERE run = ? AND outcome = 'ok'"
 
 
@@ -244,7 +246,7 @@ class Batches:
         taken: int = self._connection.rows(leased, (name,))[0]["n"]
         return max(0, places - taken)
 
-    # What workers ask of it.
+    # What workers ask of it: each item by itself is right, so that leasing waits for no booking.
 
     def lease(self, name: str, worker: str, most: int, seconds: float = LEASE_SECONDS) -> list[Item]:
         """Up to so many items for a worker to work on: the most urgent first, of these those that were tried least.
@@ -254,11 +256,12 @@ class Batches:
         # Whoever has nothing to do looks often, and shall hold up nobody who writes.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
-            held = raw.execute(_LEASED_BY, (name, worker)).fetchall()
+            # Nobody who leases waits for a row, or two might wait for each other.
+            held = raw.execute(_HELD, (name, worker)).fetchall()
             if any(row["deaths"] for row in held):
                 return []
             rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
@@ -270,7 +273,7 @@ class Batches:
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
@@ -294,14 +297,14 @@ class Batches:
 
     def release(self, name: str, worker: str, how: str) -> int:
         """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
             return len(rows) + let_go(raw, worker)
 
     def _update(self, item: Item, what: str, *values: object) -> bool:
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             changed = raw.execute(
                 f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
                 " AND state = 'leased' AND worker = ? AND attempts = ?",
@@ -311,7 +314,7 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        for row in raw.execute(_LEASED.format("until < ?"), (name, self._clock())).fetchall():
+        for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
             _lose(raw, row, "nobody has heard of it since")
             let_go(raw, row["worker"])
 

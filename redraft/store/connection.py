@@ -70,6 +70,13 @@ class Connection(ABC):
         """A write transaction: all of it, or nothing. Within another one it is a part of that."""
 
     @abstractmethod
+    def writing_beside(self) -> AbstractContextManager[Raw]:
+        """A write transaction that others may write beside, where the database can do so.
+
+        It is for what is right by the locks of its own rows alone: `/* FOR UPDATE */` in a SELECT takes those.
+        """
+
+    @abstractmethod
     def rehearsing(self) -> AbstractContextManager[Raw]:
         """A write transaction that is taken back at its end, to see what would come of it."""
 

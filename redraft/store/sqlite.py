@@ -87,6 +87,10 @@ class SqliteConnection(Connection):
                 raise
 
     @override
+    def writing_beside(self) -> AbstractContextManager[sqlite3.Connection]:
+        return self.writing()
+
+    @override
     @contextmanager
     def rehearsing(self) -> Iterator[sqlite3.Connection]:
         with self._lock, self.explained():

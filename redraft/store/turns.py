@@ -8,6 +8,9 @@ from collections.abc import Callable
 from redraft.store.connection import Connection
 
 WINDOW = 60.0
+# Thousands may have asked within a minute, and most who ask need no more of them than these two numbers.
+_TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM turns WHERE gate = ?"
+_IN_ORDER = "SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at"
 
 
 class Turns:
@@ -25,17 +28,18 @@ class Turns:
         with self._connection.writing() as raw:
             now = self._clock()
             raw.execute("DELETE FROM turns WHERE at <= ?", (now - WINDOW,))
-            taken = raw.execute("SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at", (gate,)).fetchall()
+            taken = raw.execute(_TAKEN, (gate,)).fetchone()
             wait = 0.0
-            if requests_per_minute is not None and len(taken) >= requests_per_minute:
-                wait = taken[len(taken) - requests_per_minute]["at"] + WINDOW - now
-            if tokens_per_minute is not None:
-                excess = sum(one["tokens"] for one in taken) + tokens - tokens_per_minute
-                for one in taken:
-                    if excess <= 0:
-                        break
+            if requests_per_minute is not None and taken["requests"] >= requests_per_minute:
+                until = raw.execute(f"{_IN_ORDER} LIMIT 1 OFFSET ?", (gate, taken["requests"] - requests_per_minute))
+                wait = until.fetchone()["at"] + WINDOW - now
+            excess = taken["tokens"] + tokens - tokens_per_minute if tokens_per_minute is not None else 0
+            if excess > 0:
+                for one in raw.execute(_IN_ORDER, (gate,)):
                     excess -= one["tokens"]
                     wait = max(wait, one["at"] + WINDOW - now)
+                    if excess <= 0:
+                        break
             if wait <= 0:
                 raw.execute("INSERT INTO turns VALUES (?, ?, ?)", (gate, now, tokens))
             return min(max(0.0, wait), WINDOW)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -330,3 +331,16 @@ def test_a_call_in_flight_is_known_to_others(address: str) -> None:
             with pytest.raises(AskedElsewhereError):
                 other.bookings.book(Booking(), call(run="two"), Terms("two"))
         other.bookings.book(Booking(), call(run="two"), Terms("two"))
+
+
+def test_leasing_waits_for_no_other_writer_and_takes_what_nobody_else_takes(address: str) -> None:
+    with Store(address) as store, Store(address) as other, ThreadPoolExecutor(1) as pool:
+        store.batches.open(Batch("b", {}, {}))
+        store.batches.add("b", [NewItem(f"{n}.txt", f"{n}") for n in range(4)])
+        with store.connection.rehearsing() as raw:
+            raw.execute("SELECT 1 FROM items WHERE batch = 'b' AND idx = 0 FOR UPDATE")
+            taken = pool.submit(other.batches.lease, "b", "w", 2).result(timeout=10)
+            assert [item.idx for item in taken] == [1, 2]
+            assert pool.submit(other.batches.renew, "b", "w").result(timeout=10) == {(1, 1), (2, 1)}
+            assert pool.submit(other.batches.settle, taken[0], "done").result(timeout=10)
+        assert [item.idx for item in other.batches.lease("b", "w", 2)] == [0, 3]

@@ -26,6 +26,7 @@ from redraft.store.postgres.server import arguments, explained
 # With one more for its claims, and as many for checkpoints: 16 processes are below the 100 that a server allows.
 MOST_CONNECTIONS = 2
 _WRITE = f"BEGIN; SELECT pg_advisory_xact_lock({lock_number('write')})"
+_WRITE_BESIDE = "BEGIN"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _USED = "SELECT coalesce(sum(pg_column_size(text)), 0) AS bytes FROM texts"
 
@@ -49,14 +50,21 @@ class PostgresConnection(Connection):
         )
 
     @override
+    def writing(self) -> AbstractContextManager[Session]:
+        return self._writing(_WRITE)
+
+    @override
+    def writing_beside(self) -> AbstractContextManager[Session]:
+        return self._writing(_WRITE_BESIDE)
+
     @contextmanager
-    def writing(self) -> Iterator[Session]:
+    def _writing(self, begin: str) -> Iterator[Session]:
         if (session := self._session) is not None:
             with self.explained():
                 yield session
             return
         self._claims.look_after()
-        with self._transaction(_WRITE) as session:
+        with self._transaction(begin) as session:
             yield session
 
     @override

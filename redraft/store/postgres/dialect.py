@@ -16,6 +16,8 @@ from typing_extensions import override
 
 from redraft.store.connection import Raw, Values
 
+# SQLite, which has one writer at a time, takes no lock of a row, and finds a comment there.
+_ROW_LOCK = re.compile(r"/\* (FOR UPDATE[A-Z ]*) \*/")
 _PARTS = re.compile(r"'[^']*'|\?(?P<number>\d*)|(?<!:):(?P<name>[a-z]\w*)|\bIS NOT (?!NULL)|\bLIKE\b|\bfile = \?")
 # Its texts hold every character but NUL. This one stands for nothing, and here before a digit for NUL and for itself.
 _ESCAPE = "\U0010ffff"
@@ -42,7 +44,7 @@ def translated(query: str) -> tuple[str, tuple[int | str, ...]]:
             return numbered(found["name"])
         return {"IS NOT ": "IS DISTINCT FROM ", "LIKE": "ILIKE"}.get(word, word)
 
-    return _PARTS.sub(said, query), tuple(places)
+    return _ROW_LOCK.sub(r"\1", _PARTS.sub(said, query)), tuple(places)
 
 
 def given(values: Values, places: Sequence[int | str]) -> list[object]:
