@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from redraft.cli.commands.batch.working import _workers
+from redraft.settings import Limits
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.support import story
@@ -110,3 +112,21 @@ def test_parquet_needs_its_library_and_a_file(command: Inside) -> None:
     assert "nothing for stdout" in command.run("batch", "results", "b", "--format", "parquet").err
     pytest.importorskip("pyarrow", reason="redraft itself does not bring it")
     assert command.run("batch", "results", "b", "--format", "parquet", "-o", "b.parquet").code == 0
+
+
+@pytest.mark.parametrize(
+    ("wanted", "waiting", "jobs", "workers"),
+    [
+        (64, 1, False, 64),
+        (64, 0, False, 1),
+        (64, 1, True, 1),
+        (100, 1, False, 64),
+        (None, 1, False, 1),
+        (3, 9, False, 3),
+    ],
+)
+def test_as_many_workers_as_are_asked_for_work_on_one_book(
+    wanted: int | None, waiting: int, jobs: bool, workers: int
+) -> None:
+    limits = Limits(concurrency=64, provider_batch=jobs)
+    assert _workers(wanted, limits, waiting) == workers

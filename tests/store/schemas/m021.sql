@@ -5,27 +5,27 @@ CREATE TABLE "_sqlite_migrations" (
    "name" TEXT,
    "applied_at" TEXT
 );
-INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-23 16:42:31.788639+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-23 16:42:31.790109+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-23 16:42:31.790537+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-23 16:42:31.795908+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-23 16:42:31.797546+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(6,'redraft','m006_bookings','2026-11-23 16:42:31.798954+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(7,'redraft','m007_holes','2026-11-23 16:42:31.799820+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(8,'redraft','m008_output','2026-11-23 16:42:31.800557+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(9,'redraft','m009_manners','2026-11-23 16:42:31.800890+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(10,'redraft','m010_agreements','2026-11-23 16:42:31.801247+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(11,'redraft','m011_parents','2026-11-23 16:42:31.808550+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(12,'redraft','m012_prompts','2026-11-23 16:42:31.809008+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(13,'redraft','m013_opinions','2026-11-23 16:42:31.809430+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(14,'redraft','m014_lookups','2026-11-23 16:42:31.809767+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(15,'redraft','m015_typed','2026-11-23 16:42:31.810271+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(16,'redraft','m016_marks','2026-11-23 16:42:31.812576+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(17,'redraft','m017_chapters','2026-11-23 16:42:31.813034+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(18,'redraft','m018_batches','2026-11-23 16:42:31.814001+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(19,'redraft','m019_jobs','2026-11-23 16:42:31.814614+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(20,'redraft','m020_pot_sums','2026-11-23 16:42:31.824131+00:00');
-INSERT INTO "_sqlite_migrations" VALUES(21,'redraft','m021_errands','2026-11-23 16:42:31.824687+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(1,'redraft','m001_texts_runs_calls','2026-11-23 16:52:57.582471+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(2,'redraft','m002_judging','2026-11-23 16:52:57.590322+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(3,'redraft','m003_keyfacts','2026-11-23 16:52:57.590842+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(4,'redraft','m004_kinds','2026-11-23 16:52:57.595828+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(5,'redraft','m005_reasons','2026-11-23 16:52:57.597100+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(6,'redraft','m006_bookings','2026-11-23 16:52:57.597951+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(7,'redraft','m007_holes','2026-11-23 16:52:57.598351+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(8,'redraft','m008_output','2026-11-23 16:52:57.598787+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(9,'redraft','m009_manners','2026-11-23 16:52:57.598977+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(10,'redraft','m010_agreements','2026-11-23 16:52:57.599159+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(11,'redraft','m011_parents','2026-11-23 16:52:57.613338+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(12,'redraft','m012_prompts','2026-11-23 16:52:57.613678+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(13,'redraft','m013_opinions','2026-11-23 16:52:57.613907+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(14,'redraft','m014_lookups','2026-11-23 16:52:57.614080+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(15,'redraft','m015_typed','2026-11-23 16:52:57.614346+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(16,'redraft','m016_marks','2026-11-23 16:52:57.624019+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(17,'redraft','m017_chapters','2026-11-23 16:52:57.624378+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(18,'redraft','m018_batches','2026-11-23 16:52:57.624932+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(19,'redraft','m019_jobs','2026-11-23 16:52:57.625281+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(20,'redraft','m020_pot_sums','2026-11-23 16:52:57.626086+00:00');
+INSERT INTO "_sqlite_migrations" VALUES(21,'redraft','m021_errands','2026-11-23 16:52:57.626404+00:00');
 CREATE TABLE agreements (
         judge TEXT NOT NULL,
         metric TEXT NOT NULL,
@@ -56,7 +56,7 @@ CREATE TABLE batches (
         updated TEXT NOT NULL
     ) STRICT, WITHOUT ROWID
     ;
-INSERT INTO "batches" VALUES('batch-of-abc123','{"settings": {"words": 100}, "name": "ünïcode 😀"}','{"max_cost": 1.5}','/out/ö','open',NULL,'2026-11-23T16:42:31.869+00:00','2026-11-23T16:42:31.869+00:00');
+INSERT INTO "batches" VALUES('batch-of-abc123','{"settings": {"words": 100}, "name": "ünïcode 😀"}','{"max_cost": 1.5}','/out/ö','open',NULL,'2026-11-23T16:52:57.701+00:00','2026-11-23T16:52:57.701+00:00');
 CREATE TABLE calls (
         id INTEGER PRIMARY KEY,
         run TEXT REFERENCES runs(id),
@@ -120,7 +120,7 @@ CREATE TABLE documents (
         added TEXT NOT NULL
     , marks TEXT NOT NULL DEFAULT '[]', notes TEXT NOT NULL DEFAULT '[]', language TEXT NOT NULL DEFAULT '') STRICT
     ;
-INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-23T16:42:31.828+00:00','[]','[]','');
+INSERT INTO "documents" VALUES('abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','A title','book.txt','utf-16',31,'[["I. Ü", 1, 0, 10], ["II", 2, 10, 31]]','2026-11-23T16:52:57.639+00:00','[]','[]','');
 CREATE TABLE drafts (
         id TEXT PRIMARY KEY,
         run TEXT NOT NULL REFERENCES runs(id),
@@ -132,9 +132,9 @@ CREATE TABLE drafts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-23T16:42:31.864+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-23T16:42:31.866+00:00');
-INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-23T16:42:31.866+00:00');
+INSERT INTO "drafts" VALUES('abc123-0-61a7199f','abc123',0,'merge','3bed3768b0c1e7a42047586e6e623445157a2a1e1af681ba042adbcd16f91ac1',2,'["a note"]','2026-11-23T16:52:57.699+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-0-98fb5b3e','fork-of-abc123',0,'given','d3638a7fe62a3c6426fd1cfa29a0eb17a8d19338018baf75b1e4138b6fabdb78',3,'[]','2026-11-23T16:52:57.700+00:00');
+INSERT INTO "drafts" VALUES('fork-of-abc123-1-8c924b4c','fork-of-abc123',1,'revise','42c94d20eeacbf3d128a02d07a70cd1afe720958cb369f67d1f38b3910e7c2b7',3,'["another nöte"]','2026-11-23T16:52:57.700+00:00');
 CREATE TABLE embeddings (
         document TEXT NOT NULL REFERENCES documents(id),
         cut TEXT NOT NULL,
@@ -175,8 +175,8 @@ CREATE TABLE evaluations (
         UNIQUE (draft, metric)
     ) STRICT
     ;
-INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-23T16:42:31.866+00:00');
-INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-23T16:42:31.867+00:00');
+INSERT INTO "evaluations" VALUES(1,'fork-of-abc123-0-98fb5b3e','coverage',1,'scored',3.33333333333333314829e-01,3,2,'','["A kept sentence."]','{"kinds": {"who": [1, 2]}}','2026-11-23T16:52:57.701+00:00');
+INSERT INTO "evaluations" VALUES(2,'fork-of-abc123-0-98fb5b3e','consistency',2,'failed',NULL,0,4,'Nothing was judged: ünïcode 😀.','[]','{}','2026-11-23T16:52:57.701+00:00');
 CREATE TABLE facts (
         keyfacts TEXT NOT NULL,
         tree INTEGER NOT NULL,
@@ -253,8 +253,8 @@ CREATE TABLE job_lines (
         PRIMARY KEY (attempt, job)
     ) STRICT, WITHOUT ROWID
     ;
-INSERT INTO "job_lines" VALUES('key-1','dd1a870a032217d0','key');
-INSERT INTO "job_lines" VALUES('key-2','dd1a870a032217d0','key');
+INSERT INTO "job_lines" VALUES('key-1','3eee36f5998ba276','key');
+INSERT INTO "job_lines" VALUES('key-2','3eee36f5998ba276','key');
 CREATE TABLE jobs (
         id TEXT PRIMARY KEY,
         address TEXT NOT NULL,
@@ -262,7 +262,7 @@ CREATE TABLE jobs (
         begun TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "jobs" VALUES('dd1a870a032217d0','http://127.0.0.1:1/v1','batch_ü','2026-11-23T16:42:31.871+00:00');
+INSERT INTO "jobs" VALUES('3eee36f5998ba276','http://127.0.0.1:1/v1','batch_ü','2026-11-23T16:52:57.702+00:00');
 CREATE TABLE keyfacts (
         id TEXT PRIMARY KEY,
         document TEXT NOT NULL REFERENCES documents(id),
@@ -275,7 +275,7 @@ CREATE TABLE keyfacts (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-23T16:42:31.865+00:00');
+INSERT INTO "keyfacts" VALUES('keyfacts-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','grown from this','m','v','{"query_narrative": "1"}','["chunk 2: nö tree"]',0,'2026-11-23T16:52:57.699+00:00');
 CREATE TABLE links (
         key TEXT PRIMARY KEY,
         child TEXT NOT NULL REFERENCES texts(id),
@@ -302,7 +302,7 @@ CREATE TABLE manners (
         learned TEXT NOT NULL
     ) STRICT, WITHOUT ROWID
     ;
-INSERT INTO "manners" VALUES('openai:ünïcode@http://127.0.0.1/v1','tools',700,'2026-11-23T16:42:31.864+00:00');
+INSERT INTO "manners" VALUES('openai:ünïcode@http://127.0.0.1/v1','tools',700,'2026-11-23T16:52:57.699+00:00');
 CREATE TABLE opinions (
         run TEXT NOT NULL REFERENCES runs(id),
         finding TEXT NOT NULL,
@@ -313,7 +313,7 @@ CREATE TABLE opinions (
         PRIMARY KEY (run, finding)
     ) STRICT, WITHOUT ROWID
     ;
-INSERT INTO "opinions" VALUES('fork-of-abc123','b53e0ee5ff82','fork-of-abc123-0-98fb5b3e',0,'She did nöt. 😀','2026-11-23T16:42:31.869+00:00');
+INSERT INTO "opinions" VALUES('fork-of-abc123','b53e0ee5ff82','fork-of-abc123-0-98fb5b3e',0,'She did nöt. 😀','2026-11-23T16:52:57.701+00:00');
 CREATE TABLE packs (
         id TEXT PRIMARY KEY,
         document TEXT NOT NULL REFERENCES documents(id),
@@ -324,7 +324,7 @@ CREATE TABLE packs (
         created TEXT NOT NULL
     , missing TEXT NOT NULL DEFAULT '[]') STRICT
     ;
-INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-23T16:42:31.865+00:00','["stretch 2: nö question"]');
+INSERT INTO "packs" VALUES('pack-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','made from this','m','{"ask_document": "1"}',0,'2026-11-23T16:52:57.699+00:00','["stretch 2: nö question"]');
 CREATE TABLE parents (
         run TEXT NOT NULL REFERENCES runs(id),
         child TEXT NOT NULL,
@@ -425,8 +425,8 @@ CREATE TABLE runs (
         updated TEXT NOT NULL
     , judging TEXT, refinement TEXT, parent TEXT, kind TEXT NOT NULL DEFAULT '', why TEXT NOT NULL DEFAULT '', experiment TEXT, output TEXT) STRICT
     ;
-INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"by_chapter":false,"until":null,"query":"What? 😀","language":null,"source_language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0,"provider_batch":false}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-23T16:42:31.862+00:00','2026-11-23T16:42:31.864+00:00',NULL,NULL,NULL,'summarize','',NULL,NULL);
-INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"by_chapter":false,"until":null,"query":"What? 😀","language":null,"source_language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0,"provider_batch":false}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-23T16:42:31.866+00:00','2026-11-23T16:42:31.869+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"models":{},"base_url":null,"repeat":2,"questions":40,"stretch_tokens":6144,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"second_look":true,"embeddings":null,"reference":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"judged_share":0.8,"review":true,"decider":null}','abc123','refine','Nöthing is left.',NULL,NULL);
+INSERT INTO "runs" VALUES('abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"by_chapter":false,"until":null,"query":"What? 😀","language":null,"source_language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0,"provider_batch":false}','{"merge": "1"}','estimate','0.1','running',NULL,NULL,'abc123-0-61a7199f',0.0,'2026-11-23T16:52:57.692+00:00','2026-11-23T16:52:57.699+00:00',NULL,NULL,NULL,'summarize','',NULL,NULL);
+INSERT INTO "runs" VALUES('fork-of-abc123','identity','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','{"strategy":"hierarchical","words":50,"by_chapter":false,"until":null,"query":"What? 😀","language":null,"source_language":null,"model":"extractive","base_url":null,"key_env":null,"chunk_tokens":2048,"context_tokens":8192,"temperature":null,"top_p":null,"max_tokens":null,"reasoning_tokens":null,"price":null,"prompts":"standard","sample":0,"replies":null}','{"concurrency":16,"requests_per_minute":null,"tokens_per_minute":null,"max_cost":null,"max_calls":3,"timeout":300.0,"provider_batch":false}','{"merge": "1"}','estimate','0.1','done','decided',NULL,'fork-of-abc123-1-8c924b4c',0.0,'2026-11-23T16:52:57.700+00:00','2026-11-23T16:52:57.701+00:00','{"metrics":["coverage"],"judges":["j1","j2 😀"],"models":{},"base_url":null,"repeat":2,"questions":40,"stretch_tokens":6144,"claims":120,"batch":10,"top_k":null,"similarity":"rouge1","threshold":0.1,"second_look":true,"embeddings":null,"reference":null,"pack":"pack-1","keyfacts":null,"perspective":"both","validator":null}','{"goals":{"coverage":0.8,"consistency":0.3333333333333333},"policy":"paper","rounds":7,"tolerance":0.02,"judged_share":0.8,"review":true,"decider":null}','abc123','refine','Nöthing is left.',NULL,NULL);
 CREATE TABLE texts (
         id TEXT PRIMARY KEY,
         text TEXT NOT NULL
@@ -459,7 +459,7 @@ CREATE TABLE turns (
         tokens INTEGER NOT NULL
     ) STRICT
     ;
-INSERT INTO "turns" VALUES('gate',1.79545215187119483945e+09,7);
+INSERT INTO "turns" VALUES('gate',1.79545277770265626908e+09,7);
 CREATE TABLE typed_packs (
         id TEXT PRIMARY KEY,
         document TEXT NOT NULL REFERENCES documents(id),
@@ -472,7 +472,7 @@ CREATE TABLE typed_packs (
         created TEXT NOT NULL
     ) STRICT
     ;
-INSERT INTO "typed_packs" VALUES('typed-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','asked from this','m','{"ask_typed": "1"}',18,'["no abstractive question 1 about the end: nö"]',0,'2026-11-23T16:42:31.865+00:00');
+INSERT INTO "typed_packs" VALUES('typed-1','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec','asked from this','m','{"ask_typed": "1"}',18,'["no abstractive question 1 about the end: nö"]',0,'2026-11-23T16:52:57.700+00:00');
 CREATE TABLE typed_questions (
         pack TEXT NOT NULL REFERENCES typed_packs(id),
         rank INTEGER NOT NULL,
@@ -500,8 +500,8 @@ CREATE TABLE verdicts (
         created TEXT NOT NULL
     , document TEXT NOT NULL DEFAULT '') STRICT, WITHOUT ROWID
     ;
-INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-23T16:42:31.869+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
-INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-23T16:42:31.869+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-1','agrees','2026-11-23T16:52:57.701+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
+INSERT INTO "verdicts" VALUES('verdict-2','Ünïcode 😀','2026-11-23T16:52:57.701+00:00','abcd83ad01b4aef11d8d6c4c3038c5e13f362bc2ecb394868053479e16ef11ec');
 CREATE UNIQUE INDEX "idx__sqlite_migrations_migration_set_name"
     ON "_sqlite_migrations" ("migration_set", "name");
 CREATE UNIQUE INDEX calls_answer ON calls(key) WHERE outcome = 'ok';
