@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from redraft.cli.commands.batch.working import _workers
+from redraft.batches.opening import of_use
 from redraft.settings import Limits
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
@@ -129,4 +129,4 @@ def test_as_many_workers_as_are_asked_for_work_on_one_book(
     wanted: int | None, waiting: int, jobs: bool, workers: int
 ) -> None:
     limits = Limits(concurrency=64, provider_batch=jobs)
-    assert _workers(wanted, limits, waiting) == workers
+    assert of_use(wanted, 4, limits, waiting) == workers
