@@ -33,6 +33,14 @@ class _Post:
     terms: Terms
     hand: Hand
     since: float
+    begun: float | None = None
+    """When it was first seen at work."""
+
+    def waits(self) -> bool:
+        """Whether there is no room for it yet."""
+        if self.begun is None and self.hand.place() is not None:
+            self.begun = time.monotonic()
+        return self.begun is None
 
 
 @dataclass(slots=True)
@@ -62,7 +70,7 @@ class Crew:
                 self._posts.remove(post)
                 if ended.died:
                     self._lost(post, ended.died)
-        waiting = [post for post in self._posts if post.hand.place() is None]
+        waiting = [post for post in self._posts if post.waits()]
         if len(waiting) == len(self._posts) and self.store.batches.is_over(self.terms.batch):
             return False
         self._tell_of(waiting)
@@ -88,7 +96,7 @@ class Crew:
         """Free what a dead worker had leased, and put another in its place."""
         leased = self.store.batches.release(post.terms.batch, post.terms.worker, how)
         # One that helps with a long document may have none of its own for hours.
-        soon = time.monotonic() - post.since < _SOON
+        soon = post.begun is None or time.monotonic() - post.begun < _SOON
         self._vain = self._vain + 1 if soon and not leased else 0
         if self._vain >= _VAIN_STARTS:
             raise RedraftError(

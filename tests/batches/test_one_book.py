@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from redraft.batches.asked import Asked, pot_of
-from redraft.batches.child import Terms
 from redraft.batches.crew import Crew
+from redraft.batches.processes import Processes
 from redraft.batches.results import results
 from redraft.batches.sources import put_in
+from redraft.batches.terms import Terms
 from redraft.batches.work import Worker, share_of
 from redraft.errors import UsageError
 from redraft.models.prices import PriceTable, price_table
@@ -243,13 +244,15 @@ def _killed_once(
     often each call was answered."""
     killed = ""
     with ExitStack() as stack:
-        crew = stack.enter_context(Crew(store, Terms(store.address, "b", "", 0, 4), lambda note: None))
+        crew = stack.enter_context(Crew(store, Processes(), Terms(store.address, "b", "", 0, 4), lambda note: None))
         began = time.monotonic()
         while crew.mend():
             assert time.monotonic() - began < 120
             if not killed and (name := chosen()):
-                (hand,) = [one for one in crew._hands if one.terms.worker == name]
-                os.kill(hand.process.pid, signal.SIGKILL)
+                (post,) = [one for one in crew._posts if one.terms.worker == name]
+                place = post.hand.place()
+                assert place is not None
+                os.kill(place.pid, signal.SIGKILL)
                 killed = name
             time.sleep(0.05)
     return killed, Counter(asked(seen) for seen in server.answered)
