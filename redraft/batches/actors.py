@@ -35,7 +35,7 @@ from redraft.store.places import is_server, shown
 from redraft.text.cleaning import one_line
 
 _CARRIED = re.compile(
-    r"(?:REDRAFT|OPENAI|ANTHROPIC|AZURE|AWS|GOOGLE|LANGSMITH|LANGCHAIN|TIKTOKEN)_\w+|PG[A-Z]+"
+    r"(?:REDRAFT|OPENAI|ANTHROPIC|AZURE|AWS|GOOGLE|LANGSMITH|LANGCHAIN|TIKTOKEN|OTEL)_\w+|PG[A-Z]+"
     r"|\w+_(?:API_KEY|BASE_URL|API_BASE|ENDPOINT)"
 )
 """The variables that say whom a worker asks, and with which key. The rest of an environment is a machine's own."""
