@@ -98,8 +98,11 @@ async def until_stopped(task: Coroutine[Any, Any, T]) -> T:
     assert current is not None
     stopping = told_of_termination(lambda: loop.call_soon_threadsafe(current.cancel))
     given = click.get_current_context().params
-    with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
-        return await task
+    try:
+        with stopping, tracing(bool(given.get("trace_to_langsmith"))), _spans(bool(given.get("send_spans"))):
+            return await task
+    finally:
+        task.close()  # Where it has not begun: what was asked of us beside it cannot be had.
 
 
 def _spans(wanted: bool) -> AbstractContextManager[None]:

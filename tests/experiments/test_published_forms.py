@@ -137,7 +137,7 @@ class TestXSum:
         entries = [{"document": CHAPTER if n != 1 else "", "summary": TOLD, "id": str(n)} for n in range(4)]
         lines(tmp_path / "train.jsonl", *entries)
         inside = Inside(tmp_path)
-        made = inside.run("data", "convert", "train.jsonl", "--join-tokens", "60", "-o", "long.jsonl")
+        made = inside.run("data", "convert", "train.jsonl", "--join-tokens", "40", "-o", "long.jsonl")
         assert made.code == 3, "something is missing"
         assert "left out: 1 that cannot be read" in made.err
         assert only(tmp_path / "long.jsonl").id == "0 to 2"

@@ -14,7 +14,7 @@ ANIMALS = ["goats", "bees", "hens", "pigs", "ducks"]
 LABELS = ("contradiction", "entailment", "neutral")
 """In the order of the model's columns."""
 _MOST, _LENGTH = 2, 64
-_STEPS, _BATCH, _LEARNED = 500, 128, 0.02
+_STEPS, _BATCH, _LEARNED = 1_000, 128, 0.001
 
 
 def there_are(*animals: str, but_no: tuple[str, ...] = ()) -> str:
