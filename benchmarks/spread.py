@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import math
 import os
 import subprocess
 import sys
@@ -149,7 +150,7 @@ def report(store: Store, chat: Server, workers: int, used: float) -> tuple[objec
     seconds = {piece: next(one.seconds for one in served if one.reply == piece.text) for piece in pieces}
     texts = {piece.text for piece in pieces}
     tidying = sum(one.seconds for one in served if one.reply not in texts)
-    total, chain = sum(seconds.values()) + tidying, longest_chain(pieces, seconds) + tidying
+    total, chain = sum(seconds.values()) + tidying, longest_chain(pieces, seconds, math.inf) + tidying
     bound = max(total / workers, chain)
     took = store.calls.totals(item.run).seconds
     chunks = sum(piece.level == 0 for piece in pieces)
