@@ -17,11 +17,14 @@ from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.files import write
+from redraft.store.places import is_server, shown
 
 _PRIVATE = 0o600
 # Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.
 _OWN_KEY = "REDRAFT_KEY"
 _ROLES = ("model", "models", "judge", "validator", "decider")
+# Documents go to a server with the address of a database, and with them what the environment has for its password.
+_DB = "db"
 Places = dict[str, str]
 
 
@@ -35,13 +38,18 @@ def places_in(content: Mapping[str, Any]) -> Places:
     tables = {f"[{name}] ": value for name, value in content.items() if isinstance(value, Mapping)}
     tables |= {_label(name): value for name, value in _models_in(content).items()}
     said = [(f"{table}{key}", value) for table, rows in {"": content, **tables}.items() for key, value in rows.items()]
-    return {key: _shown(value) for key, value in said if not isinstance(value, Mapping) and _is_place(key, value)}
+    places = {key: value for key, value in said if not isinstance(value, Mapping) and _is_place(key, value)}
+    return {key: _shown(shown(value) if _name(key) == _DB else value) for key, value in places.items()}
 
 
 def _is_place(key: str, value: object) -> bool:
-    name = key.rpartition(" ")[2].replace("_", "-")
+    name = _name(key)
     named = name.endswith("base-url") or name in {"key-env", "trace-to-langsmith", "address"}
-    return named or (name in _ROLES and "//" in _shown(value))
+    return named or (name in _ROLES and "//" in _shown(value)) or (name == _DB and is_server(str(value)))
+
+
+def _name(key: str) -> str:
+    return key.rpartition(" ")[2].replace("_", "-")
 
 
 def _shown(value: object) -> str:

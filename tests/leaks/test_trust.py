@@ -88,6 +88,18 @@ def test_a_cluster_of_a_found_file_is_refused(found: Found) -> None:
     refused(found, "batch", "run", "book.md")
 
 
+@pytest.mark.parametrize("command", [RUN, ("runs",), ("batch", "run", "book.md")])
+def test_a_database_server_of_a_found_file_is_refused(found: Found, command: tuple[str, ...]) -> None:
+    """Documents would go there, and the password that the environment has for another one."""
+    del found.command.environment["REDRAFT_DB"]
+    found.says('db = "postgresql://ann:hidden@stranger.example/books"')
+    said = refused(found, *command)
+    assert "stranger.example" in said
+    assert "hidden" not in said
+    found.says('db = "notes.db"')
+    assert found.run("runs").code == 0, "a file beside it is the user's own"
+
+
 def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found, tmp_path: Path) -> None:
     refused(found)
     assert found.run("trust").code == 0
