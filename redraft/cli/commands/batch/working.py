@@ -127,8 +127,9 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     check(sources)
     folder = folder_named(given["output"])
     with Store(given["db"]) as store:
+        engine = _engine(store, given)
         opened = open_batch(store, sources, asked, limits, folder=folder, name=given["name"])
-        return _worked(store, opened.name, limits, given)
+        return _worked(store, engine, opened.name, limits, given)
 
 
 @command(short_help="Go on with a batch; what failed is tried again.")
@@ -152,8 +153,9 @@ def resume(name: str, **given: Any) -> int:
 
     with asked_for.store_to_read(given["db"]) as store:
         limits = asked_for.limits(given, Limits.model_validate(store.batches.get(name).limits))
+        engine = _engine(store, given)
         open_again(store, name, limits)
-        return _worked(store, name, limits, given)
+        return _worked(store, engine, name, limits, given)
 
 
 def _asked(given: Mapping[str, Any]) -> Asked:
@@ -183,10 +185,21 @@ def _plan(sources: tuple[str, ...], asked: Asked, prices: Any, *, as_json: bool)
     return _DONE
 
 
-def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
+def _engine(store: Store, given: Mapping[str, Any]) -> Engine:
+    """The engine that is asked for. Without it, or what else is asked for and not installed, no batch is opened."""
+    from redraft.batches.engines import engine_named
+    from redraft.telemetry.extra import check_metrics, check_spans
+
+    if given["send_spans"]:
+        check_spans("--send-spans")
+    if given["metrics_port"] is not None:
+        check_metrics("--metrics-port")
+    return engine_named(given["engine"], given["address"], store.address)
+
+
+def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapping[str, Any]) -> int:
     """Work on an open batch to its end, and show what came of it; returns the exit code."""
     from redraft.batches.asked import Asked
-    from redraft.batches.engines import engine_named
     from redraft.batches.standing import drive
     from redraft.batches.terms import Terms
     from redraft.cli.interrupts import told_of_termination
@@ -195,7 +208,6 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
     from redraft.cli.views.render import count
     from redraft.sources import allowed
 
-    engine = engine_named(given["engine"], given["address"], store.address)
     try:
         with told_of_termination(_interrupt), _metrics(store, name, given), engine:
             terms = Terms(
@@ -221,14 +233,9 @@ def _worked(store: Store, name: str, limits: Limits, given: Mapping[str, Any]) -
 
 
 def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
-    """Offer metrics while the batch is worked on, if that is wanted; refuse what needs an extra that is not there."""
-    from redraft.telemetry.extra import check_metrics, check_spans
-
-    if given["send_spans"]:
-        check_spans("--send-spans")
+    """Offer metrics while the batch is worked on, if that is wanted."""
     if (port := given["metrics_port"]) is None:
         return nullcontext()
-    check_metrics("--metrics-port")
     from redraft.batches.asked import pot_of
     from redraft.telemetry.batch import address, served
 
