@@ -47,7 +47,9 @@ class PromptBook:
         base = choice if choice in SETS else "standard"
         self._sources = {name: own[name] if name in own else _read_builtin(base, name) for name in PROMPTS}
         self.overridden = tuple(sorted(own))
-        self._templates = {name: _compile(PROMPTS[name], source) for name, source in self._sources.items()}
+        # Ours are compiled when they are first filled in. What is wrong with the user's own, he is to hear at once.
+        for name in own:
+            _compile(PROMPTS[name], own[name])
 
     def source(self, name: str) -> str:
         """The template text of a prompt."""
@@ -78,8 +80,7 @@ class PromptBook:
         return self._filled(prompt, {n: "\n" if v and n in fences else v for n, v in _fenced(given).items()})
 
     def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
-        known = None if prompt.template else self._templates.get(prompt.name)
-        template = known or _compile(prompt, self.template(prompt))
+        template = _compile(prompt, self.template(prompt))
         try:
             return template.render(values).strip()
         except _FAILURES as error:
