@@ -1,12 +1,16 @@
 """One long book by 64 workers of one request each: how close the draft comes to the fastest schedule there is.
 
-    python -m benchmarks.spread [--workers 64] [--processes 4] [--words 300000] [--context-tokens 32768] [--db ADDRESS]
+    python -m benchmarks.spread [--workers 64] [--processes 4] [--words 300000] [--context-tokens 32768] [--slower 1]
+        [--db ADDRESS]
 
 The workers are those of a batch, each with a place for one request, an event loop and a connection of its own to the
 database. So that they have room on one machine several of them are in one process, as threads. The server is that of
-`benchmarks.schedule`, and so is the bound: the larger of all latencies divided by the number of workers and the longest
-chain of calls that need each other's replies. `one worker` is the same book by a single one that may have as many
-requests under way, as `redraft summarize` has.
+`benchmarks.schedule`, so many times slower: 1 are 222 tokens a second, 3 are 74. The bounds are those, too: the larger
+of all latencies divided by the number of workers and the longest chain of calls that need each other's replies; and the
+same chain where each merge waits until so many at once can have answered all that it rests on. `begun after` is how
+long after the first call of the draft half of the workers had begun one: what they have to open and to load they do on
+the same processors. `one worker` is the same book by a single one that may have as many requests under way, as
+`redraft summarize` has.
 """
 
 from __future__ import annotations
@@ -44,6 +48,7 @@ def main() -> None:
     parser.add_argument("--processes", type=int, default=4)
     parser.add_argument("--words", type=int, default=300_000)
     parser.add_argument("--context-tokens", type=int, default=32_768)
+    parser.add_argument("--slower", type=float, default=1.0)
     parser.add_argument("--db", help="an empty database on a server, in place of a file")
     parser.add_argument("--numbers", nargs="*", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
@@ -52,7 +57,7 @@ def main() -> None:
         threads(given.db, given.numbers, given.workers)
         return
     rows: list[tuple[object, ...]] = [
-        ("", "calls", "least", "chunks", "s", "bound", "of the bound", "calls / workers", "chain", "CPU s")
+        ("", "calls", "least", "s", "bound", "of it", "nearer", "of it", "calls / workers", "begun after", "CPU s")
     ]
     with tempfile.TemporaryDirectory() as name:
         alone = Path(name) / "alone"
@@ -71,7 +76,7 @@ def measured(
     folder.mkdir(exist_ok=True)
     book, address = folder / "book.txt", db or str(folder / "redraft.db")
     book.write_text(prose(int(given.words * _CHARACTERS_A_WORD)), "utf-8")
-    with server(folder, *LATENCY) as chat, Store(address) as store:
+    with server(folder, *slowed(LATENCY, given.slower)) as chat, Store(address) as store:
         settings = Settings(
             model="openai:gpt-4o-mini",
             base_url=chat.url,
@@ -151,11 +156,17 @@ def report(store: Store, chat: Server, workers: int, used: float) -> tuple[objec
     texts = {piece.text for piece in pieces}
     tidying = sum(one.seconds for one in served if one.reply not in texts)
     total, chain = sum(seconds.values()) + tidying, longest_chain(pieces, seconds, math.inf) + tidying
-    bound = max(total / workers, chain)
+    bound, nearer = max(total / workers, chain), longest_chain(pieces, seconds, workers) + tidying
     took = store.calls.totals(item.run).seconds
-    chunks = sum(piece.level == 0 for piece in pieces)
     least = len({json.dumps(one.prompt) for one in served})
-    return len(served), least, chunks, took, bound, took / bound, total / workers, chain, used
+    starts = sorted(one.start for one in served)
+    begun = starts[min(workers, len(starts)) // 2] - starts[0]
+    return len(served), least, took, bound, took / bound, nearer, took / nearer, total / workers, begun, used
+
+
+def slowed(latency: tuple[str, ...], times: float) -> list[str]:
+    """The options of a server that takes so many times as long."""
+    return [one if one.startswith("-") else str(float(one) * times) for one in latency]
 
 
 if __name__ == "__main__":
