@@ -103,6 +103,10 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     assert after["b.html"] != before["b.html"]
     assert len(after) == 3
     assert {row["dossier"] for row in results(store, "b")} == {f"dossiers/{name}.html" for name in "abc"}
+    with store.connection.writing() as raw:
+        raw.execute("UPDATE items SET state = 'failed' WHERE file = 'c'")
+    (last,) = (row for row in results(store, "b") if row["state"] == "failed")
+    assert last["dossier"] is None, "what has failed since has none that is true"
 
 
 def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> None:
