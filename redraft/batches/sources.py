@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from glob import glob
 from itertools import islice
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,9 @@ def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) ->
     for item in _items(sources, None):
         found += 1
         path = Path(item.source)
-        if place is not None and path.suffix.lower() == SUMMARY and path.parent.resolve() == place and path.exists():
+        if place is None or path.suffix.lower() != SUMMARY or not exists(path):
+            continue
+        if path.parent.resolve() == place:
             raise UsageError(
                 f"{path.name} is in the folder for the summaries, where one of them may be written over it",
                 place=str(path),

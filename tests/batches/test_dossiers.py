@@ -212,6 +212,9 @@ def test_no_summary_is_written_over_a_document(tmp_path: Path, named: str) -> No
         check([str(tmp_path / "in")], tmp_path / named)
     assert check([str(tmp_path / "in" / "b.txt")], tmp_path / named) == 1
     assert check([str(tmp_path / "in")], tmp_path / "out") == 2
+    ids = (json.dumps({"id": one, "text": "It burns."}) for one in (f"{'x' * 300}.md", "/\0/x.md"))
+    (tmp_path / "ids.jsonl").write_text("\n".join(ids), "utf-8")
+    assert check([str(tmp_path / "ids.jsonl")], tmp_path / named) == 2, "what no file can be called is none"
 
 
 def test_a_name_has_room_for_a_number_on_any_disk() -> None:
