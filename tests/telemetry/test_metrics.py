@@ -60,14 +60,14 @@ def numbers(told: bytes) -> Numbers:
     }
 
 
-def begun(store: Store, source: Path, server: ChatServer, **given: Any) -> Limits:
+def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words: int = 60, **given: Any) -> Limits:
     """A batch of one source, whatever is asked of it, with these limits."""
     of_asked = {name: given.pop(name) for name in ("judging", "refinement") if name in given}
     model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 8192 if of_asked else 1024}
-    settings = Settings.model_validate({"words": 60, "chunk_tokens": 192 if not of_asked else 2048, **model})
+    settings = Settings.model_validate({"words": words, "chunk_tokens": 192 if not of_asked else 2048, **model})
     limits = Limits.model_validate({"concurrency": 4, **given})
-    store.batches.open(Batch("b", Asked(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
-    put_in(store, "b", [str(source)])
+    store.batches.open(Batch(name, Asked(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
+    put_in(store, name, [str(source)])
     return limits
 
 
@@ -92,15 +92,23 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
             before = numbers(read(where))
             assert before["redraft_batch_items", "waiting"] == 3
             assert summed(before, "redraft_calls_total") == 0
-            asyncio.run(Worker(store, "b", "w", limits, price_table(str(folder / "prices.toml"))).work())
+            prices = price_table(str(folder / "prices.toml"))
+            asyncio.run(Worker(store, "b", "w", limits, prices).work())
             read(where)
+            own = len(server.seen)
+            (folder / "other.md").write_text(story(14).text, "utf-8")
+            begun(store, folder / "other.md", server, name="a")
+            begun(store, folder / "other.md", server, name="c", words=50)
+            for other in ("a", "c"):
+                asyncio.run(Worker(store, other, "w", limits, prices).work())
+            assert len(server.seen) > own + 1, "others have asked as well, under names before and after its own"
             told = read(where)
         found = numbers(told)
         with pytest.raises(urllib.error.URLError):
             read(where)
         assert found["redraft_batch_items", "done"] == 3
-        rows = store.connection.rows("SELECT * FROM calls")
-        assert summed(found, "redraft_calls_total") == len(rows) == len(server.seen)
+        rows = store.connection.rows("SELECT * FROM calls WHERE run IN (SELECT run FROM items WHERE batch = 'b')")
+        assert summed(found, "redraft_calls_total") == len(rows) == own
         ok = [row for row in rows if row["outcome"] == "ok"]
         assert summed(found, "redraft_calls_total", "ok") == len(ok) == len(rows) - 1
         assert summed(found, "redraft_retries_total") == 1
