@@ -1,6 +1,7 @@
 """A batch of documents of 20 KB against a simulated server: rate, overhead, calls, memory, growth.
 
     python -m benchmarks.batch [--documents 50 500] [--workers 2 4] [--engine local] [--concurrency 16] [--seconds 4]
+                               [--dossiers]
 
 The calls' own time is what all of them take at as many at once as there may be; what a batch takes beyond that is
 overhead: starting the workers, slots that nothing fills, processor time. The least calls are the different requests
@@ -38,6 +39,7 @@ def main() -> None:
     parser.add_argument("--concurrency", type=int, default=16)
     parser.add_argument("--characters", type=int, default=20_000, help="how long a document is")
     parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes at least")
+    parser.add_argument("--dossiers", action="store_true", help="have the dossier of each document written, too")
     given = parser.parse_args()
     rows: list[tuple[object, ...]] = [
         (
@@ -56,13 +58,14 @@ def main() -> None:
         )
     ]
     for workers, count in product(given.workers, given.documents):
-        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds, given.characters))
+        batch = ("--dossiers",) if given.dossiers else ()
+        rows.append(measured(count, workers, given.engine, given.concurrency, given.seconds, given.characters, batch))
         table(rows[:1] + rows[-1:])
     table(rows)
 
 
 def measured(
-    count: int, workers: int, engine: str, concurrency: int, seconds: float, characters: int
+    count: int, workers: int, engine: str, concurrency: int, seconds: float, characters: int, more: tuple[str, ...] = ()
 ) -> tuple[object, ...]:
     """One batch of so many documents, from an empty database."""
     with tempfile.TemporaryDirectory() as name:
@@ -86,7 +89,7 @@ def measured(
             )
             done, took, used, peak = run(
                 *(folder, it, *command, "--workers", str(workers), "--concurrency", str(concurrency)),
-                *("--name", "bench", "-o", str(folder / "out"), *on),
+                *("--name", "bench", "-o", str(folder / "out"), *on, *more),
             )
             served = it.served()
         assert done["items"]["done"] == count, done

@@ -42,6 +42,10 @@ class CallStarted:
     label: str
     model: str = ""
     """Which model is asked, as the ledger has it."""
+    prompt: str = ""
+    """The name of what it is asked."""
+    waited: float | None = None
+    """The seconds for which it has waited: for a place, for a limit a minute, for the budget."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,7 @@ class CallAnswered:
     cost_usd: float | None
     cached: bool
     model: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class CallFailed:
     reason: str
     again_in: float | None
     model: str = ""
+    prompt: str = ""
 
 
 @dataclass(frozen=True, slots=True)

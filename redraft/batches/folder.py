@@ -7,8 +7,10 @@ from itertools import islice
 from pathlib import Path, PurePath
 from urllib.parse import quote
 
-from redraft.batches.items import BatchItem, items_of, result_of
-from redraft.batches.standing import Standing
+from redraft.batches.dossiers import FOLDER, Told, unheard, write_pages
+from redraft.batches.items import SUMMARY, BatchItem, items_of, result_of
+from redraft.batches.standing import Standing, standing_of
+from redraft.batches.tables import report_on
 from redraft.batches.work import deliver
 from redraft.errors import UsageError
 from redraft.files import write
@@ -20,39 +22,56 @@ _LISTED = 1000
 _ELSEWHERE = "name another folder with -o, and repeat the command"
 _HOW = (
     "`redraft export RUN -o FILE.html` writes the dossier of a run: its summary beside the document, with where each"
-    " sentence comes from and what was found wrong. `redraft studio` shows the same."
+    " sentence comes from and what was found wrong; `redraft batch results NAME --dossiers` those of all that are done."
+    " `redraft studio` shows the same."
 )
 
 
-def folder_named(given: str | Path | None) -> str:
-    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it."""
+def folder_named(given: str | Path | None, *, dossiers: bool = False) -> str:
+    """The whole path of the folder for the summaries, made before anything is spent on what shall go into it; with a
+    place for `dossiers` within it, if they are wanted."""
     if given is None:
+        if dossiers:
+            raise UsageError("dossiers need a folder", hint="name one with -o")
         return ""
     folder = Path(given).expanduser().absolute()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FOLDER if dossiers else folder).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"the directory cannot be made: {error.strerror}", place=str(given)) from error
     return str(folder)
 
 
-def write_folder(store: Store, standing: Standing, report: Report) -> None:
+def write_folder(store: Store, standing: Standing, report: Report, told: Told = unheard) -> None:
     """Put what came of a batch into its folder, if it has one: the summaries, the tables, and a line for each item."""
     if not standing.batch.folder:
         return
     folder, name = Path(standing.batch.folder), standing.batch.name
-    fill_folder(store, name, folder)
+    fill_folder(store, name, folder, told)
     write(folder / "report.md", f"{report.to_markdown()}\n{listed(store, standing)}", _ELSEWHERE)
     write(folder / "items.jsonl", "".join(map(_line, items_of(store, name))), _ELSEWHERE)
 
 
-def fill_folder(store: Store, name: str, folder: Path) -> None:
-    """Write what is done and not there: after the folder was changed, or a file of it removed."""
+def fill_folder(store: Store, name: str, folder: Path, told: Told = unheard) -> None:
+    """Write what is done and not there, or not true any more: after the folder was changed, or a file of it removed."""
     for item in store.batches.items(name):
-        if item.state == "done" and not (folder / f"{item.file}.md").exists():
+        if item.state == "done" and not (folder / f"{item.file}{SUMMARY}").exists():
             found = result_of(store, item)
             if found is not None and found.summary is not None:
                 deliver(folder, item, found.summary)
+    write_pages(store, name, folder, told)
+
+
+def add_dossiers(store: Store, name: str, beside: Path | None, told: Told = unheard) -> str:
+    """Write the dossiers of a batch that has none: into its folder, with links to them there; if it has no folder,
+    beside another file. Returns the folder that they are in."""
+    standing = standing_of(store, name)
+    folder = folder_named(standing.batch.folder or (beside and beside.parent), dossiers=True)
+    if standing.batch.folder:
+        write_folder(store, standing, report_on(store, standing), told)
+    else:
+        write_pages(store, name, Path(folder), told)
+    return folder
 
 
 def listed(store: Store, standing: Standing) -> str:
@@ -66,7 +85,9 @@ def listed(store: Store, standing: Standing) -> str:
 def _entry(item: BatchItem) -> str:
     name = plain(PurePath(item.source).name or item.source)
     shown = f"[{name}]({quote(item.file)})" if item.file and item.state == "done" else name
-    parts = [f"- {shown}: {item.state}", *(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
+    parts = [f"- {shown}: {item.state}"]
+    parts += [f"[dossier]({quote(item.dossier)})"] if item.dossier else []
+    parts += [*(f"{plain(metric)} {figure(of)}" for metric, of in item.scores.items())]
     parts += [f"run `{item.run}`"] if item.run else []
     parts += [unmarked(f"{item.error['message']}; {item.error['hint']}")] if item.error else []
     return ", ".join(parts)

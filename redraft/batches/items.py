@@ -6,11 +6,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from redraft.batches.dossiers import FOLDER, is_true, page_in, wanted_in
 from redraft.errors import RedraftError
 from redraft.history.results import Result, read_result
 from redraft.store.batches import Error, Item, State
+from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.text.words import count_words
+
+SUMMARY = ".md"
+"""How the names of files with summaries end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +47,8 @@ class BatchItem:
     seconds: float | None
     file: str | None
     """What its summary is called in the folder, where there is one."""
+    dossier: str | None
+    """Where its dossier is, seen from the folder, where one was written that still says how the run stands."""
     priority: int
     attempts: int
     error: Error | None
@@ -52,14 +59,15 @@ class BatchItem:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
-def items_of(store: Store, name: str) -> Iterator[BatchItem]:
-    """Every document of a batch in its order, read one after the other."""
+def items_of(store: Store, name: str, folder: str | None = None) -> Iterator[BatchItem]:
+    """Every document of a batch in its order, read one after the other; its dossier is in a folder, or the batch's."""
+    folder = store.batches.get(name).folder if folder is None else folder
     for item in store.batches.items(name):
-        yield item_of(store, item)
+        yield item_of(store, item, folder)
 
 
-def item_of(store: Store, item: Item) -> BatchItem:
-    """A document with what its run has come to."""
+def item_of(store: Store, item: Item, folder: str = "") -> BatchItem:
+    """A document with what its run has come to; of a batch with this folder."""
     found = result_of(store, item)
     usage = found.usage if found else None
     return BatchItem(
@@ -80,11 +88,18 @@ def item_of(store: Store, item: Item) -> BatchItem:
         completion_tokens=usage.completion_tokens if usage else None,
         cost_usd=usage.cost_usd if usage else None,
         seconds=usage.seconds if usage else None,
-        file=f"{item.file}.md" if found and found.summary else None,
+        file=f"{item.file}{SUMMARY}" if found and found.summary else None,
+        dossier=_dossier(folder, item, found.run) if found and item.state == "done" else None,
         priority=item.priority,
         attempts=item.attempts,
         error=item.error,
     )
+
+
+def _dossier(folder: str, item: Item, run: Run) -> str | None:
+    place = wanted_in(folder)
+    page = page_in(place, item.file) if place else None
+    return f"{FOLDER}/{page.name}" if page and is_true(page, run) else None
 
 
 def _met(verdict: object) -> bool | None:

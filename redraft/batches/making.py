@@ -44,6 +44,7 @@ async def batch(
     *,
     name: str | None = None,
     folder: str | Path | None = None,
+    dossiers: bool = False,
     workers: int | None = None,
     metrics: Sequence[str | Evaluator] = (),
     settings: Settings | None = None,
@@ -56,9 +57,9 @@ async def batch(
     A source is what the command takes: a file, a folder, a pattern, a `.jsonl` file; or a `Document`, or the id of one
     in the store. `metrics`, `settings`, `judging`, `refinement` and `options` are as for `Workshop.summarize`, and hold
     for each document. The limits of the workshop hold for all of them together. The summaries go into `folder`, too,
-    where one is named. It is worked on within this process, or by as many processes as there are `workers`; those know
-    models and metrics by their names only. The same sources under the same settings, or the same `name`, are the same
-    batch, which goes on where it stopped; what failed is tried again.
+    where one is named, and with `dossiers` the dossier of each. It is worked on within this process, or by as many
+    processes as there are `workers`; those know models and metrics by their names only. The same sources under the same
+    settings, or the same `name`, are the same batch, which goes on where it stopped; what failed is tried again.
 
     Raises a `UsageError` for what cannot be meant, or a `DocumentError` for a source that is not there, before anything
     is paid for; a `RedraftError` where no worker can be started. What goes wrong with a document is in its item, and
@@ -69,8 +70,8 @@ async def batch(
     asked, limits = _asked(shop, metrics, settings, judging, refinement, options), shop.terms.limits or Limits()
     _check_workers(shop, workers)
     meant = await off_loop(_meant, shop.store, sources)
-    await off_loop(check, meant)
-    named = await off_loop(folder_named, folder)
+    await off_loop(check, meant, folder)
+    named = await off_loop(folder_named, folder, dossiers=dossiers)
     opened = await off_loop(open_batch, shop.store, meant, asked, limits, folder=named, name=name)
     return await worked_on(shop, opened, workers)
 

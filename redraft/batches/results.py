@@ -64,9 +64,10 @@ class BatchResult:
         return self.standing.to_json() | {"tables": tables, "documents": [one.to_json() for one in self.items]}
 
 
-def results(store: Store, name: str) -> Iterator[Row]:
-    """Every item of a batch in its order, as programs read it."""
-    for item in items_of(store, name):
+def results(store: Store, name: str, folder: str | None = None) -> Iterator[Row]:
+    """Every item of a batch in its order, as programs read it; with the dossiers that are in a folder, or else in its
+    own."""
+    for item in items_of(store, name, folder):
         yield item.to_json()
 
 

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from glob import glob
 from itertools import islice
+from os.path import exists
 from pathlib import Path
 from typing import Any
 
+from redraft.batches.items import SUMMARY
 from redraft.domain import Document
 from redraft.errors import DocumentError, UsageError
 from redraft.readers.documents import finished, is_readable, load
@@ -29,6 +31,8 @@ LINES = ".jsonl"
 _PATTERN = frozenset("*?[")
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 80
+_LONGEST_BYTES = 180
+"""Most disks have room for 255 in a name, a number and what a file is called while it is written among them."""
 _LONGEST_LINE = 200_000_000
 _RESERVED = {"report"}
 """What the folder of the results has other files for."""
@@ -45,9 +49,25 @@ def put_in(store: Store, batch: str, sources: Iterable[str | NewItem]) -> int:
     return added
 
 
-def check(sources: Iterable[str | NewItem]) -> int:
-    """How many documents some sources have. What is amiss with their names or their lines is said, and nothing kept."""
-    return sum(1 for _ in _items(sources, None))
+def check(sources: Iterable[str | NewItem], folder: str | Path | None = None) -> int:
+    """How many documents some sources have. What is amiss with their names or their lines is said, and nothing kept.
+
+    One that is where summaries go, in the `folder` and of their kind, might have another's written over it.
+    """
+    place = None if folder is None else Path(folder).expanduser().resolve()
+    found = 0
+    for item in _items(sources, None):
+        found += 1
+        path = Path(item.source)
+        if place is None or path.suffix.lower() != SUMMARY or not exists(path):
+            continue
+        if path.parent.resolve() == place:
+            raise UsageError(
+                f"{path.name} is in the folder for the summaries, where one of them may be written over it",
+                place=str(path),
+                hint="name another folder with -o",
+            )
+    return found
 
 
 def documents_in(sources: Iterable[str]) -> Iterator[tuple[str, str | Document]]:
@@ -185,5 +205,6 @@ def _kept(store: Store, document: Document) -> str:
 
 def file_name(name: str) -> str:
     """What a result may be called on any disk, by what its document is called."""
-    safe = _UNSAFE.sub("-", name).strip("-. ")[:_LONGEST_NAME] or "document"
+    short = _UNSAFE.sub("-", name).strip("-. ")[:_LONGEST_NAME].encode()[:_LONGEST_BYTES].decode("utf-8", "ignore")
+    safe = short.rstrip("-. ") or "document"
     return f"{safe}-summary" if safe.casefold() in _RESERVED else safe

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
+from redraft.batches.dossiers import page_in, wanted_in, write_page
 from redraft.batches.helping import Helper
+from redraft.batches.items import SUMMARY
 from redraft.domain import Document
 from redraft.errors import (
     BudgetError,
@@ -231,7 +233,15 @@ class Worker:
         result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
+            await self._show(item, result, self._folder)
         return result
+
+    async def _show(self, item: Item, result: Result, folder: Path) -> None:
+        """Write the dossier of a document where they are wanted: others are waited for meanwhile."""
+        if (dossiers := wanted_in(folder)) is not None:
+            # No document fails for it. What is missing is written at the end, and what stands in its way is told then.
+            with suppress(Exception):
+                await off_loop(write_page, self.store, result.run.id, page_in(dossiers, item.file))
 
     def _note(self, item: Item, run: str) -> None:
         """Have the run of an item on record from its beginning, and what it uses counted as the batch's."""
@@ -248,7 +258,7 @@ class Worker:
 
 def deliver(folder: Path, item: Item, summary: str) -> Path:
     """Write the summary of an item into the folder of its batch, whole or not at all."""
-    path = folder / f"{item.file}.md"
+    path = folder / f"{item.file}{SUMMARY}"
     write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")
     return path
 

@@ -10,7 +10,6 @@ import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -71,10 +70,11 @@ _flights: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[str, 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """Leave to make one attempt: when it was given, the bytes that go out, the attempt as it is on record, and the most
-    completion tokens that it is booked at."""
+    """Leave to make one attempt: when it had its place, when it goes out, the bytes that do, the attempt as it is on
+    record, and the most completion tokens that it is booked at."""
 
     began: float
+    sent: float
     size: int
     booking: Booking
     call: Call
@@ -161,7 +161,7 @@ class RecordedModel:
             self.identity,
             request.prompt.name,
             request.text,
-            _schema(request) or "text",
+            schemas.whole(request) or "text",
             sampling.temperature,
             sampling.max_tokens,
             sampling.sample,
@@ -180,20 +180,23 @@ class RecordedModel:
         shape = request.prompt.returns
         wire = Wire(Tags(request.given))
         value = shape.model_validate_json(answer.text, context=wire) if issubclass(shape, BaseModel) else answer.text
-        self._observer(CallAnswered(request.label, answer.usage, 0.0, cached=True, model=self.identity))
+        self._tell(request, answer.usage, 0.0, cached=True)
         return Reply(
             cast(Value_, value), answer.text, answer.usage, answer.finish_reason, cached=True, repaired=answer.repaired
         )
 
-    async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
+    async def _asked(
+        self, request: Request[Given_, Value_], key: str, size: int, waits_since: float | None = None
+    ) -> Reply[Value_]:
         """Ask until there is an answer or no hope of one. A reply that cannot be read is repaired once,
-        and once more where it was asked for in another way."""
+        and once more where it was asked for in another way. It may have waited elsewhere since a moment."""
         request = replace(request, mode=(await self._met()).mode)
         tries = Tries(self._patience, structured=request.prompt.returns is not str)
         attempt = await off_loop(self._store.jobs.last_attempt, key) if self._in_jobs else 1
+        since = time.monotonic() if waits_since is None else waits_since
         while True:
             try:
-                async with self._turn(request, key, attempt, size + _extra_bytes(request)) as turn:
+                async with self._turn(request, key, attempt, size + _extra_bytes(request), since) as turn:
                     try:
                         return await self._attempt(request, turn)
                     except ModelError as error:
@@ -206,13 +209,14 @@ class RecordedModel:
             attempt += 1
             wait = tries.pause(failure, repaired=request.complaint is not None)
             failure = failure if wait is not None else tries.ended_by(failure)
-            self._observer(CallFailed(request.label, failure.message, wait, self.identity))
+            self._observer(CallFailed(request.label, failure.message, wait, self.identity, request.prompt.name))
             if wait is None:
                 raise failure
             if isinstance(failure, UnreadableReply):
                 request = replace(request, complaint=Complaint.about(failure.text, failure.message))
             if wait:
                 await self._pause(wait)
+            since = time.monotonic()
 
     async def _met(self) -> Manners:
         """What earlier runs have learned of the model, as it was known when this run began. The model is told of it."""
@@ -234,8 +238,10 @@ class RecordedModel:
         return await self._cached(request, key)
 
     @asynccontextmanager
-    async def _turn(self, request: Request[Any, Any], key: str, attempt: int, size: int) -> AsyncIterator[_Turn]:
-        """Wait until it is the request's turn and the budget has room for it."""
+    async def _turn(
+        self, request: Request[Any, Any], key: str, attempt: int, size: int, since: float
+    ) -> AsyncIterator[_Turn]:
+        """Wait until it is the request's turn and the budget has room for it; it waits since a moment already."""
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
         most_out = self._inner.most_tokens(request.sampling)
@@ -246,10 +252,11 @@ class RecordedModel:
         ):
             if self._hopeless is not None:
                 raise self._hopeless
-            yield _Turn(began, size, booking, call, most_out)
+            sent = time.monotonic()
+            yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
-        self._observer(CallStarted(request.label, self.identity))
+        self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))
         turn.booking.sent = True
         ATTEMPT.set(attempt_of(turn.call.key, turn.call.attempt))
         thought = self._inner.thought if isinstance(self._inner, Thinker) else 0
@@ -268,8 +275,12 @@ class RecordedModel:
         await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
         await self._learn(reply.mode)
         self._answered()
-        self._observer(CallAnswered(request.label, call.usage, call.cost_usd, cached=False, model=self.identity))
+        self._tell(request, call.usage, call.cost_usd, cached=False)
         return replace(reply, repaired=request.complaint is not None)
+
+    def _tell(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
+        name = request.prompt.name
+        self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
 
     def _answered(self) -> None:
         """Take note that the model answers."""
@@ -282,7 +293,7 @@ class RecordedModel:
             # A model that another package brings may say whatever it likes.
             error.message = without(error.message, environment_keys())
         code = _code(error)
-        call = replace(turn.call, seconds=time.monotonic() - turn.began)
+        call = replace(turn.call, seconds=time.monotonic() - turn.sent)
         if isinstance(error, ReplyError):
             call = self._charged(turn, error.usage, error.text)
             call = replace(call, reply=error.text, finish_reason=error.finish_reason)
@@ -297,7 +308,7 @@ class RecordedModel:
         elif isinstance(error, ProviderError):
             self._hopeless = error
         elif isinstance(error, asyncio.CancelledError):
-            self._observer(CallFailed(call.label, code, None, self.identity))
+            self._observer(CallFailed(call.label, code, None, self.identity, call.prompt))
         await self._keep(turn, replace(call, outcome=code, error=_said(error)))
 
     async def _keep(self, turn: _Turn, call: Call) -> None:
@@ -337,7 +348,7 @@ class RecordedModel:
         if not usage.reported:
             prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, _bytes(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
-        seconds = time.monotonic() - turn.began
+        seconds = time.monotonic() - turn.sent
         return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, most_tokens=0, seconds=seconds)
 
     def _cost(self, usage: Usage) -> float | None:
@@ -375,19 +386,9 @@ def _bytes(text: str) -> int:
     return len(text.encode("utf-8", "replace"))
 
 
-def _schema(request: Request[Any, Any]) -> dict[str, Any]:
-    shape = request.prompt.returns
-    return _schema_of(shape) if issubclass(shape, BaseModel) else {}
-
-
-@cache
-def _schema_of(shape: type[BaseModel]) -> dict[str, Any]:
-    return shape.model_json_schema()
-
-
 def _extra_bytes(request: Request[Any, Any]) -> int:
     """What goes out beside the prompt's text: the schema, which a repair repeats, and the reply to be repaired."""
-    schema = _schema(request)
+    schema = schemas.whole(request)
     size = _bytes(json.dumps(schema)) if schema else 0
     if request.complaint is None:
         return size

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from functools import cache
 from typing import Any
 
 from langchain_core.utils.function_calling import convert_to_openai_tool
@@ -17,6 +18,17 @@ from redraft.prompts.tags import Tags
 
 LIMITS, NAMES = "maxItems", "enum"
 """What a server may be told of one request alone: how long its lists are, and which items there are to be named."""
+
+
+def whole(request: Request[Any, Any]) -> dict[str, Any]:
+    """The schema with all that is in it; nothing for prose."""
+    shape = request.prompt.returns
+    return _whole(shape) if issubclass(shape, BaseModel) else {}
+
+
+@cache
+def _whole(shape: type[BaseModel]) -> dict[str, Any]:
+    return shape.model_json_schema()
 
 
 def said(request: Request[Any, Any]) -> str:

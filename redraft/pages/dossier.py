@@ -21,6 +21,8 @@ from redraft.text.cleaning import clean
 
 STYLES = ("plots.css", "base.css", "dossier.css")
 SCRIPT = "dossier.js"
+MARK = Markup('<meta name="redraft-run"')
+"""So begins what a page that stands alone says of itself, before all else."""
 
 
 class Assets(NamedTuple):
@@ -31,11 +33,17 @@ class Assets(NamedTuple):
     script: str
 
 
+def mark_of(run: str, updated: str) -> Markup:
+    """Which run a page shows, and as it stood when: for whoever asks whether the page is still true."""
+    return MARK + Markup(' content="{} {}">').format(run, updated)
+
+
 def dossier_page(dossier: Dossier, *, alone: bool = True) -> str:
     """The page. One that stands `alone` has its styles and its script within it; another has them from a server."""
     css, js = styles(*STYLES), script(SCRIPT)
     assets = Assets(policy(styles=css, script=js), css.text, js.text) if alone else None
-    return template("dossier.html").render(**view(dossier), assets=assets, data=packed(page_data(dossier)))
+    mark = mark_of(dossier.run.id, dossier.run.updated)
+    return template("dossier.html").render(**view(dossier), assets=assets, mark=mark, data=packed(page_data(dossier)))
 
 
 def view(dossier: Dossier) -> dict[str, Any]:

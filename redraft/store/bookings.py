@@ -141,7 +141,7 @@ class Bookings:
             raw.execute(
                 "UPDATE calls SET outcome = ?, error = ?, finish_reason = ?, reply = ?, prompt_tokens = ?,"
                 " completion_tokens = ?, cached_prompt_tokens = ?, reasoning_tokens = ?, usage_reported = ?,"
-                " cost_usd = ?, seconds = ?, most_tokens = ?, booked_usd = ? WHERE id = ?",
+                " cost_usd = ?, seconds = ?, waited = ?, most_tokens = ?, booked_usd = ? WHERE id = ?",
                 (
                     "duplicate" if taken else call.outcome,
                     storable(call.error),
@@ -154,6 +154,7 @@ class Bookings:
                     int(usage.reported),
                     call.cost_usd,
                     call.seconds,
+                    call.waited,
                     call.most_tokens,
                     call.booked_usd,
                     booking.call,

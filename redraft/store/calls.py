@@ -43,6 +43,8 @@ class Call:
     """As long as nobody has said what was used: the most that it can have been."""
     booked_usd: float | None = None
     """What it counts as against a budget: the most that it can cost, until it is known what it did cost."""
+    waited: float | None = None
+    """The seconds before it was sent: for a place, for a limit a minute, for the budget."""
 
 
 @dataclass(frozen=True, slots=True)

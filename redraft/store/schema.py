@@ -354,6 +354,9 @@ _ERRANDS = (
     "CREATE INDEX errands_helper ON errands(helper) WHERE state = 'taken'",
 )
 
+# How long a call waited before it was sent, once it has ended: nothing of calls from before.
+_WAITED = ("ALTER TABLE calls ADD COLUMN waited REAL",)
+
 STEPS = {
     "m001_texts_runs_calls": FOUNDATION,
     "m002_judging": JUDGING,
@@ -376,5 +379,6 @@ STEPS = {
     "m019_jobs": _JOBS,
     "m020_pot_sums": pot_sums.STEP,
     "m021_errands": _ERRANDS,
+    "m022_waited": _WAITED,
 }
 """The statements of each, by the name under which a database has it on record."""

@@ -17,15 +17,16 @@ from redraft.errors import StoreError, UsageError
 from redraft.store.calls import OK, SENT
 from redraft.store.connection import Row
 from redraft.store.store import Store
-from redraft.telemetry.metrics import CallMetrics
+from redraft.telemetry.metrics import Asked, CallMetrics
+from redraft.telemetry.stages import stage_of
 
 # A run may be put into the pot a moment after its first call was booked.
 _LATE = 200
 HERE = "127.0.0.1"
 _LAST = "SELECT coalesce(max(id), 0) AS id FROM calls"
 _SINCE = """
-    SELECT id, model, outcome, attempt, seconds, cost_usd, prompt_tokens, completion_tokens, cached_prompt_tokens,
-    reasoning_tokens FROM calls c
+    SELECT id, model, prompt, outcome, attempt, seconds, waited, cost_usd, prompt_tokens, completion_tokens,
+    cached_prompt_tokens, reasoning_tokens FROM calls c
     WHERE id > ? AND EXISTS (SELECT 1 FROM pots WHERE pot = ? AND pots.run = c.run) ORDER BY id
 """
 
@@ -76,7 +77,7 @@ class BatchCollector(Collector):
         self._calls.in_flight.clear()
         for row in rows:
             if row["outcome"] == SENT:
-                self._calls.in_flight.labels(row["model"]).inc()
+                self._calls.in_flight.labels(*_asked(row)).inc()
             elif row["id"] not in self._counted:
                 self._count(row)
                 self._counted.add(row["id"])
@@ -86,14 +87,19 @@ class BatchCollector(Collector):
             self._counted = {one for one in self._counted if one > self._from}
 
     def _count(self, row: Row) -> None:
-        model = row["model"]
+        asked = _asked(row)
+        self._calls.waited(asked, row["waited"])
         if row["attempt"] > 1:
-            self._calls.repeated(model)
+            self._calls.repeated(asked)
         if row["outcome"] != OK:
-            self._calls.failed(model, row["outcome"], row["cost_usd"])
+            self._calls.failed(asked, row["outcome"], row["cost_usd"])
             return
         tokens = ("prompt_tokens", "completion_tokens", "cached_prompt_tokens", "reasoning_tokens")
-        self._calls.answered(model, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
+        self._calls.answered(asked, Usage(*(row[name] for name in tokens)), row["cost_usd"], row["seconds"])
+
+
+def _asked(row: Row) -> Asked:
+    return Asked(row["model"], stage_of(row["prompt"]))
 
 
 def address(port: int) -> str:

@@ -1,54 +1,76 @@
-"""Calls as metrics for Prometheus: counted, added up, and their seconds in a histogram, by model."""
+"""Calls as metrics for Prometheus: counted, added up, and their seconds in histograms, by model and by stage."""
 
 from __future__ import annotations
 
 import time
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
 from redraft.domain import Usage
 from redraft.events import CallAnswered, CallFailed, CallStarted, Event
+from redraft.telemetry.stages import stage_of
 
 # From a local model's short reply to a long one of a model that thinks.
 _SECONDS = (0.25, 0.5, 1, 2, 4, 8, 15, 30, 60, 120, 240, 480)
+# From one that finds a place to one that waits for others to leave some of the budget.
+_WAITED = (0.01, 0.1, 0.5, 1, 2, 5, 15, 60, 300, 900, 3600)
+_BY = ("model", "stage")
 _KINDS = ("prompt", "cached_prompt", "completion", "reasoning")
+
+
+class Asked(NamedTuple):
+    """Who was asked, and what for: the labels of all that is told of calls."""
+
+    model: str
+    stage: str
 
 
 class CallMetrics:
     """The metrics of calls in one registry."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.in_flight = Gauge(
-            "redraft_requests_in_flight", "Requests that are on their way.", ["model"], registry=registry
-        )
+        self.in_flight = Gauge("redraft_requests_in_flight", "Requests that are on their way.", _BY, registry=registry)
         self._calls = Counter(
-            "redraft_calls", "Attempts to ask a model, by how they ended.", ["model", "outcome"], registry=registry
+            "redraft_calls", "Attempts to ask a model, by how they ended.", [*_BY, "outcome"], registry=registry
         )
-        self._retries = Counter("redraft_retries", "Attempts that had to be repeated.", ["model"], registry=registry)
-        self._tokens = Counter("redraft_tokens", "Tokens, by what they were.", ["model", "kind"], registry=registry)
-        self._cost = Counter("redraft_cost_usd", "Dollars, where the price is known.", ["model"], registry=registry)
+        self._retries = Counter("redraft_retries", "Attempts that had to be repeated.", _BY, registry=registry)
+        self._tokens = Counter("redraft_tokens", "Tokens, by what they were.", [*_BY, "kind"], registry=registry)
+        self._cost = Counter("redraft_cost_usd", "Dollars, where the price is known.", _BY, registry=registry)
         self._seconds = Histogram(
-            "redraft_call_seconds", "How long answers took.", ["model"], buckets=_SECONDS, registry=registry
+            "redraft_call_seconds", "How long answers took.", _BY, buckets=_SECONDS, registry=registry
+        )
+        self._waited = Histogram(
+            "redraft_call_wait_seconds",
+            "How long attempts waited before they were sent: for a place, a limit a minute, the budget.",
+            _BY,
+            buckets=_WAITED,
+            registry=registry,
         )
 
-    def answered(self, model: str, usage: Usage, cost_usd: float | None, seconds: float | None) -> None:
+    def answered(self, asked: Asked, usage: Usage, cost_usd: float | None, seconds: float | None) -> None:
         """Count an answer."""
-        self._calls.labels(model, "ok").inc()
+        self._calls.labels(*asked, "ok").inc()
         for kind in _KINDS:
-            self._tokens.labels(model, kind).inc(getattr(usage, f"{kind}_tokens"))
-        self._cost.labels(model).inc(cost_usd or 0.0)
+            self._tokens.labels(*asked, kind).inc(getattr(usage, f"{kind}_tokens"))
+        self._cost.labels(*asked).inc(cost_usd or 0.0)
         if seconds is not None:
-            self._seconds.labels(model).observe(seconds)
+            self._seconds.labels(*asked).observe(seconds)
 
-    def failed(self, model: str, outcome: str = "failed", cost_usd: float | None = None) -> None:
+    def failed(self, asked: Asked, outcome: str = "failed", cost_usd: float | None = None) -> None:
         """Count an attempt that brought no answer."""
-        self._calls.labels(model, outcome).inc()
-        self._cost.labels(model).inc(cost_usd or 0.0)
+        self._calls.labels(*asked, outcome).inc()
+        self._cost.labels(*asked).inc(cost_usd or 0.0)
 
-    def repeated(self, model: str) -> None:
+    def repeated(self, asked: Asked) -> None:
         """Count an attempt that had to be repeated."""
-        self._retries.labels(model).inc()
+        self._retries.labels(*asked).inc()
+
+    def waited(self, asked: Asked, seconds: float | None) -> None:
+        """Count how long an attempt waited, where that is known."""
+        if seconds is not None:
+            self._waited.labels(*asked).observe(seconds)
 
 
 class MetricsObserver:
@@ -62,22 +84,26 @@ class MetricsObserver:
     def __call__(self, event: Event) -> None:
         """Count what an event says."""
         match event:
-            case CallStarted(model=model):
-                self._metrics.in_flight.labels(model).inc()
+            case CallStarted(model=model, prompt=prompt, waited=waited):
+                asked = Asked(model, stage_of(prompt))
+                self._metrics.in_flight.labels(*asked).inc()
+                self._metrics.waited(asked, waited)
                 self._began.set(time.monotonic())
-            case CallAnswered(_, usage, cost, cached=False, model=model):
-                self._metrics.answered(model, usage, cost, self._ended(model))
-            case CallFailed(_, _, again_in, model):
-                self._ended(model)
-                self._metrics.failed(model)
+            case CallAnswered(_, usage, cost, cached=False, model=model, prompt=prompt):
+                asked = Asked(model, stage_of(prompt))
+                self._metrics.answered(asked, usage, cost, self._ended(asked))
+            case CallFailed(again_in=again_in, model=model, prompt=prompt):
+                asked = Asked(model, stage_of(prompt))
+                self._ended(asked)
+                self._metrics.failed(asked)
                 if again_in is not None:
-                    self._metrics.repeated(model)
+                    self._metrics.repeated(asked)
 
-    def _ended(self, model: str) -> float | None:
+    def _ended(self, asked: Asked) -> float | None:
         """The seconds that the call of this task took. One that was never sent has none."""
         began = self._began.get()
         if began is None:
             return None
         self._began.set(None)
-        self._metrics.in_flight.labels(model).dec()
+        self._metrics.in_flight.labels(*asked).dec()
         return time.monotonic() - began

@@ -79,9 +79,11 @@ class SpanObserver:
                 _end_stage(run)
                 run.stage = self._span("redraft.stage", run.span)
                 run.stage.set_attributes({"redraft.stage": name, "redraft.planned_calls": planned})
-            case CallStarted(model=model):
+            case CallStarted(model=model, waited=waited):
                 call = self._span("redraft.call", run.innermost if run else None)
                 call.set_attribute("redraft.model", model)
+                if waited is not None:
+                    call.set_attribute("redraft.waited_seconds", waited)
                 self._call.set(call)
             case CallAnswered(cached=False):
                 self._answered(event)

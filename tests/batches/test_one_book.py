@@ -100,6 +100,17 @@ def asked_once(server: ChatServer) -> bool:
     return len({asked(seen) for seen in server.seen}) == len(server.seen)
 
 
+def test_what_waits_for_a_place_before_others_could_have_made_it_is_told(store: Store, folder: Path) -> None:
+    (folder / "in" / "book.md").write_text(story(12).text, "utf-8")
+    with ChatServer(latency=lambda *_: 0.4) as server:
+        opened(store, folder, server.base_url, concurrency=2)
+        # The other worker, to which the second place falls, never comes.
+        asyncio.run(Worker(store, "b", "w", share_of(store.batches.get("b"), 0, 2)).work())
+        assert server.peak == 1
+    waits = sorted(row["waited"] for row in store.connection.rows("SELECT waited FROM calls"))
+    assert waits[-2] < 0.3 < waits[-1], "the second chunk has waited for the first, and the rest for nothing"
+
+
 def test_four_workers_make_the_calls_of_one_book_each_of_them_once(store: Store, folder: Path) -> None:
     with ChatServer() as server:
         opened(store, folder, server.base_url, name="alone")

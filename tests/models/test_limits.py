@@ -22,7 +22,7 @@ from redraft.models.base import Request, Sampling
 from redraft.models.chat import ChatModel
 from redraft.models.forms import Form
 from redraft.models.modes import modes_for
-from redraft.models.recorded import _schema
+from redraft.models.schemas import whole
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.factual import FactTree, GrowGiven
@@ -211,7 +211,7 @@ def test_openai_itself_sees_one_schema_and_not_one_for_each_number(url: str) -> 
 @pytest.mark.parametrize("name", sorted(name for name, prompt in PROMPTS.items() if prompt.returns is not str))
 def test_what_identifies_a_reply_does_not_know_of_limits_and_tags(name: str) -> None:
     case = CASES[name]
-    schema = str(_schema(Request(case.prompt, case.given)))
+    schema = str(whole(Request(case.prompt, case.given)))
     assert "maxItems" not in schema
     assert not [tag for field in fields_of(case) for tag in Tags(case.given).all(field) if tag in schema]
 

@@ -100,8 +100,9 @@ def _put_out(store: Store) -> list[str]:
 
 
 async def _until(count: int, store: Store) -> None:
-    while len(_put_out(store)) != count:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    async with asyncio.timeout(20):
+        while len(_put_out(store)) != count:  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
 
 
 async def test_what_others_have_no_room_for_waits_its_turn_and_is_told_to_nobody(store: Store) -> None:

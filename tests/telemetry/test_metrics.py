@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry, generate_latest
@@ -19,13 +22,17 @@ from redraft.batches.sources import put_in
 from redraft.batches.work import Worker
 from redraft.errors import UsageError
 from redraft.models.prices import price_table
-from redraft.settings import Limits, Settings
+from redraft.prompts.catalog import PROMPTS
+from redraft.settings import Judging, Limits, Refinement, Settings
 from redraft.store.batches import Batch
 from redraft.store.store import Store
 from redraft.telemetry.batch import address, served
 from redraft.telemetry.metrics import MetricsObserver
+from redraft.telemetry.stages import STAGES, stage_of
 from tests.chatserver import ChatServer, Fault, Reply, Seen, summarizer
 from tests.command import Command
+from tests.judges import KEY, Keepers, island, seen_on
+from tests.judges import told as told_of
 from tests.store.conftest import place as place
 from tests.support import story
 from tests.telemetry.conftest import expect_no_secret
@@ -53,6 +60,17 @@ def numbers(told: bytes) -> Numbers:
     }
 
 
+def begun(store: Store, source: Path, server: ChatServer, name: str = "b", words: int = 60, **given: Any) -> Limits:
+    """A batch of one source, whatever is asked of it, with these limits."""
+    of_asked = {name: given.pop(name) for name in ("judging", "refinement") if name in given}
+    model = {"model": "openai:m", "base_url": server.base_url, "context_tokens": 8192 if of_asked else 1024}
+    settings = Settings.model_validate({"words": words, "chunk_tokens": 192 if not of_asked else 2048, **model})
+    limits = Limits.model_validate({"concurrency": 4, **given})
+    store.batches.open(Batch(name, Asked(settings, **of_asked).to_json(), limits.model_dump(mode="json")))
+    put_in(store, name, [str(source)])
+    return limits
+
+
 def summed(found: Numbers, name: str, *labels: str) -> float:
     return sum(value for key, value in found.items() if key[0] == name and set(labels) <= set(key))
 
@@ -74,15 +92,23 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
             before = numbers(read(where))
             assert before["redraft_batch_items", "waiting"] == 3
             assert summed(before, "redraft_calls_total") == 0
-            asyncio.run(Worker(store, "b", "w", limits, price_table(str(folder / "prices.toml"))).work())
+            prices = price_table(str(folder / "prices.toml"))
+            asyncio.run(Worker(store, "b", "w", limits, prices).work())
             read(where)
+            own = len(server.seen)
+            (folder / "other.md").write_text(story(14).text, "utf-8")
+            begun(store, folder / "other.md", server, name="a")
+            begun(store, folder / "other.md", server, name="c", words=50)
+            for other in ("a", "c"):
+                asyncio.run(Worker(store, other, "w", limits, prices).work())
+            assert len(server.seen) > own + 1, "others have asked as well, under names before and after its own"
             told = read(where)
         found = numbers(told)
         with pytest.raises(urllib.error.URLError):
             read(where)
         assert found["redraft_batch_items", "done"] == 3
-        rows = store.connection.rows("SELECT * FROM calls")
-        assert summed(found, "redraft_calls_total") == len(rows) == len(server.seen)
+        rows = store.connection.rows("SELECT * FROM calls WHERE run IN (SELECT run FROM items WHERE batch = 'b')")
+        assert summed(found, "redraft_calls_total") == len(rows) == own
         ok = [row for row in rows if row["outcome"] == "ok"]
         assert summed(found, "redraft_calls_total", "ok") == len(ok) == len(rows) - 1
         assert summed(found, "redraft_retries_total") == 1
@@ -94,6 +120,81 @@ def test_the_metrics_of_a_batch_are_those_of_the_ledger(place: Path | str, folde
         assert found["redraft_batch_cost_usd",] == store.bookings.used(pot_of("b"))[1] >= spent
         assert found["redraft_batch_calls",] == len(rows)
         expect_no_secret(told)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "bounds",
+    [{"concurrency": 2}, {"requests_per_minute": 2}, {"max_cost": 0.65}],
+    ids=["a place", "a limit a minute", "the budget"],
+)
+def test_what_a_call_waited_for_is_no_part_of_what_its_answer_took(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, bounds: dict[str, float]
+) -> None:
+    """Two documents of two chunks, of which one at least waits for others, or for the time between requests."""
+    took = 0.8
+    monkeypatch.setattr("redraft.store.turns.WINDOW", took)
+    prices = price_table(str(folder / "prices.toml"))
+    (folder / "in" / "patient-2.md").unlink()
+    with Store(folder / "a.db") as store, ChatServer(latency=lambda *_: took) as server:
+        limits = begun(store, folder / "in", server, **bounds)
+        where = address(port := free_port())
+        with served(store, "b", pot_of("b"), port):
+            asyncio.run(Worker(store, "b", "w", limits, prices).work())
+            found = numbers(told := read(where))
+        rows = store.connection.rows("SELECT waited, seconds FROM calls")
+    assert found["redraft_batch_items", "done"] == 2, "nothing was refused for want of a budget"
+    waits = [row["waited"] for row in rows]
+    assert len(server.seen) == summed(found, "redraft_call_wait_seconds_count") == len(waits)
+    assert summed(found, "redraft_call_wait_seconds_sum") == pytest.approx(sum(waits))
+    assert 0.8 * took < max(waits) < 3 * took
+    assert min(waits) < 0.5 * took
+    assert max(row["seconds"] for row in rows) < 1.6 * took, "waiting is counted once"
+    expect_no_secret(told)
+
+
+# Written out, so that it is not what it is compared with.
+_FOR = {
+    "summarize_whole": "drafting", "summarize_chunk": "drafting", "merge": "drafting", "compress": "drafting",
+    "tidy": "drafting", "ask_document": "judging", "rank_questions": "judging", "answer_from_summary": "judging",
+    "answer_from_document": "judging", "compare_answers": "judging", "revise": "revising",
+}  # fmt: skip
+
+
+@pytest.mark.slow
+def test_what_calls_are_for_is_told_in_a_few_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    (tmp_path / "island.md").write_text(island().text, "utf-8")
+    poor, judge = [told_of(1, 3, 4, wrong={2: "Bob"})], Keepers()
+
+    def serve(seen: Seen) -> str:
+        said = poor.pop() if poor else judge(seen_on(seen))
+        return said if isinstance(said, str) else json.dumps(said)
+
+    judging = Judging(metrics=("coverage",), questions=12)
+    asked = {"judging": judging, "refinement": Refinement(goals={"coverage": 0.9}, rounds=2)}
+    with Store(tmp_path / "a.db") as store, ChatServer(serve) as server:
+        limits = begun(store, tmp_path / "island.md", server, **asked)
+        where = address(port := free_port())
+        with served(store, "b", pot_of("b"), port):
+            asyncio.run(Worker(store, "b", "w", limits).work())
+            found = numbers(read(where))
+        rows = store.connection.rows("SELECT * FROM calls")
+    expected = Counter((row["model"], row["outcome"], _FOR[row["prompt"]]) for row in rows)
+    assert {stage for _, _, stage in expected} == {"drafting", "judging", "revising"}
+    calls = {key[1:]: value for key, value in found.items() if key[0] == "redraft_calls_total"}
+    assert calls == expected
+    for stage in ("drafting", "judging", "revising"):
+        of_it = [row for row in rows if _FOR[row["prompt"]] == stage]
+        assert summed(found, "redraft_tokens_total", stage, "prompt") == sum(row["prompt_tokens"] for row in of_it)
+        assert summed(found, "redraft_call_seconds_count", stage) == len(of_it)
+        assert summed(found, "redraft_call_wait_seconds_count", stage) == len(of_it)
+
+
+def test_every_prompt_has_a_stage_and_what_others_bring_has_one_for_all() -> None:
+    assert {stage_of(name) for name in PROMPTS} == {*STAGES} - {"other"}
+    assert {stage_of(name) for name in ("", "mine", 'summarize_chunk"} 1\n')} == {"other"}
+    assert {name: stage_of(name) for name in _FOR} == _FOR
 
 
 @pytest.mark.slow
@@ -139,6 +240,7 @@ async def test_an_application_counts_calls_in_a_registry_of_its_own(tmp_path: Pa
         result = await shop.summarize(story(12), words=60, chunk_tokens=192)
     found = numbers(generate_latest(registry))
     calls = result.usage.calls
-    assert summed(found, "redraft_calls_total", "ok") == calls > 0
+    assert summed(found, "redraft_calls_total", "drafting", "ok") == calls > 0
+    assert summed(found, "redraft_call_wait_seconds_count", "drafting") == calls
     assert summed(found, "redraft_call_seconds_count") == calls
     assert summed(found, "redraft_requests_in_flight") == 0

@@ -45,6 +45,7 @@ def test_a_run_is_a_span_with_its_stages_and_calls(folder: Path, collector: Coll
     answered = [attributes(call) for call in calls if call.status.code != 2]
     assert len(answered) == len(calls) - 1, "the one that the server refused has failed"
     assert {told["redraft.model"].partition("@")[0] for told in answered} == {"openai:m"}
+    assert all(0 <= told["redraft.waited_seconds"] < 30 for told in answered)
     assert all(told["redraft.prompt_tokens"] > 0 and told["redraft.cost_usd"] > 0 for told in answered)
     assert all(run.start_time_unix_nano <= call.start_time_unix_nano <= run.end_time_unix_nano for call in calls)
     for told in collector.sent:

@@ -93,6 +93,19 @@ def _plain() -> Watch:
     return Watch(see, tell)
 
 
+def counting(what: str, *, quiet: bool) -> Callable[[int], None]:
+    """Says now and then how many of something are written, where that takes a while."""
+    last = time.monotonic()
+
+    def tell(written: int) -> None:
+        nonlocal last
+        if not quiet and time.monotonic() - last >= _PLAIN_SECONDS:
+            last = time.monotonic()
+            say(f"{written:,} {what} written")
+
+    return tell
+
+
 def line(standing: Standing, pace: Pace) -> str:
     """How far a batch is: documents, rate, calls, money, and the time that is left if it goes on so."""
     counts = standing.counts
@@ -121,7 +134,7 @@ def show(store: Store, standing: Standing, *, as_json: bool) -> Report:
 
 def finish(store: Store, standing: Standing, *, as_json: bool, quiet: bool) -> int:
     """Print what came of a batch that was worked on, and put it into its folder; returns the exit code."""
-    write_folder(store, standing, show(store, standing, as_json=as_json))
+    write_folder(store, standing, show(store, standing, as_json=as_json), counting("dossiers", quiet=quiet))
     if not quiet:
         _close(standing)
     return _code(standing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -24,16 +25,18 @@ class SpreadModel(RecordedModel):
         self._place_of = run
 
     @override
-    async def _asked(self, request: Request[Given_, Value_], key: str, size: int) -> Reply[Value_]:
-        place = (self._place_of, key)
+    async def _asked(
+        self, request: Request[Given_, Value_], key: str, size: int, waits_since: float | None = None
+    ) -> Reply[Value_]:
+        place, since = (self._place_of, key), time.monotonic() if waits_since is None else waits_since
         if await self._board.is_made_elsewhere(place, self._limiter, lambda: written(request)):
             reply = await self._cached(request, key)
             if reply is not None:
                 # Nobody had asked this before.
                 return replace(reply, cached=False)
-            return await super()._asked(request, key, size)
+            return await super()._asked(request, key, size, since)
         try:
-            return await super()._asked(request, key, size)
+            return await super()._asked(request, key, size, since)
         finally:
             self._board.made_here(self._limiter)
 

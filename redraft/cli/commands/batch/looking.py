@@ -16,11 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from redraft.batches.results import Row
+    from redraft.store.store import Store
 
 _EPILOG = """\b
 Examples:
   redraft batch results 3fa2c1d0 > results.jsonl
-  redraft batch results 3fa2c1d0 --format csv -o results.csv
+  redraft batch results 3fa2c1d0 --dossiers --format csv -o results.csv
 """
 
 
@@ -61,9 +62,15 @@ def status(name: str | None, db: str | None, as_json: bool) -> int:
     help="An object a line, a table for spreadsheets, or a table for programs.",
 )
 @options.typed_option("--output", "-o", section="output", metavar="FILE", help="Write it there instead of to stdout.")
+@options.typed_option(
+    "--dossiers",
+    section="output",
+    is_flag=True,
+    help="Write the dossiers first, into the folder dossiers in the batch's own, or beside FILE.",
+)
 @options.db
 @options.quiet
-def results(name: str, form: str, output: str | None, db: str | None, quiet: bool) -> int:
+def results(name: str, form: str, output: str | None, dossiers: bool, db: str | None, quiet: bool) -> int:
     """Print what came of each document of the batch NAME: its summary, its scores, its run, or why there is none."""
     from redraft.batches.results import results as rows_of
     from redraft.cli.files import check_output
@@ -74,7 +81,8 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
     check_output(output)
     with store_to_read(db) as store:
         store.batches.get(name)
-        rows = rows_of(store, name)
+        folder = _with_dossiers(store, name, output, quiet=quiet) if dossiers else None
+        rows = rows_of(store, name, folder)
         if form == "parquet":
             _write_parquet(rows, output)
         elif form == "csv" or output:
@@ -89,6 +97,17 @@ def results(name: str, form: str, output: str | None, db: str | None, quiet: boo
     if output and not quiet:
         say(f"written to {output}")
     return 0
+
+
+def _with_dossiers(store: Store, name: str, output: str | None, *, quiet: bool) -> str:
+    """Have the dossiers of a batch written; returns the folder that they are in."""
+    from redraft.batches.folder import add_dossiers
+    from redraft.cli.views.batches import counting
+
+    folder = add_dossiers(store, name, Path(output).expanduser() if output else None, counting("dossiers", quiet=quiet))
+    if not quiet:
+        say(f"dossiers in {Path(folder) / 'dossiers'}")
+    return folder
 
 
 def _line(row: Row) -> str:

@@ -103,6 +103,9 @@ metrics_option = options.option(
     "--output", "-o", section="output", metavar="DIR", help="Write the summaries there, a file for each document."
 )
 @options.typed_option(
+    "--dossiers", section="output", is_flag=True, help="Write the dossiers, too, into the folder dossiers in DIR."
+)
+@options.typed_option(
     "--name", section="output", metavar="NAME", help="What the batch is called; without it, by what is asked of it."
 )
 @options.db
@@ -124,8 +127,8 @@ def run(sources: tuple[str, ...], **given: Any) -> int:
     asked, limits = _asked(given), asked_for.limits(given)
     if given["dry_run"]:
         return _plan(sources, asked, price_table(given["prices"]), as_json=given["as_json"])
-    check(sources)
-    folder = folder_named(given["output"])
+    check(sources, given["output"])
+    folder = folder_named(given["output"], dossiers=given["dossiers"])
     with Store(given["db"]) as store:
         engine = _engine(store, given)
         opened = open_batch(store, sources, asked, limits, folder=folder, name=given["name"])

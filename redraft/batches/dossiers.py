@@ -1,0 +1,77 @@
+"""The dossiers of a batch: a page for each document that is done, in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from redraft.dossier.reading import read_dossier
+from redraft.errors import RedraftError
+from redraft.files import write
+from redraft.pages.dossier import MARK, dossier_page, mark_of
+from redraft.store.runs import Run
+from redraft.store.store import Store
+
+FOLDER = "dossiers"
+"""What it is called within the folder of a batch."""
+Told = Callable[[int], object]
+"""Hears how many have been written so far."""
+_HEAD_BYTES = 1024
+"""Within so many from its beginning a page says what it is."""
+_ELSEWHERE = "name another folder for the dossiers"
+
+
+def unheard(_: int) -> None:
+    """What nobody wants to hear."""
+
+
+def wanted_in(folder: str | Path) -> Path | None:
+    """Where the dossiers of a batch go; None where it has none. That the place is there says that they are wanted: so
+    whoever goes on with the batch writes them, too."""
+    place = Path(folder) / FOLDER
+    return place if folder and place.is_dir() else None
+
+
+def page_in(folder: Path, name: str) -> Path:
+    """Where the dossier of a document is, by what its summary is called without a suffix."""
+    return folder / f"{name}.html"
+
+
+def is_true(page: Path, run: Run) -> bool:
+    """Whether a file is the dossier of a run, and of how the run stands now."""
+    return mark_of(run.id, run.updated) in _head(page)
+
+
+def write_page(store: Store, key: str, page: Path) -> bool | None:
+    """Write the dossier of a run unless it is there already; whether it was written. None where there is nothing to
+    write, as the run was forgotten."""
+    try:
+        if is_true(page, store.runs.get(key)):
+            return False
+        text = dossier_page(read_dossier(store, key))
+    except RedraftError:
+        return None
+    if page.exists() and MARK not in _head(page):
+        raise RedraftError("there is a file that is no dossier, and it stays", place=str(page), hint=_ELSEWHERE)
+    write(page, text, _ELSEWHERE)
+    return True
+
+
+def write_pages(store: Store, name: str, folder: Path, told: Told = unheard) -> None:
+    """Write the dossiers of a batch into their place in a folder, if there is one: of all that is done, what is not
+    there or not true any more."""
+    if (place := wanted_in(folder)) is None:
+        return
+    written = 0
+    for item in store.batches.items(name):
+        if item.state == "done" and item.run and write_page(store, item.run, page_in(place, item.file)):
+            written += 1
+            told(written)
+
+
+def _head(page: Path) -> str:
+    try:
+        with page.open("rb") as file:
+            return file.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
