@@ -54,6 +54,13 @@ subprocess.run(
     [programs / "createdb", "-h", address, "-U", "redraft", "team"], env={**os.environ, "PGPASSWORD": password}, **kept
 )
 """
+_RECORDS = """
+import ray
+from ray._private import state
+
+ray.init(address="auto", log_to_driver=False)
+print(state.state.actor_table(None), state.state.job_table())
+"""
 
 
 @dataclass
@@ -130,6 +137,11 @@ def secrets_on(machine: Machine) -> int:
     """In how many files that Ray keeps on a machine the key or the password is."""
     found = machine.run("sh", "-c", f"grep -rlaF -e {KEY} -e {PASSWORD} /tmp/ray || true", env=_ENVIRONMENT)
     return len(found.splitlines())
+
+
+def ray_records(head: Machine) -> str:
+    """What Ray keeps of actors and jobs."""
+    return head.run(sys.executable, "-c", _RECORDS, env=_ENVIRONMENT)
 
 
 @contextmanager

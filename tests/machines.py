@@ -56,14 +56,15 @@ class Machine:
         self.name = name
         self.address = f"10.77.0.{number}"
         self._network, self._cable = network, f"cable{number}"
-        self.holder = _unshared("--uts", "--ipc", "--mount", "--pid", "--mount-proc", first=(name, *_PRIVATE))
-        self.pid = _child_of(self.holder.pid)
+        own = ("--uts", "--ipc", "--mount", "--pid", "--mount-proc")
+        self._holder = network.known(_unshared(*own, first=(name, *_PRIVATE)))
+        self.pid = _child_of(self._holder.pid)
         network.plug(self, self._cable)
 
     def start(self, *command: str, **options: Any) -> Process:
         """Start a command on it, in its folder for temporary files; the options are those of `Popen`."""
         entering = ("nsenter", "-t", str(self.pid), "-n", "-u", "-i", "-m", "-p", "env", "-C", "/tmp")
-        return Popen([*entering, *command], **options)
+        return self._network.known(Popen([*entering, *command], **options))
 
     def run(self, *command: str, **options: Any) -> str:
         """Run a command on it to its end; returns what it prints."""
@@ -98,7 +99,8 @@ class Machine:
     def switch_off(self) -> None:
         """Have it gone, and nobody told."""
         self.unplug()
-        _end(self.holder)
+        self._holder.kill()
+        self._holder.wait()
 
 
 class Network:
@@ -106,9 +108,10 @@ class Network:
 
     def __init__(self) -> None:
         self._machines: list[Machine] = []
+        self._processes: list[Process] = []
 
     def __enter__(self) -> Self:
-        self._holder = _unshared("--pid", first=("switch",))
+        self._holder = self.known(_unshared("--pid", first=("switch",)))
         self.switch("ip", "link", "add", "middle", "type", "bridge")
         self.switch("ip", "link", "set", "middle", "up")
         return self
@@ -132,14 +135,23 @@ class Network:
         ):
             machine.start("ip", *options).wait()
 
+    def known(self, process: Process) -> Process:
+        """Have a process ended with the network."""
+        self._processes.append(process)
+        return process
+
     def switch(self, *command: str) -> None:
         """Say something to the switch."""
         subprocess.run(["nsenter", "-t", str(_child_of(self._holder.pid)), "-n", *command], check=True)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for machine in self._machines:
-            _end(machine.holder)
-        _end(self._holder)
+        for process in self._processes:
+            process.kill()
+        for process in self._processes:
+            process.wait()
+            for pipe in (process.stdin, process.stdout, process.stderr):
+                if pipe is not None:
+                    pipe.close()
 
 
 def _unshared(*namespaces: str, first: Sequence[str]) -> Process:
@@ -157,8 +169,3 @@ def _unshared(*namespaces: str, first: Sequence[str]) -> Process:
 
 def _child_of(pid: int) -> int:
     return int(Path(f"/proc/{pid}/task/{pid}/children").read_text("utf-8").split()[0])
-
-
-def _end(process: Process) -> None:
-    process.kill()
-    process.communicate()

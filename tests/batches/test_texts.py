@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from redraft.batches.asked import Asked
 from redraft.batches.sources import put_in
 from redraft.batches.texts import count_files, keep_texts, text_of
 from redraft.readers.choosing import Choice
