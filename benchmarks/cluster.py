@@ -1,6 +1,6 @@
 """A batch on a cluster of several machines, one of which is lost in the midst of it, while another joins.
 
-    python -m benchmarks.cluster [--documents 40] [--seconds 1] [--loss none killed silent]
+    python -m benchmarks.cluster [--documents 40] [--seconds 4] [--loss none killed silent]
 
 The machines are namespaces of this one, so it must be run by root: each has an address behind a bridge, a host name,
 processes and folders of its own. The documents are on the machine of the command alone; the database is a Postgres
@@ -36,7 +36,7 @@ _PRICES = '[prices]\n"m" = { prompt = 1.0, completion = 4.0 }\n'
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, default=40)
-    parser.add_argument("--seconds", type=float, default=1.0, help="what a call takes")
+    parser.add_argument("--seconds", type=float, default=4.0, help="what a call takes")
     parser.add_argument("--concurrency", type=int, default=12)
     parser.add_argument("--loss", nargs="+", choices=["none", "killed", "silent"], default=["none", "killed", "silent"])
     given = parser.parse_args()
@@ -66,8 +66,9 @@ def measured(made: Cluster, loss: str, count: int, seconds: float, concurrency: 
         lost.kill_all() if loss == "killed" else lost.switch_off()
         late = made.join("late")
         joined = seconds_until(lambda: calls_of(requests_seen(model), late) > 0, command)
-    out, _ = command.communicate(timeout=_PATIENCE)
+    out, told = command.communicate(timeout=_PATIENCE)
     ended = time.monotonic()
+    sys.stderr.write(told.decode())
     done, seen = json.loads(out), requests_seen(model)
     machines = [one for one in (head, other, late) if one is not None]
     return {
@@ -99,11 +100,9 @@ def begun(made: Cluster, head: Machine, concurrency: int) -> Process:
 
 
 def seconds_until(true: Callable[[], bool], command: Process) -> float:
-    """The seconds until something is so, while the command is at work."""
+    """The seconds until something is so; as many as there were where the command has ended before."""
     began = time.monotonic()
-    while not true():
-        if command.poll() is not None:
-            sys.exit(f"the command has ended: {command.communicate()}")
+    while not true() and command.poll() is None:
         time.sleep(_LOOK_AGAIN)
     return time.monotonic() - began
 

@@ -30,6 +30,8 @@ _ENVIRONMENT = {
     "HOME": "/tmp",
     "LANG": "C.UTF-8",
     "RAY_USAGE_STATS_ENABLED": "0",
+    # Ray has its workers stand back behind whatever else there is on a machine, which here are the other machines.
+    "RAY_worker_niceness": "0",
     **{name: os.environ[name] for name in ("TIKTOKEN_CACHE_DIR",) if name in os.environ},
 }
 _START_POSTGRES = """

@@ -47,6 +47,8 @@ _CALLS_AT_ONCE = 4
 _STORE_BYTES = 100_000_000
 """The least memory that Ray takes for objects to be shared, of which we have none."""
 _REACHED = "--db postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
+_OF_ITS_PROCESS = {"env_vars": {"MALLOC_ARENA_MAX": "2"}}
+"""As for local workers. Nothing of ours that is secret may be in it: Ray shows it."""
 _LAST_WORDS = 2.0
 _TO_DIE = 5.0
 _TO_ANSWER = 10.0
@@ -155,7 +157,7 @@ class Actors:
 
     def start(self, terms: Terms, tell: Tell) -> Actor:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
-        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE}
+        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
             asked["num_cpus"] = 0  # There is nobody else to share the processors with.
         elif self._pinned:
