@@ -54,6 +54,7 @@ class Seen:
     reply: str = ""
     finish_reason: str = ""
     answered: bool = False  # a readable reply went out, to its last byte
+    caller: str = ""  # the address of the machine that asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,6 +243,7 @@ class ChatServer:
 
     script: Script | Iterable[Reply | Script] = field(default_factory=summarizer)
     _: KW_ONLY
+    host: str = "127.0.0.1"
     port: int = 0
     refuses: Collection[str] = ()
     latency: Latency | None = None
@@ -287,9 +289,9 @@ class ChatServer:
         # Requests still waiting are cancelled: when their client leaves, and when the server stops.
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.01)
         await self._runner.setup()
-        await web.TCPSite(self._runner, "127.0.0.1", self.port, backlog=1024).start()
+        await web.TCPSite(self._runner, self.host, self.port, backlog=1024).start()
         self.port = self._runner.addresses[0][1]
-        self.base_url = f"http://127.0.0.1:{self.port}/v1"
+        self.base_url = f"http://{self.host}:{self.port}/v1"
 
     async def _page(self, request: web.Request) -> web.Response:
         self.looked.append((request.path, request.headers.get("Authorization", "")))
@@ -319,9 +321,10 @@ class ChatServer:
         finally:
             self._settle(seen, seen.status == 200)
 
-    def _saw(self, path: str, body: Json, key: str) -> Seen:
+    def _saw(self, path: str, body: Json, key: str, caller: str = "") -> Seen:
         tokens = sum(self.count(text_of(message)) for message in body["messages"])
         seen = Seen(len(self.seen), time.monotonic(), path, body["model"], body["messages"], body, key, tokens)
+        seen.caller = caller
         self.seen.append(seen)
         self.in_flight += 1
         self.peak = max(self.peak, self.in_flight)
@@ -329,7 +332,7 @@ class ChatServer:
 
     async def _chat(self, request: web.Request) -> web.StreamResponse:
         body = await request.json()
-        seen = self._saw(request.path, body, request.headers.get("Authorization", ""))
+        seen = self._saw(request.path, body, request.headers.get("Authorization", ""), request.remote or "")
         try:
             reply = refused(body, self.refuses) or self._over_limit(seen) or await self._asked(seen)
             if isinstance(reply, Raw):
@@ -417,6 +420,7 @@ def main() -> None:
     for name in ("limit-concurrency", "limit-per-minute"):
         parser.add_argument(f"--{name}", type=int)
     parser.add_argument("--retry-after", type=float)
+    parser.add_argument("--host", default="127.0.0.1")
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--refuses", nargs="*", default=[])
     parser.add_argument("--log", type=Path)

@@ -31,7 +31,7 @@ from redraft.batches.engine import Ended, Place
 from redraft.batches.terms import Tell, Terms, open_worker, work
 from redraft.errors import RedraftError, UsageError
 from redraft.models.prices import PriceTable, price_table
-from redraft.store.places import is_server, shown
+from redraft.store.places import is_only_here, is_server, shown
 from redraft.text.cleaning import one_line
 
 _CARRIED = re.compile(
@@ -46,6 +46,9 @@ _CALLS_AT_ONCE = 4
 """Of an actor: its work, whoever waits for what it notes, and short ones."""
 _STORE_BYTES = 100_000_000
 """The least memory that Ray takes for objects to be shared, of which we have none."""
+_REACHED = "--db postgresql://USER@HOST/DATABASE with a HOST that all machines reach"
+_OF_ITS_PROCESS = {"env_vars": {"MALLOC_ARENA_MAX": "2"}}
+"""As for local workers. Nothing of ours that is secret may be in it: Ray shows it."""
 _LAST_WORDS = 2.0
 _TO_DIE = 5.0
 _TO_ANSWER = 10.0
@@ -109,14 +112,15 @@ class Actors:
     def __init__(self, address: str | None, db: str) -> None:
         _refuse_a_password_to_be_seen(db)
         self._is_client = bool(address and address.startswith(_CLIENT))
-        if self._is_client and not is_server(db):
+        self._kept = f"at {shown(db)}" if is_server(db) else "a file"
+        if self._is_client and is_only_here(db):
             raise UsageError(
-                "the database is a file on this machine, where no worker of that cluster can read it",
-                hint="give --db postgresql://..., or start the batch on a machine of the cluster",
+                f"the database is {self._kept} on this machine, where no worker of that cluster can read it",
+                hint=f"give {_REACHED}, or start the batch on a machine of the cluster",
             )
         self._address = address
-        self._pinned = not is_server(db)
-        """A file is on this machine, and so must all workers be."""
+        self._pinned = is_only_here(db)
+        """What only this machine can reach binds all workers to it."""
         self._is_own = False
         self._node = ""
         self._joined = contextlib.ExitStack()
@@ -147,17 +151,19 @@ class Actors:
         nodes = [one for one in ray.nodes() if one["Alive"] and (not self._pinned or one["NodeID"] == self._node)]
         return max(_LEAST, int(sum(one["Resources"].get("CPU", 0) for one in nodes)))
 
+    def is_elsewhere(self) -> bool:
+        """Wherever the cluster has room, be it on machines that it does not have yet."""
+        return not (self._is_own or self._pinned)
+
     def start(self, terms: Terms, tell: Tell) -> Actor:
         """Ask for an actor. One that there is no room for waits, which is how a cluster knows that it shall grow."""
-        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE}
+        asked: dict[str, Any] = {"num_cpus": 1, "max_concurrency": _CALLS_AT_ONCE, "runtime_env": _OF_ITS_PROCESS}
         if self._is_own:
             asked["num_cpus"] = 0  # There is nobody else to share the processors with.
         elif self._pinned:
             asked["scheduling_strategy"] = NodeAffinitySchedulingStrategy(self._node, soft=False)
             if len([one for one in ray.nodes() if one["Alive"]]) > 1:
-                tell(
-                    "the database is a file, so all workers are on this machine; for others give --db postgresql://..."
-                )
+                tell(f"the database is {self._kept}, so all workers are on this machine; for others give {_REACHED}")
         environment = {name: value for name, value in os.environ.items() if _is_carried(name, terms)}
         errand = Errand(terms, price_table(terms.prices), environment, os.getcwd(), self._node)
         return Actor(ray.remote(RedraftWorker).options(**asked).remote(), errand, tell)
@@ -247,10 +253,16 @@ def _check_reach(address: str) -> None:
 
 
 def _not_joined(address: str, error: BaseException) -> RedraftError:
-    return RedraftError(
-        f"no Ray cluster can be joined at {address}: {_in_short(error)}",
-        hint="see that Ray runs there, and that its token is here (RAY_AUTH_MODE=token); or take --address local",
-    )
+    said = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
+    token = "its token is here (RAY_AUTH_MODE=token)"
+    if address.startswith(_CLIENT):
+        hint = f'see that Ray runs there with pip install "ray[client]", and that {token}'
+    elif ":" in address and type(error) is ConnectionError:
+        # So Ray says it, where a socket says more: somebody is there, who does not know this machine.
+        hint = f"is this one of the cluster's machines? From another take ray://HOST:10001; and see that {token}"
+    else:
+        hint = f"see that Ray runs there, and that {token}; or take --address local"
+    return RedraftError(said, hint=hint)
 
 
 def _refuse_a_password_to_be_seen(db: str) -> None:

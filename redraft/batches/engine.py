@@ -51,6 +51,9 @@ class Engine(Protocol):
     def room(self) -> int:
         """How many workers suit it where nobody says how many there shall be."""
 
+    def is_elsewhere(self) -> bool:
+        """Whether workers may be on machines that do not see the files of this one."""
+
     def start(self, terms: Terms, tell: Tell) -> Hand:
         """Have a worker begin as soon as there is room. `tell` is called with each line that it has for users."""
 

@@ -40,6 +40,10 @@ class Processes:
         """One for each processor, and two at least."""
         return max(_LEAST, os.cpu_count() or 1)
 
+    def is_elsewhere(self) -> bool:
+        """All of them are here."""
+        return False
+
     def start(self, terms: Terms, tell: Tell) -> Process:
         """Start a process."""
         return Process(terms, tell)

@@ -13,14 +13,13 @@ from pathlib import Path
 
 from redraft.batches.asked import Asked, pot_of
 from redraft.batches.dossiers import page_in, wanted_in, write_page
+from redraft.batches.failures import described
 from redraft.batches.helping import Helper
 from redraft.batches.items import SUMMARY
-from redraft.domain import Document
+from redraft.batches.texts import text_of
 from redraft.errors import (
     BudgetError,
-    DocumentError,
     ProviderError,
-    RedraftError,
     RunError,
     StoreError,
     StoreLost,
@@ -32,9 +31,7 @@ from redraft.history.results import Result
 from redraft.models.budget import Budget
 from redraft.models.prices import PriceTable
 from redraft.models.spread.board import Board
-from redraft.readers.documents import load
 from redraft.runs.bench import Bench, Watch
-from redraft.runs.failures import failure
 from redraft.runs.workshop import Workshop
 from redraft.settings import Limits
 from redraft.store.batches import LEASE_SECONDS, Batch, Item
@@ -48,7 +45,6 @@ _LOOK_AGAIN, _LOOK_AGAIN_IDLY = 0.5, 1.0
 _MOST_IN_JOBS = 200
 _MOST_SECONDS_A_BEAT = 2.0
 _RENEWALS_A_LEASE = 4
-_LOST_TEXT = "its text is not in the database any more"
 
 Key = tuple[int, int]
 
@@ -229,7 +225,7 @@ class Worker:
             await asyncio.gather(*noting, return_exceptions=True)
 
     async def _made(self, item: Item, watch: Watch) -> Result:
-        document = await off_loop(self._document, item)
+        document = await off_loop(text_of, self.store, item, self._asked.reading)
         result = await self._bench.made(document, self._asked.settings, self._asked.order, watch)
         if self._folder is not None and result.summary is not None:
             await off_loop(deliver, self._folder, item, result.summary)
@@ -248,26 +244,12 @@ class Worker:
         self.store.batches.note_run(item, run)
         self.store.bookings.share(pot_of(self.batch), run)
 
-    def _document(self, item: Item) -> Document:
-        if item.document is not None:
-            return self.store.documents.get(item.document)
-        if "#" in item.source and not Path(item.source).exists():
-            raise DocumentError(_LOST_TEXT, hint="repeat what the batch was begun with")
-        return load(item.source, wanted=self._asked.reading)
-
 
 def deliver(folder: Path, item: Item, summary: str) -> Path:
     """Write the summary of an item into the folder of its batch, whole or not at all."""
     path = folder / f"{item.file}{SUMMARY}"
     write(path, summary.rstrip("\n") + "\n", "name another folder with -o, and repeat the command")
     return path
-
-
-def described(error: Exception) -> dict[str, str]:
-    """An error as it is stored with an item or a batch."""
-    found = failure("", error)
-    hint = error.hint if isinstance(error, RedraftError) else "please report it"
-    return {"code": found.code, "message": found.message, "hint": hint}
 
 
 def share_of(batch: Batch, worker: int, workers: int) -> Limits:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -128,9 +127,9 @@ class Counts:
 class Batches:
     """The batches of one database."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
-        self._clock = clock
+        self._clock = clock or connection.clock
 
     def open(self, batch: Batch) -> None:
         """Store a batch, or open it again, with the limits and the folder that it is given now."""

@@ -93,6 +93,10 @@ class Connection(ABC):
         """The first row that a SELECT gives."""
 
     @abstractmethod
+    def clock(self) -> float:
+        """The seconds since 1970 by the one clock that all who write to the database go by."""
+
+    @abstractmethod
     def compact(self) -> None:
         """Give back to the disk what deleted rows took up."""
 

@@ -7,7 +7,6 @@ answer to any call. The one who asks has it from there, and learns here only tha
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -55,9 +54,9 @@ class Standing:
 class Errands:
     """The errands of one database."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
-        self._clock = clock
+        self._clock = clock or connection.clock
 
     # What the one who asks does.
 

@@ -126,6 +126,11 @@ class SqliteConnection(Connection):
             found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
             return found
 
+    @override
+    def clock(self) -> float:
+        """A file is on one machine, and so are all who write to it."""
+        return time.time()
+
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ours."""
         return explained(self.path)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 
 from redraft.store.connection import Connection
@@ -16,9 +15,9 @@ _IN_ORDER = "SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at"
 class Turns:
     """The turns of one database. A `gate` is what everybody calls it who keeps to the same limits."""
 
-    def __init__(self, connection: Connection, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, connection: Connection, clock: Callable[[], float] | None = None) -> None:
         self._connection = connection
-        self._clock = clock
+        self._clock = clock or connection.clock
 
     def take(self, gate: str, tokens: int, *, requests_per_minute: int | None, tokens_per_minute: int | None) -> float:
         """Take a turn, and return 0; or else the seconds until there may be one.

@@ -7,9 +7,9 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from redraft.batches.failures import described
 from redraft.batches.making import worked_on
 from redraft.batches.opening import open_again
-from redraft.batches.work import described
 from redraft.domain import Document
 from redraft.errors import RedraftError, RunError
 from redraft.runs.preparing import Order

@@ -35,6 +35,9 @@ class Threads:
     def room(self):
         return 2
 
+    def is_elsewhere(self):
+        return False
+
     def start(self, terms, tell):
         tell(f"begun at {self.address}")
         return Hand(terms, tell)

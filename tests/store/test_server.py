@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +16,7 @@ import pytest
 
 from redraft.errors import RedraftError, RunError, StoreError
 from redraft.store.batches import Batch, NewItem
-from redraft.store.places import shown
+from redraft.store.places import is_only_here, shown
 from redraft.store.store import Store
 from tests import postgres
 from tests.postgres import needs_postgres
@@ -118,6 +120,60 @@ def test_a_newer_database_and_that_of_another_program_are_refused(address: str) 
 )
 def test_an_address_is_shown_without_its_password(given: str, seen: str) -> None:
     assert shown(given) == seen
+
+
+@pytest.mark.parametrize(
+    ("place", "expected"),
+    [
+        ("/home/ann/redraft.db", True),
+        ("postgresql://ann:p@localhost/books", True),
+        ("postgresql://ann@127.0.0.1:5432/books", True),
+        ("postgresql://ann@[::1]:5432/books", True),
+        ("postgresql:///books?host=/run/postgresql", True),
+        ("postgresql://%2Frun%2Fpostgresql/books", True),
+        ("postgresql:///books", True),
+        ("postgresql://ann:p@10.0.0.7/books", False),
+        ("postgresql://ann@[2001:db8::7]/books", False),
+        ("postgresql://ann@db.example.org:5433/books", False),
+        ("postgresql://localhost,db.example.org/books", False),
+        ("postgresql:///books?host=db.example.org", False),
+        ("postgresql:///books?service=team", False),
+    ],
+)
+def test_it_is_known_which_databases_other_machines_can_reach(
+    place: str, expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("PGHOST", "PGHOSTADDR", "PGSERVICE"):
+        monkeypatch.delenv(name, raising=False)
+    assert is_only_here(place) is expected
+    monkeypatch.setenv("PGHOST", "db.example.org")
+    assert is_only_here("postgresql:///books") is False
+
+
+def test_leases_and_turns_go_by_the_clock_of_the_server(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    moment = time.time()
+    with Store(address) as store:
+        store.batches.open(Batch("b", {}, {}))
+        store.batches.add("b", [NewItem("0", "0"), NewItem("1", "1")])
+        assert len(store.batches.lease("b", "right", 1, 60.0)) == 1
+        assert store.turns.take("g", 1, requests_per_minute=1, tokens_per_minute=None) == 0
+    for ahead, leased in ((-3600.0, 1), (3600.0, 0), (0.0, 0)):
+        monkeypatch.setattr(time, "time", lambda ahead=ahead: moment + ahead)
+        with Store(address) as store:
+            assert abs(store.connection.clock() - moment) < 30
+            assert len(store.batches.lease("b", f"ahead by {ahead}", 2, 60.0)) == leased
+            assert 30 < store.turns.take("g", 1, requests_per_minute=1, tokens_per_minute=None) <= 60
+            assert {item.deaths for item in store.batches.items("b")} == {0}
+
+
+def test_a_server_is_told_to_look_whether_a_machine_is_still_there() -> None:
+    """What a machine holds that is gone without a word is held until the server notices, by itself in two hours."""
+    from redraft.store.postgres.server import arguments
+
+    given = arguments("postgresql://db.example.org/books")
+    told = dict(one.removeprefix("-c ").split("=") for one in re.findall(r"-c \S+", given["options"]))
+    assert int(told["tcp_keepalives_idle"]) + 4 * int(told["tcp_keepalives_interval"]) <= 60
+    assert given["tcp_user_timeout"] <= 60_000
 
 
 @pytest.mark.parametrize(

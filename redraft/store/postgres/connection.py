@@ -8,7 +8,9 @@ that the database may have other programs' tables too.
 
 from __future__ import annotations
 
+import math
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 
@@ -28,6 +30,9 @@ MOST_CONNECTIONS = 2
 _WRITE = f"BEGIN; SELECT pg_advisory_xact_lock({lock_number('write')})"
 _WRITE_BESIDE = "BEGIN"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_CLOCK = "SELECT extract(epoch FROM clock_timestamp())::double precision AS now"
+# By how much two clocks part in so many seconds is nothing to a lease.
+_CLOCK_SECONDS = 60.0
 _USED = "SELECT coalesce(sum(pg_column_size(text)), 0) AS bytes FROM texts"
 
 
@@ -39,6 +44,8 @@ class PostgresConnection(Connection):
         self.place = shown(address)
         self._claims = claims
         self._here = threading.local()
+        self._clock = -math.inf, 0.0
+        """When the server was last asked for its clock, and how far that is ahead of ours, which is never set."""
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
             kwargs={**arguments(address), "row_factory": row_of, "cursor_factory": RawCursor},
             configure=adapt,
@@ -88,6 +95,19 @@ class PostgresConnection(Connection):
     def row(self, query: str, parameters: Values = ()) -> Row | None:
         with self._talking() as session:
             return session.execute(query, parameters).fetchone()
+
+    @override
+    def clock(self) -> float:
+        """That of the server: the clocks of machines differ, and may be set while somebody works."""
+        asked, ahead = self._clock
+        if time.monotonic() - asked >= _CLOCK_SECONDS:
+            with self._talking() as session:
+                asked = time.monotonic()
+                there: float = session.execute(_CLOCK).fetchall()[0]["now"]
+                # It has looked at its clock somewhere in between.
+                ahead = there - (asked + time.monotonic()) / 2
+            self._clock = asked, ahead
+        return time.monotonic() + ahead
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn the server's errors into ours."""

@@ -18,11 +18,17 @@ from redraft.store.postgres.dialect import Row, adapt, row_of
 SCHEMA = "redraft"
 # A process that stands still in the midst of a write would hold up all others.
 _IDLE_SECONDS = 60
+# So each side learns in 40 seconds that the other is gone, whether or not it has something to say.
+_GONE_SECONDS = 40
+_KEEPALIVES = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}
 _SETTINGS = {
     "search_path": SCHEMA,
     "lock_timeout": f"{BUSY_SECONDS:g}s",
     "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
     "jit": "off",
+    # What a machine holds that is gone without a word, such as claims on runs, is free as soon as the server notices.
+    **{f"tcp_{name}": f"{value}" for name, value in _KEEPALIVES.items()},
+    "tcp_user_timeout": f"{_GONE_SECONDS}s",
 }
 # Its pool would tell the terminal of every connection that it makes anew.
 logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
@@ -43,10 +49,9 @@ def arguments(address: str) -> dict[str, Any]:
         "application_name": "redraft",
         "connect_timeout": 10,
         "client_encoding": "utf8",
-        # The server would keep what a machine has locked that is gone, and we would wait for a server that is.
-        "keepalives_idle": 20,
-        "keepalives_interval": 5,
-        "keepalives_count": 4,
+        # As for the server, which we would wait for.
+        **_KEEPALIVES,
+        "tcp_user_timeout": 1000 * _GONE_SECONDS,
     }
     return {**ours, **known, "options": f"{known.get('options') or ''} {settings}".strip(), "autocommit": True}
 

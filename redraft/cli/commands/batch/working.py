@@ -228,11 +228,25 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
             if not given["quiet"]:
                 documents = count(store.batches.counts(name).all, "document")
                 say(f"batch {name}: {documents}, {count(terms.of, 'worker')}")
+            if engine.is_elsewhere():
+                _keep_texts(store, name, quiet=given["quiet"])
             with open_watch(quiet=given["quiet"]) as watch:
                 standing = drive(store, engine, terms, watch.tell, watch.see)
     except KeyboardInterrupt:
         raise StoppedError(f"go on with: {going_on(name)}") from None
     return finish(store, standing, as_json=given["as_json"], quiet=given["quiet"])
+
+
+def _keep_texts(store: Store, name: str, *, quiet: bool) -> None:
+    """Read what is a file here, where the workers may be on other machines."""
+    from redraft.batches.asked import Asked
+    from redraft.batches.texts import count_files, keep_texts
+    from redraft.cli.views.render import count
+
+    if files := count_files(store, name):
+        if not quiet:
+            say(f"reading {count(files, 'file')} into the database, for workers on other machines")
+        keep_texts(store, name, Asked.from_json(store.batches.get(name).asked).reading)
 
 
 def _metrics(store: Store, name: str, given: Mapping[str, Any]) -> AbstractContextManager[object]:
