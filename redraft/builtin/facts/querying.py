@@ -24,7 +24,6 @@ _MATTER = re.compile(
 )
 _TOO_PLAIN = "other same first second third last next thing way day time night morning reason rest part end"
 _VERB_BEHIND = re.compile(r"(?<=\w) \w+ed$")
-_POSSESSIVE = re.compile(r"['’]s?$")
 
 
 @answers(QUERY_ANALYTICAL)
@@ -86,12 +85,9 @@ def _names(facts: Sequence[LevelledFact]) -> list[str]:
     surface: dict[frozenset[str], str] = {}
     found: list[tuple[Name, str, int]] = []
     for fact in facts:
-        statement = read_statement(fact.fact)
-        for name in statement.names:
-            text = statement.text[statement.words[name.first].start : statement.words[name.last].end]
-            if name.sure and name.keys - TITLES and count_words(text) <= _LONGEST_NAME:
-                article = "the " * (name.before == "the")
-                found.append((name, article + _POSSESSIVE.sub("", text), _WEIGHT[fact.level]))
+        for name in read_statement(fact.fact).names:
+            if name.sure and name.keys - TITLES and count_words(name.spelt) <= _LONGEST_NAME:
+                found.append((name, "the " * (name.before == "the") + name.spelt, _WEIGHT[fact.level]))
     for name, text, own in sorted(found, key=lambda one: -len(one[0].keys)):
         known = next((other for other in surface if name.keys - TITLES <= other), name.keys)
         surface.setdefault(known, text)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redraft.builtin.facts.statements import Name, Statement, leading_name, read_statement
+from redraft.builtin.facts.statements import Statement, leading_name, read_statement
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import FIRST_PERSON, GESTURE, PERSONAL, SECOND_PERSON
 from redraft.builtin.pointing import points_back
@@ -45,6 +45,7 @@ _STATES = re.compile(
 _COPULA = re.compile(r"\b(?:was|were|is|are)\b(?! \w+(?:ed|en|ing)\b)|\bhad been\b")
 _STATES_ENOUGH, _LITTLE = 4, 0.2
 _ADRIFT = 0.35
+_SAME = 0.7
 
 
 class Told(NamedTuple):
@@ -90,11 +91,6 @@ def any_sentence(excerpt: str) -> list[Told]:
     return [Told(text, at, 1.0, 0.5, read_statement(text).terms) for at, text in enumerate(kept)]
 
 
-def _surface(statement: Statement, name: Name) -> str:
-    surface = statement.text[statement.words[name.first].start : statement.words[name.last].end]
-    return re.sub(r"['’]s?$", "", " ".join(surface.split()))
-
-
 def _fact(text: str, before: Statement | None) -> str:
     """The sentence, or what of it can stand alone; nothing where it cannot be understood alone."""
     if _SPOKEN_OR_ASIDE.search(text) or _ASKS.search(text) or FIRST_PERSON.search(text) or SECOND_PERSON.search(text):
@@ -125,7 +121,7 @@ def _meant(before: Statement | None) -> str:
     leading = leading_name(before)
     if leading is None or len(firm) != 1 or leading.before:
         return ""
-    return _surface(before, leading)
+    return leading.spelt
 
 
 def _clearness(fact: str, own: Statement) -> float:
@@ -144,20 +140,16 @@ def _action(fact: str, own: Statement) -> float:
     return max(_LITTLE, 1.0 - len(_STATES.findall(fact)) / _STATES_ENOUGH)
 
 
-def same(one: Told, other: Told) -> bool:
-    """Whether two facts say much the same."""
-    if not one.terms or not other.terms:
-        return one.fact.casefold() == other.fact.casefold()
-    return len(one.terms & other.terms) >= _SAME * min(len(one.terms), len(other.terms))
-
-
-_SAME = 0.7
-
-
 def distinct(told: Sequence[Told]) -> list[Told]:
     """Those that say something that none before them says."""
     kept: list[Told] = []
     for one in told:
-        if not any(same(one, other) for other in kept):
+        if not any(_say_the_same(one, other) for other in kept):
             kept.append(one)
     return kept
+
+
+def _say_the_same(one: Told, other: Told) -> bool:
+    if not one.terms or not other.terms:
+        return one.fact.casefold() == other.fact.casefold()
+    return len(one.terms & other.terms) >= _SAME * min(len(one.terms), len(other.terms))
