@@ -114,34 +114,15 @@ def _is_short(stem: str) -> bool:
     return bool(re.fullmatch(r"[^aeiou]*(?:qu)?[aeiouy][^aeiouwxyh]", stem))
 
 
-DYING = listed("die disappear vanish drown explode collapse perish burn sink crash faint break")
-"""Plain forms of what becomes of people and things without anybody's doing."""
-
-HAPPENS = DYING | listed(
-    "kill murder shoot destroy wreck dismiss arrest hang bury capture rescue save steal sell imprison execute"
-    " poison stab wound injure ruin flood banish exile sentence promote transform strap trap kidnap rebuild repair"
-    " attack free release"
-)
-"""Plain forms of what becomes of people and things."""
-
-HAVE_INFINITIVE = listed(
-    "want try decide agree plan refuse offer promise attempt intend hope threaten manage fail wish propose swear"
-    " vow begin start demand determine long expect choose volunteer prepare need learn forget help"
-)
-"""Plain forms of verbs that an infinitive completes; behind others it says what something is done for."""
-
-MAKE_OTHERS = listed(
-    "ask tell order force allow help get let cause lead permit persuade convince invite warn urge teach advise beg"
-    " enable want need expect seem appear have be continue happen tend use remain know like love hate prefer bear"
-    " afford"
-)
-"""Plain forms of verbs behind which an infinitive says what others do, or nothing of what for."""
-
 INTRANSITIVE = listed(
     "go come travel arrive live work return appear disappear happen stand sit lie fall rise walk sleep wait stay"
     " head crawl look smile remain die vanish flow sprawl react march occur exist belong"
 )
 """Plain forms of verbs that nobody does to anything."""
 
-KNOWN = frozenset(forms[0] for forms in _FORMS) | HAPPENS | HAVE_INFINITIVE | MAKE_OTHERS
+KNOWN = frozenset(forms[0] for forms in _FORMS) | listed(
+    "want try decide agree plan refuse offer promise attempt intend hope threaten manage fail wish propose start demand"
+    " determine expect prepare need help ask order force allow cause permit persuade convince invite warn urge advise"
+    " enable seem appear continue happen tend use remain like love hate prefer die kill"
+)
 """Plain forms of well-known verbs."""
