@@ -36,14 +36,7 @@ _STATIVE = listed(
     "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
     " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
 )
-_STATES = re.compile(
-    r"\b(?:was|were|is|are|been|had always|had never|used to|would|could|as \w+ as|more|less|most|than|because|since|so"
-    r" that|in order to|although|though|therefore|whether|if|unless|only|every|each|all|never|always|neither|nor|both"
-    r"|father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|friend|enemy|owner|clerk|master|servant)\b",
-    re.IGNORECASE,
-)
 _COPULA = re.compile(r"\b(?:was|were|is|are)\b(?! \w+(?:ed|en|ing)\b)|\bhad been\b")
-_STATES_ENOUGH, _LITTLE = 4, 0.2
 _ADRIFT = 0.35
 _SAME = 0.7
 
@@ -56,8 +49,8 @@ class Told(NamedTuple):
     """Which sentence of the text it is."""
     worth: float
     """How central it is, beside the average sentence, with an eye on how well it reads by itself."""
-    action: float
-    """From 0, where it says how things are, to 1, where something happens."""
+    happens: bool
+    """Whether something happens, and it does not say how things are."""
     terms: frozenset[str]
 
 
@@ -79,7 +72,7 @@ def tell(excerpt: str) -> list[Told]:
             seen.add(text)
             own = read_statement(fact)
             worth = central[text] * sentence.standing**0.5 * _clearness(fact, own)
-            told.append(Told(fact, at, worth, _action(fact, own), own.terms))
+            told.append(Told(fact, at, worth, _happens(fact, own), own.terms))
         before = statement if not _SPOKEN_OR_ASIDE.search(text) else None
     return told
 
@@ -88,7 +81,7 @@ def any_sentence(excerpt: str) -> list[Told]:
     """Every sentence with a word, for a text that has none that reads well."""
     texts = dict.fromkeys(finish(plain(excerpt[span.start : span.end])) for span in sentences(excerpt))
     kept = [text for text in texts if count_words(text)]
-    return [Told(text, at, 1.0, 0.5, read_statement(text).terms) for at, text in enumerate(kept)]
+    return [Told(text, at, 1.0, True, read_statement(text).terms) for at, text in enumerate(kept)]
 
 
 def _fact(text: str, before: Statement | None) -> str:
@@ -133,11 +126,9 @@ def _clearness(fact: str, own: Statement) -> float:
     return clear * min(1.0, _LONG / max(1, count_words(fact)))
 
 
-def _action(fact: str, own: Statement) -> float:
+def _happens(fact: str, own: Statement) -> bool:
     verb = own.verb
-    if verb is None or verb.plain in _STATIVE or _COPULA.search(fact, 0, own.words[verb.at].start):
-        return 0.0
-    return max(_LITTLE, 1.0 - len(_STATES.findall(fact)) / _STATES_ENOUGH)
+    return verb is not None and verb.plain not in _STATIVE and not _COPULA.search(fact, 0, own.words[verb.at].start)
 
 
 def distinct(told: Sequence[Told]) -> list[Told]:
