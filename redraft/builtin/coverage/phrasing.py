@@ -217,8 +217,8 @@ def _of_rest(clause: _Clause, is_person: Callable[[str], bool]) -> Iterator[Aski
     if not active or clause.verb in BE or plain in INTRANSITIVE | _SAYS or not (found := _OBJECT.match(clause.rest)):
         return
     thing, rest = found.group("object"), found.group("rest") or ""
-    kind: Kind = "who" if is_person(thing) else "what"
-    yield Asking(clause.asked("Whom" if kind == "who" else "What", rest), kind, thing)
+    whom = is_person(thing)
+    yield Asking(clause.asked("Whom" if whom else "What", rest), "who" if whom else "what", thing)
 
 
 def _lowered(subject: str) -> str:

@@ -24,13 +24,7 @@ _SPOKEN_OR_ASIDE = re.compile(r"[\"“”«»「」()\[\]…]|\.\.\.|(?<!\w)['�
 _ASKS = re.compile(r"[?!][\"'”’»)]*$")
 _SUBJECT = re.compile(r"(?:He|She)\b(?!['’])|(?:His|Her)\b(?= [a-z])")
 # What has to be looked for elsewhere, wherever it stands in a sentence.
-_LOOSE = re.compile(
-    r"\b(?:him|them|hers|theirs|this|these|those|there|that[.,;]|here|then|so|such|it"
-    r"|that (?:at|in|on|of|to|by|for|was|had)"
-    r"|her(?: (?:on|in|at|to|with|by|from|for|of|as|and|that|up|down|out|off)\b|[.,;]))"
-    r"(?!\w)",
-    re.IGNORECASE,
-)
+_LOOSE = re.compile(r"\b(?:him|them|theirs|this|these|those|there|here|then|so|such|it)\b", re.IGNORECASE)
 _POSSESSIVE = frozenset(["His", "Her"])
 _STATIVE = listed(
     "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
