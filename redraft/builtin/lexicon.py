@@ -31,25 +31,6 @@ SPEECH = re.compile(
 """Direct speech within a paragraph. Its length is bounded, so that one lost mark does not turn all the rest into
 speech; a single mark counts only where punctuation stands before the closing one."""
 
-_NARRATIVE = r"(?:text|story|book|novel|narrative|document|chapter|work|tale|article)"
-PROCESS = re.compile(
-    r"\bexcerpts?\b"
-    rf"|\b(?:this|next|following|previous|preceding|current|given|provided)"
-    rf" (?:segment|chunk)s?\b(?! of (?!(?:the|this) {_NARRATIVE}))"
-    rf"|\b(?:parts?|portions?|sections?|segments?) of (?:the|this) {_NARRATIVE}\b"
-    r"|\b(?:updated|revised|new|merged|combined|existing|running|overall|ongoing|earlier|prior) summar(?:y|ies)\b"
-    r"|\b(?:summary|summaries) (?:above|below|so far)\b|\b(?:update|updating|updates) (?:to )?(?:the|this) summary\b",
-    re.IGNORECASE,
-)
-"""Wording that betrays that a summary was written step by step."""
-
-PROCESS_OPENING = re.compile(
-    r"^(?:in|throughout|during|at the (?:beginning|start|end) of|as (?:described|told|seen) in)"
-    r" (?:this|the)(?: (?:next|following|previous|current|given|provided|first|second|last|final))?"
-    rf" (?:excerpt|segment|chunk|passage|portion|part|section)(?: of (?:the|this) {_NARRATIVE})?, ",
-    re.IGNORECASE,
-)
-
 # What says so in whichever language a text is.
 _NOTICE = r"©|\bcopyright\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)|\bisbn(?:-1[03])?\b"
 _ANYWHERE = re.compile(_NOTICE, re.IGNORECASE)
