@@ -165,26 +165,11 @@ def _with_verb(subject: str, predicate: str) -> _Clause | None:
             if helpers[-1] in ("was", "were", "is", "are", "had", "has"):
                 return _Clause(subject, tuple(helpers[:-1]), helpers[-1], _rest(["", *words[at:]]))
             return None
-        elif (is_past(bare) and _is_verb(subject, bare, words[at + 1 :])) or (
-            is_present(bare) and subject[:1].isupper() and not _ARTICLE.match(subject)
-        ):
+        elif is_past(bare) or (is_present(bare) and subject[:1].isupper() and not _ARTICLE.match(subject)):
             return _Clause(subject, (), bare, _rest(words[at:]))
         else:
             return None
     return None
-
-
-def _is_verb(subject: str, word: str, following: list[str]) -> bool:
-    """Whether a word in -ed behind an article is a verb, and not of the noun: "the tarred posts"."""
-    if not _ARTICLE.match(subject) or not word.endswith("ed") or not following:
-        return True
-    return following[0].rstrip(",;:.") in _AFTER_VERB
-
-
-_AFTER_VERB = listed(
-    "a an the his her its their him them it that not all no some as and but one two three by to in on at of with from"
-    " for into onto upon over under about against between through across behind down up out off away back until"
-)
 
 
 def _rest(words: list[str]) -> str:
