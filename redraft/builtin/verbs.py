@@ -12,13 +12,13 @@ from redraft.text.wording import listed
 BE = listed("be am is are was were been being")
 MODALS = listed("would could should might must will can may shall")
 AUXILIARIES = BE | MODALS | listed("had have has did does do")
-# Past tenses, or as long as the verb, that are nearly always another word.
+# Past tenses of rare verbs, and such as are spelt like the verb, that are nearly always another word.
 _SELDOM = listed("wicked feed weed crew fit wet bet upset resent rent rid output sacred naked")
 _SHORTEST_REGULAR = 4  # what ends in -ed and is in no dictionary
 
 
 def is_past(word: str) -> bool:
-    """Whether a word may be a past tense, or a participle in -ed."""
+    """Whether a word may be a past tense, or a participle in -ed; an auxiliary like "was" is none by itself."""
     return _is_form(word, "VBD")
 
 
@@ -41,11 +41,11 @@ def plain_form(word: str) -> str:
 @lru_cache(maxsize=20_000)
 def _is_form(word: str, tag: str) -> bool:
     """Whether a word is the form of a verb that the Penn Treebank has under a tag."""
-    if not (word.isascii() and word.islower()) or word in _SELDOM:
+    if not (word.isascii() and word.islower()) or word in _SELDOM | BE | MODALS:
         return False
     if tag != "VBZ" and word.endswith("ed") and len(word) >= _SHORTEST_REGULAR and not getAllLemmas(word):
         return True
-    return word not in MODALS and any(word in getInflection(plain, tag) for plain in _plain_forms(word))
+    return any(word in getInflection(plain, tag) for plain in _plain_forms(word))
 
 
 @lru_cache(maxsize=20_000)
