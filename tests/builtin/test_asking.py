@@ -35,6 +35,7 @@ from tests.builtin.support import STORY, answers, pack_of, split
         ("takes", "take"),
         ("carries", "carry"),
         ("eyed", "eye"),
+        ("conceded", "concede"),
     ],
 )
 def test_the_plain_form_of_a_verb(past: str, plain: str) -> None:
