@@ -10,7 +10,6 @@ import re
 from typing import Literal, NamedTuple
 
 from redraft.builtin.details import Detail, DetailKind, details
-from redraft.builtin.weights import weight
 from redraft.prompts.judging import Kind
 from redraft.text.wording import keys, words
 
@@ -22,20 +21,20 @@ _CLOZE = {"name": "Which name fills the gap: “{}”?", "number": "Which number
 _QUOTED = re.compile(r"“(.*)”", re.DOTALL)
 _ASKS_FOR_WHOLE = re.compile(r"Is this so: “(.*)”\?", re.DOTALL)
 _ASKS_FOR_GAP = re.compile(r"_{2,}")
-_SAYS_NUMBER = re.compile(r"\b(?:number|figure|year|date|how many|how much|how old)\b", re.IGNORECASE)
+_SAYS_NUMBER = re.compile(r"\b(?:number|figure|year|date|how many|how much|how long|how old)\b", re.IGNORECASE)
 _OPENING = re.compile(
     r"\W*(?P<asks>who(?:m|se)?|what|when|where|why|how many|how much|how long|how old|how|which)\b"
     r"(?P<frame> (?:was|is) it that)?(?P<helper> (?:did|does|do|would|could|should|will|can|must)\b)?",
     re.IGNORECASE,
 )
-_ASKS_WHO = re.compile(
-    r"\W*(?:[Ww]ho|[Ww]hat) (?:is|was|are|were) (?:the )?((?:[A-Z][\w.’'-]*)(?: [A-Z][\w.’'-]*)*)\?\W*$"
+# Who somebody is, what became of somebody, and what two have to do with each other: words do not tell.
+_ASKS_TOO_MUCH = re.compile(
+    r"\W*(?:[Ww](?:ho|hat) (?:is|was|are|were) (?:the )?[A-Z][\w.’'-]*(?: [A-Z][\w.’'-]*)*"
+    r"|[Ww]hat (?:happened|happens|became|becomes) (?:to|of) [^?]+"
+    r"|[Ww]hat (?:did|does|do) [^?]+? have to do with [^?]+)\?\W*$"
 )
-_ASKS_RELATION = re.compile(r"\W*what (?:did|does|do) ([^?]+?) have to do with ([^?]+?)\?\W*$", re.IGNORECASE)
-_ASKS_FATE = re.compile(r"\W*what (?:happened|happens|became|becomes) (?:to|of) ([^?]+)\?\W*$", re.IGNORECASE)
 
-
-Form = Literal["gap", "identity", "fate", "relation", "doer", "count", "span", "open"]
+Form = Literal["gap", "unread", "doer", "count", "open"]
 
 
 class Sought(NamedTuple):
@@ -46,8 +45,7 @@ class Sought(NamedTuple):
     """Before which of `keys` the answer belongs, where a gap shows that."""
     asks: Kind
     form: Form
-    """How it asks: for what fills a gap, who somebody is, what became of somebody, what two have to do with each
-    other, who did it, how many, how long."""
+    """How it asks: for what fills a gap, who did it, how many; or so that no words tell."""
     wants: DetailKind | None
     people: tuple[frozenset[str], ...]
     """The names in the question, each with its keys."""
@@ -84,20 +82,13 @@ def read_question(question: str) -> Sought:
         number = bool(_SAYS_NUMBER.search(question[:start]))
         kind: Kind = "how" if number else "who"
         return Sought(left + right, len(left), kind, "gap", "number" if number else "name", people)
-    if asked := _ASKS_WHO.match(question):
-        return Sought(keys(asked.group(1)), None, "who", "identity", None, people)
-    if asked := _ASKS_FATE.match(question):
-        return Sought(keys(asked.group(1)), None, "what", "fate", None, people)
-    if asked := _ASKS_RELATION.match(question):
-        pair = tuple(frozenset(key for key in keys(text) if weight(key)) for text in asked.groups())
-        return Sought(keys(" ".join(asked.groups())), None, "what", "relation", None, pair)
+    if _ASKS_TOO_MUCH.match(question):
+        return Sought(keys(question), None, "what", "unread", None, people)
     opening = _OPENING.match(question)
     if opening is None:
         return Sought(keys(question), None, "what", "open", None, people)
     asks = opening.group("asks").lower()
     said = keys(question[opening.end() :])
-    if asks == "how long":
-        return Sought(said, None, "how", "span", None, people)
     if _SAYS_NUMBER.search(question[: opening.end()]):
         return Sought(said, None, "how", "count" if asks == "how many" else "open", "number", people)
     doer = not opening.group("frame") and not opening.group("helper") and asks in ("who", "what", "which")

@@ -31,25 +31,6 @@ SPEECH = re.compile(
 """Direct speech within a paragraph. Its length is bounded, so that one lost mark does not turn all the rest into
 speech; a single mark counts only where punctuation stands before the closing one."""
 
-_NARRATIVE = r"(?:text|story|book|novel|narrative|document|chapter|work|tale|article)"
-PROCESS = re.compile(
-    r"\bexcerpts?\b"
-    rf"|\b(?:this|next|following|previous|preceding|current|given|provided)"
-    rf" (?:segment|chunk)s?\b(?! of (?!(?:the|this) {_NARRATIVE}))"
-    rf"|\b(?:parts?|portions?|sections?|segments?) of (?:the|this) {_NARRATIVE}\b"
-    r"|\b(?:updated|revised|new|merged|combined|existing|running|overall|ongoing|earlier|prior) summar(?:y|ies)\b"
-    r"|\b(?:summary|summaries) (?:above|below|so far)\b|\b(?:update|updating|updates) (?:to )?(?:the|this) summary\b",
-    re.IGNORECASE,
-)
-"""Wording that betrays that a summary was written step by step."""
-
-PROCESS_OPENING = re.compile(
-    r"^(?:in|throughout|during|at the (?:beginning|start|end) of|as (?:described|told|seen) in)"
-    r" (?:this|the)(?: (?:next|following|previous|current|given|provided|first|second|last|final))?"
-    rf" (?:excerpt|segment|chunk|passage|portion|part|section)(?: of (?:the|this) {_NARRATIVE})?, ",
-    re.IGNORECASE,
-)
-
 # What says so in whichever language a text is.
 _NOTICE = r"©|\bcopyright\b|\bproject gutenberg\b|\bgutenberg(?:\.org|-tm|™)|\bisbn(?:-1[03])?\b"
 _ANYWHERE = re.compile(_NOTICE, re.IGNORECASE)
@@ -83,34 +64,21 @@ GUESSING = re.compile(
 )
 """Wording of somebody who guesses, or who reads something into a text."""
 
-_PRAISE = (
-    "admirable amazing astonishing awesome beautiful breathtaking brilliant captivating charming clever"
-    " compelling delightful elegant enchanting engaging enthralling excellent exquisite extraordinary fabulous"
-    " fantastic fascinating gorgeous graceful greatest heart-warming heartwarming heroic impressive incredible"
-    " ingenious inspiring likeable lovable lovely magnificent majestic marvellous marvelous masterful masterly"
-    " memorable noble outstanding poignant powerful profound remarkable spectacular splendid stunning sublime"
-    " superb terrific touching unforgettable wonderful wondrous"
-)
-_BLAME = (
-    "absurd abysmal appalling awful boring contemptible cowardly cruel deplorable despicable detestable"
-    " disgraceful disgusting disturbing dreadful evil foolish frightening ghastly gruesome heartless hideous"
-    " horrendous horrible horrid horrific idiotic ignoble infuriating laughable loathsome ludicrous mediocre naive"
-    " nasty outrageous pathetic petty pitiful pointless reckless regrettable repulsive ridiculous selfish shallow"
-    " shameful shocking silly stupid tedious terrible tragic ugly unfair unforgivable unfortunate unjust vile"
-    " wicked worthless wretched worst"
-)
-_MANNER = (
-    "admirably arguably astonishingly beautifully brilliantly cleverly cruelly deservedly evidently foolishly"
-    " fortunately frankly hopefully ideally importantly incredibly inevitably ironically luckily marvellously"
-    " mercifully needlessly notably obviously oddly predictably regrettably remarkably rightly sadly senselessly"
-    " shamefully stupidly surprisingly tragically truly undeniably understandably undoubtedly unfairly"
-    " unfortunately unsurprisingly unwisely wisely wonderfully wrongly"
+_JUDGING = (
+    "amazing awesome beautiful brilliant charming clever compelling delightful elegant engaging excellent"
+    " extraordinary fantastic fascinating gorgeous greatest heroic impressive incredible inspiring lovely magnificent"
+    " memorable noble outstanding powerful profound remarkable spectacular splendid stunning superb terrific touching"
+    " wonderful absurd awful boring cruel despicable disgusting disturbing dreadful evil foolish heartless horrible"
+    " horrific naive nasty outrageous pathetic petty pointless reckless ridiculous selfish shallow shameful shocking"
+    " silly stupid terrible tragic ugly unfair unfortunate wicked worthless wretched worst arguably astonishingly"
+    " beautifully cleverly evidently foolishly fortunately frankly hopefully importantly incredibly inevitably"
+    " ironically luckily notably obviously oddly remarkably rightly sadly surprisingly tragically truly undoubtedly"
+    " unfortunately wisely wonderfully"
 )
 OPINION = re.compile(
-    r"\b(?:" + "|".join(f"{_PRAISE} {_BLAME} {_MANNER}".split()) + r")\b"
-    r"|\b(?:in my (?:opinion|view)|I (?:think|believe|feel|find|suppose)|we (?:can|may|should|must) \w+"
-    r"|to be (?:honest|fair)|of course|deserv(?:es?|ed) (?:to|better|praise|blame)|ought (?:not )?to have"
-    r"|far too|all too)\b",
+    rf"\b(?:{_any_of(_JUDGING)}|in my (?:opinion|view)|I (?:think|believe|feel|find|suppose)"
+    r"|we (?:can|may|should|must) \w+|to be (?:honest|fair)|of course|deserv(?:es?|ed) (?:to|better|praise|blame)"
+    r"|ought (?:not )?to have|far too|all too)\b",
     re.IGNORECASE,
 )
 """Praise, blame, and what else is said by somebody who judges."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redraft.builtin.composing import compose
-from redraft.builtin.lexicon import PROCESS, PROCESS_OPENING, matter_around
+from redraft.builtin.lexicon import matter_around
 from redraft.builtin.registry import answers
 from redraft.prompts.drafting import (
     BEGIN,
@@ -24,7 +24,7 @@ from redraft.prompts.drafting import (
     UpdateGiven,
     WholeGiven,
 )
-from redraft.text.languages import is_foreign, language_of
+from redraft.text.languages import language_of
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 
@@ -79,24 +79,17 @@ def compress(given: CompressGiven) -> str:
 
 @answers(TIDY)
 def tidy(given: TidyGiven) -> str:
-    """Sentence by sentence, so that whatever is in order stays as it is, to the letter."""
+    """Without what stands around a text and is not part of it; whatever is in order stays as it is, to the letter.
+
+    A summary of sentences of the document says nothing of how it was written.
+    """
     text, kept, end = given.summary, "", 0
-    language = language_of(text)
+    around = matter_around(language_of(text))
     for span in sentences(text):
-        gap, tidied = text[end : span.start], _tidied(text[span.start : span.end], language)
+        gap, sentence = text[end : span.start], text[span.start : span.end]
+        tidied = "" if around.search(sentence) else sentence
         if tidied or _BLANK_LINES.search(gap):
             kept += gap + tidied
         end = span.end
     kept += text[end:]
     return text if kept == text else _BLANK_LINES.sub("\n\n", kept.strip()) or text.strip()
-
-
-def _tidied(sentence: str, language: str) -> str:
-    """The sentence without an opening that betrays the process; nothing where all of it is out of place. Of a text in
-    another language than English no more is known than what says so everywhere."""
-    if is_foreign(language):
-        return "" if matter_around(language).search(sentence) else sentence
-    rest = PROCESS_OPENING.sub("", sentence)
-    if rest != sentence:
-        rest = rest[:1].upper() + rest[1:]
-    return "" if PROCESS.search(rest) or matter_around(language).search(rest) else rest

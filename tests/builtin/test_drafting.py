@@ -234,21 +234,20 @@ def test_tidying_leaves_a_clean_summary_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "tidied"),
     [
-        ("Ada kept the lamp. This excerpt is about oil. Voss fled.", "Ada kept the lamp. Voss fled."),
-        ("In this segment, the keeper rows out. Voss fled.", "The keeper rows out. Voss fled."),
-        ("The updated summary adds Voss.\n\nVoss fled.", "Voss fled."),
+        ("Ada kept the lamp. The ISBN is 1. Voss fled.", "Ada kept the lamp. Voss fled."),
+        ("All rights reserved.\n\nVoss fled.", "Voss fled."),
         ("Ada rowed.\n\nSee the Project Gutenberg licence. The ISBN is 1.\n\nVoss fled.", "Ada rowed.\n\nVoss fled."),
-        ("Ada rowed\nto the reef.\nThis excerpt ends.\nVoss  fled.", "Ada rowed\nto the reef.\nVoss  fled."),
+        ("Ada rowed\nto the reef.\nThe ISBN is 1.\nVoss  fled.", "Ada rowed\nto the reef.\nVoss  fled."),
         ("Ada kept the lamp. The author's note thanks the coast guard.", "Ada kept the lamp."),
-        ("In this part of the story the lamp fails. Ada cut a segment of rope.", "Ada cut a segment of rope."),
+        ("Ada kept the lamp. The next segment is his.", "Ada kept the lamp. The next segment is his."),
     ],
 )
-def test_tidying_takes_out_what_betrays_the_process(text: str, tidied: str) -> None:
+def test_tidying_takes_out_what_stands_around_the_text(text: str, tidied: str) -> None:
     assert drafting.tidy(TidyGiven(summary=text)) == tidied
 
 
 def test_tidying_never_leaves_nothing() -> None:
-    text = "This excerpt is a table of contents."
+    text = "This is a table of contents."
     assert drafting.tidy(TidyGiven(summary=text)) == text
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.builtin.consistency.holding import Ground, ground_of
-from redraft.builtin.coverage.finding import look_up
+from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.prompts.judging import (
@@ -31,9 +31,10 @@ def answer_from_document(given: AnswerFromDocumentGiven) -> DocumentAnswers:
 
 def _answer(ground: Ground, asked: Asked) -> DocumentAnswer:
     if not (claim := read_claim(asked.question)):
-        found = look_up(ground.source, read_question(asked.question))
+        sought = read_question(asked.question)
+        found = look_up(ground.source, sought)
         if found is None:
-            return DocumentAnswer(id=asked.id, answer=UNANSWERABLE, quote="")
+            return DocumentAnswer(id=asked.id, answer=silence(sought), quote="")
         return DocumentAnswer(id=asked.id, answer=found.answer, quote=ground.source.text_of(found.lines[0]))
     held = ground.hold(claim)
     if held.verdict in ("absent", "open"):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from redraft.builtin.verbs import IRREGULAR
+from redraft.builtin.verbs import irregular
 from redraft.text.wording import is_negation, is_number, keys
 
 # What no rule leads to, beside the forms of verbs. The first of each stands for all.
@@ -36,7 +36,7 @@ _VOWELS = frozenset("aeiouy")
 @cache
 def _first_forms() -> Mapping[str, str]:
     """What stands for each irregular word. Made when it is first needed: keys take a second to load."""
-    forms = {keys(form)[0]: keys(plain)[0] for form, plain in IRREGULAR.items()}
+    forms = {keys(form)[0]: keys(plain)[0] for form, plain in irregular().items()}
     groups = (keys(group) for group in _DERIVED.replace("\n", " ").split(";"))
     return forms | {form: group[0] for group in groups for form in group}
 

@@ -19,7 +19,7 @@ def differ(pair: Pair) -> str:
     if of_document <= of_summary or of_summary <= of_document:
         return ""
     # One who is a colonel may be an officer of another name: that is no contradiction.
-    for kind in ("number", "name") if read_question(pair.question).form != "identity" else ():
+    for kind in ("number", "name") if read_question(pair.question).form != "unread" else ():
         here, there = (_keys_of(text, kind) for text in (pair.document, pair.summary))
         short = max(len(document), len(summary)) <= _LONGEST_NAME_ANSWER
         # Two dates of one year are two dates; of two lists of names that share one, either may be the shorter.
@@ -39,7 +39,7 @@ def differ(pair: Pair) -> str:
 def _asks_number(question: str) -> bool:
     """Whether a number is the answer, and not just part of it."""
     sought = read_question(question)
-    return sought.wants == "number" or sought.asks == "when" or sought.form == "span"
+    return sought.wants == "number" or sought.asks == "when"
 
 
 def _keys_of(text: str, kind: str) -> set[str]:

@@ -166,7 +166,7 @@ def _is_telling(asking: Asking) -> bool:
     """Whether a question says enough, besides names, for the place to be found that it is about."""
     sought = read_question(asking.question)
     said = {key for key in sought.keys if weight(key) and key not in sought.names}
-    return sought.form in ("identity", "fate") or len(said) >= _FEWEST_SAID
+    return len(said) >= _FEWEST_SAID
 
 
 def _quoted(excerpt: str) -> Iterator[tuple[int, str]]:

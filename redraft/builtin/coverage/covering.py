@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from redraft.builtin.coverage.agreeing import differ
-from redraft.builtin.coverage.finding import look_up
+from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
 from redraft.prompts.judging import (
     ANSWER_FROM_SUMMARY,
     COMPARE_ANSWERS,
-    UNANSWERABLE,
     UNDECIDED,
     AnswerFromSummaryGiven,
     CompareGiven,
@@ -47,8 +46,8 @@ def answer_from_summary(given: AnswerFromSummaryGiven) -> SummaryAnswers:
             said = sorted(kept[line].id for line in found.lines)
             answered.append(SummaryAnswer(id=asked.id, answer=found.answer, sentences=said))
         else:
-            silence = UNANSWERABLE if readable and not found and sought.form != "relation" else UNDECIDED
-            answered.append(SummaryAnswer(id=asked.id, answer=silence, sentences=[]))
+            said_nothing = silence(sought) if readable and not found else UNDECIDED
+            answered.append(SummaryAnswer(id=asked.id, answer=said_nothing, sentences=[]))
     return SummaryAnswers(answers=answered)
 
 

@@ -15,9 +15,8 @@ from redraft.builtin.details import Detail, DetailKind
 from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
-from redraft.builtin.verbs import HAPPENS, plain_form
 from redraft.builtin.weights import weight
-from redraft.prompts.judging import Kind
+from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Kind
 from redraft.text.wording import Word, is_negation, is_number, keys, words
 
 # A sentence answers a question when it has this share of what the question says beside the names.
@@ -48,10 +47,6 @@ _SAYS: dict[Kind, re.Pattern[str]] = {
     ),
     "how": re.compile(r"\b(?:by|through|using|via|with)\b[^,.;:!?]*"),
 }
-_SPAN = re.compile(r"\b[\w-]+ (?:and a half )?(?:years?|months?|weeks?|days?|nights?|hours?|minutes?)\b", re.IGNORECASE)
-_WHO_IT_IS = re.compile(r",? (?:(?:is|was) )?(?P<who>(?:the|an?|his|her|their|[A-Z]\w+[’']s) [^,.;:!?]{3,80})")
-_WHOSE = re.compile(r"(?P<who>(?:[Tt]he|[Aa]n?|[Hh]is|[Hh]er) [a-z-]+(?: [a-z-]+)?|Captain|Dr|Doctor)\.? $")
-_BECOMES = re.compile(r"^(?:had |has )?(?:was|were|been|is|are) (?:\w+ly )?\w+(?:ed|n|t)\b")
 _AGENT = re.compile(r"\bby (?P<who>(?:(?:the|an?) )?[\w’'-]+(?: [A-Z][\w’'-]*)*)")
 _CLAUSE = re.compile(r"[,;:.!?—–()\"“”]|\b(?:and|but|because|when|while|that|which|who|where|as|after|before|if)\b")
 
@@ -87,7 +82,7 @@ class _Place(NamedTuple):
 def look_up(source: Source, sought: Sought) -> Found | None:
     """The answer to a question; None where no line says enough of what the question says, or nothing besides."""
     best: tuple[float, Found] | None = None
-    for number in _places(source, sought):
+    for number in source.places([*sought.keys, *sought.names]) if sought.form != "unread" else ():
         if _has_other_numbers(source, sought, number):
             continue
         support, lines = _support(source, sought, number)
@@ -98,12 +93,9 @@ def look_up(source: Source, sought: Sought) -> Found | None:
     return best[1] if best else None
 
 
-def _places(source: Source, sought: Sought) -> list[int]:
-    """The lines that may hold the answer: those that share most with the question; for who it is, all that name him."""
-    if sought.form not in ("identity", "fate", "relation"):
-        return source.places([*sought.keys, *sought.names])
-    meant = sought.names or set(sought.keys)
-    return [number for number, line in enumerate(source.lines) if not meant.isdisjoint(line.keys)]
+def silence(sought: Sought) -> str:
+    """What is replied where there is no answer: that there is none, if that can be told of such a question."""
+    return UNDECIDED if sought.form == "unread" else UNANSWERABLE
 
 
 def _has_other_numbers(source: Source, sought: Sought, number: int) -> bool:
@@ -143,22 +135,12 @@ def _reply(place: _Place, sought: Sought) -> str:
     known = {family(key) for key in sought.keys}
     if sought.gap is not None:
         return _filler(place, sought)
-    if sought.form == "identity":
-        return _who(place, sought)
-    if sought.form == "fate":
-        end = max((word.end for word in place.of if word.key in sought.keys), default=0)
-        text = _clause(place.text, end)
-        return text if _BECOMES.search(text) or plain_form(text.split(" ")[0]) in HAPPENS else ""
-    if sought.form == "relation":
-        return ""
     if _is_denied(place, known):
         return ""
     if sought.form == "doer":
         return _doer(place, sought, known)
     if sought.wants == "number":
         return _number(place, sought)
-    if sought.form == "span":
-        return _first(_SPAN.finditer(place.text), known)
     if sought.asks in _SAYS:
         return _first(_SAYS[sought.asks].finditer(place.text), known)
     return _rest(place, known)
@@ -188,21 +170,6 @@ def _first(found: Iterator[re.Match[str]], known: Set[str]) -> str:
         text = text[: min(told, default=len(text))].strip(" ,.")
         if any(weight(key) for key in keys(text)) and len(text.split()) > 1:
             return text.removesuffix(" the").removesuffix(" a").removesuffix(" an")
-    return ""
-
-
-def _clause(text: str, start: int) -> str:
-    end = _CLAUSE.search(text, start + 1)
-    return text[start : end.start() if end else len(text)].strip(" .,")
-
-
-def _who(place: _Place, sought: Sought) -> str:
-    """Who somebody is said to be beside the name."""
-    for one in place.details:
-        if {word.key for word in place.of[one.first : one.last + 1]} & set(sought.keys):
-            behind, before = _WHO_IT_IS.match(place.text, one.end), _WHOSE.search(place.text, 0, one.start)
-            if found := behind or before:
-                return found.group("who")
     return ""
 
 

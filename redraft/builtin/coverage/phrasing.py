@@ -13,19 +13,14 @@ from redraft.builtin.cast import NO_NAMES
 from redraft.builtin.verbs import (
     AUXILIARIES,
     BE,
-    DYING,
-    HAPPENS,
-    HAVE_INFINITIVE,
     INTRANSITIVE,
-    KNOWN,
-    MAKE_OTHERS,
     is_participle,
     is_past,
     is_present,
     plain_form,
 )
 from redraft.prompts.judging import Kind
-from redraft.text.wording import DAYS, MONTHS, is_number, keys, listed
+from redraft.text.wording import DAYS, MONTHS, listed
 
 _TIME = (
     r"(?:[a-z\d, ]*\b)?(?:" + "|".join(sorted((MONTHS - {"may", "march"}) | DAYS)) + r"|\d+ (?:May|March)|\d{4}|noon"
@@ -45,7 +40,6 @@ _SUBJECT = re.compile(
     rf"(?: of (?:the |his |her )?[\w’'-]+(?: {_NAME})?)?)"
     rf"|{_NAME}(?: and {_NAME})?)(?P<aside>, [^,;:\"“”—]{{3,90}},)? (?P<predicate>[a-z].*)"
 )
-_WHO_IT_IS = re.compile(rf"(?P<name>{_NAME}), (?P<who>(?:the|an?) [^,;:.]{{3,60}})[,.]")
 _ADVERB = re.compile(
     r"(?:[a-z]+ly|never|also|then|now|still|just|once|again|finally|even|soon|only|already|always|later)$"
 )
@@ -58,8 +52,6 @@ _JOINS = re.compile(
 )
 _PIECES: tuple[tuple[Kind, re.Pattern[str]], ...] = (
     ("why", re.compile(r"\b(?:because|so that|in order to|for fear of|owing to|due to|in the hope of)\b.*")),
-    ("why", re.compile(r"\bto (?P<verb>[a-z]+) [a-z].*")),
-    ("how", re.compile(r"\bby (?:means of )?\w+ing\b.*")),
     ("when", re.compile(rf"\b(?:on|in|at|by|during|after|before|since|until|for) {_TIME}$", re.IGNORECASE)),
     (
         "where",
@@ -73,18 +65,15 @@ _OBJECT = re.compile(
     r"(?P<object>(?:(?:the|an?|his|her|two|three|four|five|six|seven|eight|nine|ten)\b|[A-Z£$€\d])[^,;:]*?)"
     r"(?P<rest> (?:from|to|in|into|at|on|for|with|about|of the|upon|against) .*)?$"
 )
-_COUNTED = re.compile(r"(?P<number>[\w,-]+(?: (?:or|to) [\w,-]+)?) (?P<noun>[a-z][\w -]*s|people|men|women|children)$")
 _POINTS = re.compile(
     r"\b(?:he|him|it|its|they|them|their|this|that|these|those|there|here|I|me|my|we|us|our|you|your|such|same|others?"
     r"|another|one|so|nobody|nothing|each|none|someone|something|somebody|himself|herself|not|never)\b",
     re.IGNORECASE,
 )
-_LONG = re.compile(r"for (?P<time>[\w -]+? (?:years|months|weeks|days|hours|minutes))$")
 _MARKS = re.compile(r"[,;:\"“”()—…*_]")
 _WORD = re.compile(r"\S+")
 _OWN = re.compile(r"\b(?:his|her|she)\b")
 _SAYS = listed("say tell ask reply answer cry think feel look seem appear have be nod smile shrug turn glance stare")
-_THAT = listed("learn discover find know realize realise decide believe explain reveal announce claim suspect")
 _TOO_SHORT, _MOST_WORDS = 3, 18
 
 
@@ -121,9 +110,6 @@ _ARTICLE = re.compile(r"(?:The|An?) ")
 
 def questions_about(sentence: str, is_person: Callable[[str], bool]) -> Iterator[Asking]:
     """The questions that can be asked about a sentence that can be understood by itself."""
-    for found in _WHO_IT_IS.finditer(sentence):
-        if is_person(found.group("name")) and not _POINTS.search(found.group("who")):
-            yield Asking(f"Who is {found.group('name')}?", "who", found.group("who"))
     opening = _OPENING.match(sentence)
     text = sentence[opening.end() :] if opening else sentence
     clause = _clause(text)
@@ -179,26 +165,11 @@ def _with_verb(subject: str, predicate: str) -> _Clause | None:
             if helpers[-1] in ("was", "were", "is", "are", "had", "has"):
                 return _Clause(subject, tuple(helpers[:-1]), helpers[-1], _rest(["", *words[at:]]))
             return None
-        elif (is_past(bare) and _is_verb(subject, bare, words[at + 1 :])) or (
-            is_present(bare) and subject[:1].isupper() and not _ARTICLE.match(subject)
-        ):
+        elif is_past(bare) or (is_present(bare) and subject[:1].isupper() and not _ARTICLE.match(subject)):
             return _Clause(subject, (), bare, _rest(words[at:]))
         else:
             return None
     return None
-
-
-def _is_verb(subject: str, word: str, following: list[str]) -> bool:
-    """Whether a word in -ed behind an article is a verb, and not of the noun: "the tarred posts"."""
-    if not _ARTICLE.match(subject) or not word.endswith("ed") or not following:
-        return True
-    return following[0].rstrip(",;:.") in _AFTER_VERB
-
-
-_AFTER_VERB = listed(
-    "a an the his her its their him them it that not all no some as and but one two three by to in on at of with from"
-    " for into onto upon over under about against between through across behind down up out off away back until"
-)
 
 
 def _rest(words: list[str]) -> str:
@@ -215,47 +186,24 @@ def _rest(words: list[str]) -> str:
 
 
 def _pieces(clause: _Clause) -> Iterator[tuple[Kind, str, str]]:
-    """What follows a verb says why, how, when and where: the piece, and what is left without it."""
+    """What follows a verb says why, when and where: the piece, and what is left without it."""
     for kind, pattern in _PIECES:
-        found = pattern.search(clause.rest)
-        if not found:
-            continue
-        verb = found.groupdict().get("verb")
-        if verb and (
-            verb not in KNOWN or plain_form(clause.verb) in HAVE_INFINITIVE | MAKE_OTHERS or clause.verb in BE
-        ):
-            continue
-        yield kind, found.group(), clause.rest[: found.start()].strip()
+        if found := pattern.search(clause.rest):
+            yield kind, found.group(), clause.rest[: found.start()].strip()
 
 
 def _of_rest(clause: _Clause, is_person: Callable[[str], bool]) -> Iterator[Asking]:
     """Questions for what stands behind the verb."""
     plain = plain_form(clause.verb)
-    if plain in HAVE_INFINITIVE and clause.rest.startswith("to "):
-        yield Asking(clause.asked("What", "to do"), "what", clause.rest)
-        return
-    if plain in _THAT and clause.rest.startswith("that "):
-        yield Asking(clause.asked("What", ""), "what", clause.rest)
-        return
     for kind, piece, left in _pieces(clause):
-        if long := _LONG.match(piece if kind == "when" else ""):
-            yield Asking(clause.asked("How long", left), "how", long.group("time"))
-        elif kind != "where" or (plain not in _SAYS and (left or plain in INTRANSITIVE or clause.helpers)):
+        if kind != "where" or (plain not in _SAYS and (left or plain in INTRANSITIVE or clause.helpers)):
             yield Asking(clause.asked(kind.capitalize(), left), kind, piece)
     active = not set(clause.helpers) & BE or clause.verb.endswith("ing")
-    if plain in HAPPENS and (not active or plain in DYING):
-        predicate = " ".join([*clause.helpers, clause.verb, clause.rest]).strip()
-        yield Asking(f"What happened to {_lowered(clause.subject)}?", "what", predicate)
     if not active or clause.verb in BE or plain in INTRANSITIVE | _SAYS or not (found := _OBJECT.match(clause.rest)):
         return
     thing, rest = found.group("object"), found.group("rest") or ""
-    counted = _COUNTED.match(thing)
-    if counted and is_number(keys(counted.group("number"))[-1]):
-        yield Asking(clause.asked(f"How many {counted.group('noun')}", rest), "how", thing)
-    elif is_person(thing):
-        yield Asking(clause.asked("Whom", rest), "who", thing)
-    else:
-        yield Asking(clause.asked("What", rest), "what", thing)
+    whom = is_person(thing)
+    yield Asking(clause.asked("Whom" if whom else "What", rest), "who" if whom else "what", thing)
 
 
 def _lowered(subject: str) -> str:

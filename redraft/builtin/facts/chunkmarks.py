@@ -20,9 +20,7 @@ _FEW_FACTS, _MANY_FACTS = 25, 35
 _FEW_CONNECTIONS, _MANY_CONNECTIONS = 8, 16
 # A chunk with fewer statements has no beginning, middle and end.
 _FEWEST_FOR_A_WHOLE = 6
-_ABRUPT_LENGTH = 8
-_FEW_ABRUPT, _FEW_OPEN = 2, 1
-_REACH, _BACK = 12, 5
+_REACH = 12
 _LEAST_STANDING = 0.4
 
 
@@ -31,14 +29,14 @@ def judge_chunk(given: ChunkGiven) -> ChunkMarks:
     """Statements that tell something new are the facts; a link ties one to another by cause, time or contrast."""
     facts = _facts(given.excerpt)
     connections = _connections(facts)
-    complete, abrupt, loose = _wholeness(given.excerpt, facts)
+    complete, loose = _wholeness(given.excerpt, facts)
     return ChunkMarks(
         major_facts=len(facts),
         connections=connections,
         explanation=f"{len(facts)} statements, {connections} links; {'complete' if complete else 'not complete'};"
-        f" {abrupt} abrupt turns, {loose} open references.",
+        f" {loose} open references.",
         validity=_graded(len(facts), _FEW_FACTS, _MANY_FACTS),
-        coherence=_coherence(complete, abrupt, loose),
+        coherence=5 - loose if complete else 1 + (loose < 2),
         cross_content=_graded(connections, _FEW_CONNECTIONS, _MANY_CONNECTIONS),
     )
 
@@ -68,27 +66,16 @@ def _connections(facts: Sequence[Statement]) -> int:
     return count
 
 
-def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, int, int]:
-    """Whether the chunk begins and ends where something does; its abrupt turns, and its open references."""
+def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, int]:
+    """Whether the chunk begins and ends where something does; how many of its ends lie open."""
     texts = [text for span in paragraphs(excerpt) if (text := plain(excerpt[span.start : span.end]))]
     if not texts:
-        return False, 0, 1
+        return False, 1
     opens = texts[0][:1].islower() or bool(PERSONAL.match(texts[0])) or goes_on(texts[0])
     breaks_off = not ends_sentence(texts[-1])
     asks = texts[-1].rstrip("\"'”’»").endswith("?")
     complete = not opens and not breaks_off and len(facts) >= _FEWEST_FOR_A_WHOLE
-    terms = [read_statement(text).terms for text in texts]
-    long = [at for at, own in enumerate(terms) if len(own) >= _ABRUPT_LENGTH]
-    abrupt = sum(not frozenset().union(*terms[max(0, at - _BACK) : at]) & terms[at] for at in long if at)
-    open_references = opens + breaks_off + asks
-    return complete, abrupt, open_references
-
-
-def _coherence(complete: bool, abrupt: int, loose: int) -> int:
-    many = abrupt > _FEW_ABRUPT or loose > _FEW_OPEN
-    if not complete:
-        return 1 if many else 2
-    return max(3, 5 - abrupt - loose)
+    return complete, opens + breaks_off + asks
 
 
 def _graded(count: int, few: int, many: int) -> int:

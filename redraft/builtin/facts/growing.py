@@ -47,7 +47,7 @@ def _grow(excerpt: str, perspective: Perspective) -> FactTree:
     told = distinct(tell(excerpt))
     if len(told) < 2:
         told = any_sentence(excerpt)
-    worth = {one: one.worth * _suits(one, perspective) for one in told}
+    worth = {one: one.worth * (1.0 if one.happens == (perspective == "narrative") else _OTHER_KIND) for one in told}
     words = count_words(excerpt)
     topics = _topics(told, max(1, min(_MOST_ROOTS * _MOST_BRANCHES, round(words / _WORDS_PER_BRANCH))))
     count = max(1, min(_MOST_ROOTS, round(words / _WORDS_PER_ROOT), len(topics)))
@@ -60,11 +60,6 @@ def _grow(excerpt: str, perspective: Perspective) -> FactTree:
     if not roots:
         raise RejectedRequest("it does not hold two sentences that could stand as facts")
     return FactTree(roots=roots)
-
-
-def _suits(told: Told, perspective: Perspective) -> float:
-    fitting = told.action if perspective == "narrative" else 1.0 - told.action
-    return _OTHER_KIND + (1.0 - _OTHER_KIND) * fitting
 
 
 def _root(topics: Sequence[Sequence[Told]], worth: dict[Told, float], most_leaves: int) -> Root | None:

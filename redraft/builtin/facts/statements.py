@@ -26,8 +26,9 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 
 
 class Name(NamedTuple):
-    """A name in a sentence: its words, where it stands, and the word before it."""
+    """A name in a sentence: as it is spelt, its words, where it stands, and the word before it."""
 
+    spelt: str
     keys: frozenset[str]
     first: int
     last: int
@@ -66,6 +67,7 @@ def read_statement(text: str) -> Statement:
     taken = {at for one in known for at in range(one.first, one.last + 1)}
     names = [
         Name(
+            " ".join(text[one.start : one.end].split()),
             frozenset(word.key for word in found[one.first : one.last + 1]),
             one.first,
             one.last,

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from redraft.builtin.facts.statements import Name, Statement, leading_name, read_statement
+from redraft.builtin.facts.statements import Statement, leading_name, read_statement
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import FIRST_PERSON, GESTURE, PERSONAL, SECOND_PERSON
 from redraft.builtin.pointing import points_back
@@ -24,27 +24,15 @@ _SPOKEN_OR_ASIDE = re.compile(r"[\"“”«»「」()\[\]…]|\.\.\.|(?<!\w)['�
 _ASKS = re.compile(r"[?!][\"'”’»)]*$")
 _SUBJECT = re.compile(r"(?:He|She)\b(?!['’])|(?:His|Her)\b(?= [a-z])")
 # What has to be looked for elsewhere, wherever it stands in a sentence.
-_LOOSE = re.compile(
-    r"\b(?:him|them|hers|theirs|this|these|those|there|that[.,;]|here|then|so|such|it"
-    r"|that (?:at|in|on|of|to|by|for|was|had)"
-    r"|her(?: (?:on|in|at|to|with|by|from|for|of|as|and|that|up|down|out|off)\b|[.,;]))"
-    r"(?!\w)",
-    re.IGNORECASE,
-)
+_LOOSE = re.compile(r"\b(?:him|them|theirs|this|these|those|there|here|then|so|such|it)\b", re.IGNORECASE)
 _POSSESSIVE = frozenset(["His", "Her"])
 _STATIVE = listed(
     "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
     " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
 )
-_STATES = re.compile(
-    r"\b(?:was|were|is|are|been|had always|had never|used to|would|could|as \w+ as|more|less|most|than|because|since|so"
-    r" that|in order to|although|though|therefore|whether|if|unless|only|every|each|all|never|always|neither|nor|both"
-    r"|father|mother|son|daughter|brother|sister|wife|husband|uncle|aunt|friend|enemy|owner|clerk|master|servant)\b",
-    re.IGNORECASE,
-)
 _COPULA = re.compile(r"\b(?:was|were|is|are)\b(?! \w+(?:ed|en|ing)\b)|\bhad been\b")
-_STATES_ENOUGH, _LITTLE = 4, 0.2
 _ADRIFT = 0.35
+_SAME = 0.7
 
 
 class Told(NamedTuple):
@@ -55,8 +43,8 @@ class Told(NamedTuple):
     """Which sentence of the text it is."""
     worth: float
     """How central it is, beside the average sentence, with an eye on how well it reads by itself."""
-    action: float
-    """From 0, where it says how things are, to 1, where something happens."""
+    happens: bool
+    """Whether something happens, and it does not say how things are."""
     terms: frozenset[str]
 
 
@@ -78,7 +66,7 @@ def tell(excerpt: str) -> list[Told]:
             seen.add(text)
             own = read_statement(fact)
             worth = central[text] * sentence.standing**0.5 * _clearness(fact, own)
-            told.append(Told(fact, at, worth, _action(fact, own), own.terms))
+            told.append(Told(fact, at, worth, _happens(fact, own), own.terms))
         before = statement if not _SPOKEN_OR_ASIDE.search(text) else None
     return told
 
@@ -87,12 +75,7 @@ def any_sentence(excerpt: str) -> list[Told]:
     """Every sentence with a word, for a text that has none that reads well."""
     texts = dict.fromkeys(finish(plain(excerpt[span.start : span.end])) for span in sentences(excerpt))
     kept = [text for text in texts if count_words(text)]
-    return [Told(text, at, 1.0, 0.5, read_statement(text).terms) for at, text in enumerate(kept)]
-
-
-def _surface(statement: Statement, name: Name) -> str:
-    surface = statement.text[statement.words[name.first].start : statement.words[name.last].end]
-    return re.sub(r"['’]s?$", "", " ".join(surface.split()))
+    return [Told(text, at, 1.0, True, read_statement(text).terms) for at, text in enumerate(kept)]
 
 
 def _fact(text: str, before: Statement | None) -> str:
@@ -125,7 +108,7 @@ def _meant(before: Statement | None) -> str:
     leading = leading_name(before)
     if leading is None or len(firm) != 1 or leading.before:
         return ""
-    return _surface(before, leading)
+    return leading.spelt
 
 
 def _clearness(fact: str, own: Statement) -> float:
@@ -137,27 +120,21 @@ def _clearness(fact: str, own: Statement) -> float:
     return clear * min(1.0, _LONG / max(1, count_words(fact)))
 
 
-def _action(fact: str, own: Statement) -> float:
+def _happens(fact: str, own: Statement) -> bool:
     verb = own.verb
-    if verb is None or verb.plain in _STATIVE or _COPULA.search(fact, 0, own.words[verb.at].start):
-        return 0.0
-    return max(_LITTLE, 1.0 - len(_STATES.findall(fact)) / _STATES_ENOUGH)
-
-
-def same(one: Told, other: Told) -> bool:
-    """Whether two facts say much the same."""
-    if not one.terms or not other.terms:
-        return one.fact.casefold() == other.fact.casefold()
-    return len(one.terms & other.terms) >= _SAME * min(len(one.terms), len(other.terms))
-
-
-_SAME = 0.7
+    return verb is not None and verb.plain not in _STATIVE and not _COPULA.search(fact, 0, own.words[verb.at].start)
 
 
 def distinct(told: Sequence[Told]) -> list[Told]:
     """Those that say something that none before them says."""
     kept: list[Told] = []
     for one in told:
-        if not any(same(one, other) for other in kept):
+        if not any(_say_the_same(one, other) for other in kept):
             kept.append(one)
     return kept
+
+
+def _say_the_same(one: Told, other: Told) -> bool:
+    if not one.terms or not other.terms:
+        return one.fact.casefold() == other.fact.casefold()
+    return len(one.terms & other.terms) >= _SAME * min(len(one.terms), len(other.terms))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from redraft.builtin.consistency.holding import Ground, ground_of
 from redraft.builtin.coverage.agreeing import differ
-from redraft.builtin.coverage.finding import look_up
+from redraft.builtin.coverage.finding import look_up, silence
 from redraft.builtin.forms import read_claim, read_question
 from redraft.builtin.registry import answers
 from redraft.prompts.contract import UNSURE
@@ -35,8 +35,9 @@ def answer_questions(given: AnswerQuestionsGiven) -> GivenAnswers:
 
 def _answer(ground: Ground, asked: Asked) -> GivenAnswer:
     if not (claim := read_claim(asked.question)):
-        found = look_up(ground.source, read_question(asked.question))
-        return GivenAnswer(id=asked.id, answer=found.answer if found else UNANSWERABLE, reason="")
+        sought = read_question(asked.question)
+        found = look_up(ground.source, sought)
+        return GivenAnswer(id=asked.id, answer=found.answer if found else silence(sought), reason="")
     held = ground.hold(claim)
     said = {"borne out": "yes", "contradicted": "no", "absent": UNANSWERABLE}.get(held.verdict, UNDECIDED)
     return GivenAnswer(id=asked.id, answer=said, reason=ground.text_of(held) if said in ("yes", "no") else "")
