@@ -254,14 +254,14 @@ def _check_reach(address: str) -> None:
 
 def _not_joined(address: str, error: BaseException) -> RedraftError:
     said = f"no Ray cluster can be joined at {address}: {_in_short(error)}"
-    token = "its token is here (RAY_AUTH_MODE=token)"
+    allowed = "its token is here (RAY_AUTH_MODE=token)"
     if address.startswith(_CLIENT):
-        hint = f'see that Ray runs there with pip install "ray[client]", and that {token}'
+        hint = f'see that Ray runs there with pip install "ray[client]", and that {allowed}'
     elif ":" in address and type(error) is ConnectionError:
         # So Ray says it, where a socket says more: somebody is there, who does not know this machine.
-        hint = f"is this one of the cluster's machines? From another take ray://HOST:10001; and see that {token}"
+        hint = f"is this one of the cluster's machines? From another take ray://HOST:10001; and see that {allowed}"
     else:
-        hint = f"see that Ray runs there, and that {token}; or take --address local"
+        hint = f"see that Ray runs there, and that {allowed}; or take --address local"
     return RedraftError(said, hint=hint)
 
 

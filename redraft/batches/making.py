@@ -117,7 +117,7 @@ async def _by_processes(shop: Workshop, opened: Batch, workers: int, tell: Obser
         batch=opened.name,
         worker="",
         number=0,
-        of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.waiting),
+        of=of_use(workers, workers, Limits.model_validate(opened.limits), counts.left),
         max_source=given_sources.allowed(),
         traced=shop.terms.traced,
         keys=Asked.from_json(opened.asked).keys(),

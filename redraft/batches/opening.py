@@ -34,12 +34,12 @@ def open_again(store: Store, name: str, limits: Limits | None = None) -> Batch:
     return store.batches.get(name)
 
 
-def of_use(wanted: int | None, usual: int, limits: Limits, waiting: int) -> int:
-    """As many workers as are wanted and have something to do; without a wish as many as is usual, or as documents wait.
+def of_use(wanted: int | None, usual: int, limits: Limits, left: int) -> int:
+    """As many workers as are wanted and have something to do; without a wish as many as is usual, or as are left.
 
     One without a request of its own has nothing to ask. Where documents are few, many make a document's calls together.
     """
-    useful = limits.concurrency if wanted and waiting and not limits.provider_batch else waiting
+    useful = limits.concurrency if wanted and left and not limits.provider_batch else left
     return max(1, min(wanted or usual, limits.concurrency, useful))
 
 

@@ -116,12 +116,17 @@ class Counts:
     @property
     def all(self) -> int:
         """All of them."""
-        return self.waiting + self.leased + self.ended
+        return self.left + self.ended
 
     @property
     def ended(self) -> int:
         """Those at which there is nothing left to do."""
         return self.done + self.failed + self.aside
+
+    @property
+    def left(self) -> int:
+        """Those at which there is something left to do, though a worker may have them that has died unheard."""
+        return self.waiting + self.leased
 
 
 class Batches:

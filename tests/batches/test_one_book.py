@@ -107,8 +107,10 @@ def test_what_waits_for_a_place_before_others_could_have_made_it_is_told(store: 
         # The other worker, to which the second place falls, never comes.
         asyncio.run(Worker(store, "b", "w", share_of(store.batches.get("b"), 0, 2)).work())
         assert server.peak == 1
-    waits = sorted(row["waited"] for row in store.connection.rows("SELECT waited FROM calls"))
-    assert waits[-2] < 0.3 < waits[-1], "the second chunk has waited for the first, and the rest for nothing"
+    waited = {row["label"]: row["waited"] for row in store.connection.rows("SELECT label, waited FROM calls")}
+    # The first has waited, too: for what is loaded when the first tokens are counted.
+    assert waited.pop("chunk 1/2") + 0.3 < waited.pop("chunk 2/2")
+    assert max(waited.values()) < 0.3, "the rest has waited for nothing"
 
 
 def test_four_workers_make_the_calls_of_one_book_each_of_them_once(store: Store, folder: Path) -> None:

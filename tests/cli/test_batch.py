@@ -11,6 +11,7 @@ import pytest
 
 from redraft.batches.opening import of_use
 from redraft.settings import Limits
+from redraft.store.store import Store
 from tests.chatserver import ChatServer
 from tests.cli.inside import Inside
 from tests.support import story
@@ -32,6 +33,16 @@ def command(tmp_path: Path, server: ChatServer) -> Inside:
         (tmp_path / "in" / f"light-{n}.md").write_text(text, "utf-8")
     (tmp_path / "in" / "report.txt").write_text("", "utf-8")
     return Inside(tmp_path, server.base_url, COLUMNS="100")
+
+
+@pytest.mark.slow
+def test_what_dead_workers_still_have_counts_for_how_many_are_needed(command: Inside, tmp_path: Path) -> None:
+    assert command.run("batch", "in", *_OPTIONS, "--max-calls", "2").code == 3
+    with Store(tmp_path / "redraft.db") as store:
+        store.batches.set_status("mine", "open")
+        assert len(store.batches.lease("mine", "dead", 9, 0.5)) >= 3
+    resumed = command.run("batch", "resume", "mine", "--max-calls", "100")
+    assert "batch mine: 4 documents, 2 workers" in resumed.err
 
 
 @pytest.mark.slow

@@ -214,7 +214,7 @@ async def test_whoever_waits_hears_that_the_database_is_gone(store: Store) -> No
     await _until(1, store)
     store.close()
     with pytest.raises(errors.StoreError):
-        await waiting
+        await asyncio.wait_for(waiting, 20)
 
 
 async def _asked(board: Board, limiter: Limiter, key: str) -> bool:

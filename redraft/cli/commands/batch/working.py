@@ -218,7 +218,7 @@ def _worked(store: Store, engine: Engine, name: str, limits: Limits, given: Mapp
                 batch=name,
                 worker="",
                 number=0,
-                of=_workers(given["workers"], engine, limits, store.batches.counts(name).waiting),
+                of=_workers(given["workers"], engine, limits, store.batches.counts(name).left),
                 prices=str(Path(given["prices"]).expanduser().absolute()) if given["prices"] else None,
                 max_source=allowed(),
                 traced=given["trace_to_langsmith"],
@@ -265,9 +265,9 @@ def _interrupt() -> None:
     raise KeyboardInterrupt
 
 
-def _workers(wanted: int | None, engine: Engine, limits: Limits, waiting: int) -> int:
+def _workers(wanted: int | None, engine: Engine, limits: Limits, left: int) -> int:
     """As many as are wanted and are of use."""
     from redraft.batches.opening import of_use
 
     # One worker gathers the requests of all documents for the provider's jobs.
-    return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, waiting)
+    return of_use(wanted, 1 if limits.provider_batch else engine.room(), limits, left)
