@@ -76,9 +76,13 @@ _PART = re.compile(
     r"|footstep|breathing|heartbeat|smile|grin)s?\b(?! of\b)(?![’'-])",
     re.IGNORECASE,
 )
+_JOINING = (
+    "but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise|besides"
+    "|nevertheless|consequently"
+)
 _BACK = re.compile(
-    r"^(?:but|and|or|so|nor|for|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|also|too|perhaps"
-    r"|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these|those|such)\b"
+    rf"^(?:{_JOINING}|for|also|too|perhaps|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these"
+    r"|those|such)\b"
     r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
     r"|\bthat (?:kind|sort|type|way|manner|was|is|had|would|could|meant|wasn|isn)\b|, too\b|\btoo[.!]"
     r"|\b(?:his|hers|theirs|mine|ours)[,.;:]|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
@@ -88,11 +92,7 @@ _BACK = re.compile(
 _DEED = re.compile(
     r"The (?:[a-z-]+ )?[a-z]{2,}(?:[ts]ion|ment|[ae]nce)s?\b(?! (?:of|to|that|in|by|for|from|between|on|at|with)\b)"
 )
-_GOES_ON = re.compile(
-    r"(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise"
-    r"|besides|nevertheless|consequently)\b",
-    re.IGNORECASE,
-)
+_GOES_ON = re.compile(rf"(?:{_JOINING})\b", re.IGNORECASE)
 _NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
 _THING = re.compile(
     r"\b(?:(?:an?|every|each) [\w-]{3,}"
