@@ -16,8 +16,8 @@ from redraft.builtin.pointing import pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, finish, plain, read
 from redraft.text.languages import is_foreign, language_of
 from redraft.text.sentences import ends_sentence, sentences
-from redraft.text.vectors import Indices, SentenceVectors, Weights
-from redraft.text.wording import carries, keys, pairs
+from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import carries, keys, pairs, telling
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
@@ -36,24 +36,32 @@ class Placed(NamedTuple):
 class Origin:
     """Some texts, read once. Sentences are known by the keys of their words, however they are marked and spaced."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._known = _read(tuple(texts), language_of("\n".join(texts)))
-        self.lines, self.cast = self._known.lines, self._known.cast
-
-    @property
-    def language(self) -> str:
-        """Which the texts are in."""
-        return self._known.language
+    def __init__(self, texts: Sequence[str], language: str) -> None:
+        self.language = language
+        self.lines = read(texts, language)
+        self.cast = Cast([one.text for one in self.lines if not one.spoken])
+        # The same sentences as they may stand elsewhere, and the one that each has to stand behind, or -1.
+        self._alone, self._needs = standing_alone(self.lines, language)
+        self._vectors = SentenceVectors([one.text for one in self._alone])
+        self._worth = centrality(self._vectors, self._alone) if self._alone else np.zeros(0)
+        said = [tuple(keys(one.text, language)) for one in self.lines]
+        self._numbers = {own: at for at, own in reversed(list(enumerate(said)))}
+        for at, one in enumerate(self._alone):
+            self._numbers.setdefault(tuple(keys(one.text, language)), at)
+        # How often each pair of neighbouring words is there of which one says something by itself.
+        self._often = Counter(
+            pair for own in said for pair in pairs(own) if any(carries(key, language) for key in pair)
+        )
 
     def alone(self) -> Iterator[tuple[int, Sentence]]:
         """The sentences that may stand elsewhere by themselves, as they may stand there, each behind its number."""
-        for at, one in enumerate(self._known.alone):
-            if one.standing > LAST_RESORT and self._known.needs[at] < 0:
+        for at, one in enumerate(self._alone):
+            if one.standing > LAST_RESORT and self._needs[at] < 0:
                 yield at, one
 
     def find(self, sentence: str) -> int | None:
         """Where a sentence stands."""
-        return self._known.numbers.get(tuple(keys(sentence, self.language)))
+        return self._numbers.get(tuple(keys(sentence, self.language)))
 
     def position(self, sentence: str) -> int:
         """Where a sentence stands, or the one that is most like it; behind all where none is."""
@@ -66,40 +74,38 @@ class Origin:
         """The sentence about the same thing; None where there is none."""
         if not self.lines:
             return None
-        likeness = self._known.vectors.similarity_to(sentence)
+        likeness = self._vectors.similarity_to(sentence)
         best = int(np.argmax(likeness))
-        language = self.language
-        told = {key for key in keys(sentence, language) if carries(key, language)}
-        share = len(told.intersection(keys(self.lines[best].text, language))) / (len(told) or 1)
+        told = telling(sentence, self.language)
+        share = len(told.intersection(keys(self.lines[best].text, self.language))) / (len(told) or 1)
         return best if likeness[best] and share >= at_least else None
 
     def worth_of(self, at: int | None) -> float:
         """How central a sentence is."""
-        return float(self._known.worth[at]) if at is not None and at < len(self.lines) else 0.0
+        return float(self._worth[at]) if at is not None and at < len(self.lines) else 0.0
 
     def points(self, sentence: str) -> bool:
         """Whether a sentence needs the one before it."""
         return not is_foreign(self.language) and bool(pointers(sentence, self.cast))
 
     def is_near(self, name: str, at: int) -> bool:
-        """Whether somebody is named near a sentence, by whichever part of the name."""
+        """Whether somebody is named near a sentence."""
         scene = " ".join(one.text for one in self.lines[max(0, at - _SCENE) : at + _SCENE + 1])
-        return any(part in scene for part in name.split())
+        return is_named(name, scene)
 
     def recurrent(self, text: str) -> float:
         """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""
-        often = self._known.pairs
-        return fsum(log(often[pair]) for pair in set(pairs(keys(text, self.language))) if pair in often)
+        said = set(pairs(keys(text, self.language)))
+        return fsum(log(self._often[pair]) for pair in said if pair in self._often)
 
     def group(self, at: int) -> list[Placed]:
         """A sentence behind those that it needs; nothing where it would lose its meaning."""
-        alone, needs = self._known.alone, self._known.needs
-        if alone[at].standing <= LAST_RESORT:
+        if self._alone[at].standing <= LAST_RESORT:
             return []
         numbers = [at]
-        while needs[numbers[0]] >= 0:
-            numbers.insert(0, int(needs[numbers[0]]))
-        return [Placed(n, alone[n].text, self.lines[n].text) for n in numbers]
+        while self._needs[numbers[0]] >= 0:
+            numbers.insert(0, int(self._needs[numbers[0]]))
+        return [Placed(n, self._alone[n].text, self.lines[n].text) for n in numbers]
 
     def quoted(self, evidence: str) -> list[list[Placed]]:
         """The sentences of a quotation that may stand elsewhere, each behind those that it needs."""
@@ -114,41 +120,21 @@ class Origin:
             if at is not None:
                 found.append(self.group(at))
                 continue
-            other = other or Origin([evidence])
+            other = other or origin_of([evidence])
             at = other.find(finish(text, self.language))
             group = other.group(at) if at is not None else []
             found.append([one._replace(at=None) for one in group])
         return [group for group in found if group]
 
 
-class _Known(NamedTuple):
-    """What is known of some texts."""
-
-    lines: list[Sentence]
-    alone: list[Sentence]
-    """The same as they may stand elsewhere."""
-    needs: Indices
-    """The sentence that each has to stand behind, or -1."""
-    vectors: SentenceVectors
-    worth: Weights
-    cast: Cast
-    pairs: Counter[tuple[str, str]]
-    """How often each pair of neighbouring words is there of which one says something by itself."""
-    numbers: dict[tuple[str, ...], int]
-    language: str
+def is_named(name: str, text: str) -> bool:
+    """Whether a text has a name, or a part of it."""
+    return any(part in text for part in name.split())
 
 
-@lru_cache(maxsize=4)
-def _read(texts: tuple[str, ...], language: str) -> _Known:
+def origin_of(texts: Sequence[str]) -> Origin:
     """What is known of some texts. It is kept, as a draft is revised round by round."""
-    lines = read(texts, language)
-    alone, needs = standing_alone(lines, language)
-    vectors = SentenceVectors([one.text for one in alone])
-    worth = centrality(vectors, alone) if alone else np.zeros(0)
-    said = [tuple(keys(one.text, language)) for one in lines]
-    numbers = {own: at for at, own in reversed(list(enumerate(said)))}
-    for at, one in enumerate(alone):
-        numbers.setdefault(tuple(keys(one.text, language)), at)
-    often = Counter(pair for own in said for pair in pairs(own) if any(carries(key, language) for key in pair))
-    cast = Cast([one.text for one in lines if not one.spoken])
-    return _Known(lines, alone, needs, vectors, worth, cast, often, numbers, language)
+    return _read(tuple(texts), language_of("\n".join(texts)))
+
+
+_read = lru_cache(maxsize=4)(Origin)

@@ -76,19 +76,23 @@ _PART = re.compile(
     r"|footstep|breathing|heartbeat|smile|grin)s?\b(?! of\b)(?![’'-])",
     re.IGNORECASE,
 )
+_JOINING = (
+    "but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise|besides"
+    "|nevertheless|consequently"
+)
 _BACK = re.compile(
-    r"^(?:but|and|or|so|nor|for|yet|thus|hence|therefore|however|moreover|instead|otherwise|besides|also|too|perhaps"
-    r"|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these|those|such)\b"
+    rf"^(?:{_JOINING}|for|also|too|perhaps|maybe|anyway|indeed|well|yes|no|only|because|which|who|here|this|that|these"
+    r"|those|such)\b"
     r"|\b(?:this|these|those)\b(?! (?:who|of)\b)|\b(?:at|of|to|by|in|for|with|from|after|before|on|like) that\b"
     r"|\bthat (?:kind|sort|type|way|manner|was|is|had|would|could|meant|wasn|isn)\b|, too\b|\btoo[.!]"
     r"|\b(?:his|hers|theirs|mine|ours)[,.;:]|\bfor (?:instance|example)\b|\bsuch\b|\bhere\b|^there,",
     re.IGNORECASE,
 )
-_GOES_ON = re.compile(
-    r"(?:but|and|or|so|nor|yet|thus|hence|therefore|however|moreover|furthermore|additionally|instead|otherwise"
-    r"|besides|nevertheless|consequently)\b",
-    re.IGNORECASE,
+# What somebody did or thought, of whom no more is said: "The decision was made".
+_DEED = re.compile(
+    r"The (?:[a-z-]+ )?[a-z]{2,}(?:[ts]ion|ment|[ae]nce)s?\b(?! (?:of|to|that|in|by|for|from|between|on|at|with)\b)"
 )
+_GOES_ON = re.compile(rf"(?:{_JOINING})\b", re.IGNORECASE)
 _NEW_SUBJECT = re.compile(r"\b(?:that|who|which|when|while|as|because|if|until|where|what|how|whether|though)\b")
 _THING = re.compile(
     r"\b(?:(?:an?|every|each) [\w-]{3,}"
@@ -196,12 +200,12 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         found.add("who")
     if _TIME.search(text) or _goes_on_then(text):
         found.add("when")
-    if points_back(text):
+    if points_back(text) or _DEED.match(text):
         found.add("back")
     for one in PRONOUN.finditer(text):
         kind = one.lastgroup
         if kind in ("he", "she"):
-            gender: Gender = "he" if kind == "he" else "she"
+            gender = gender_of(kind)
             if not _is_within(one, text, gender, mentions):
                 found.add(gender)
         elif kind == "they" and not _PLURAL.search(text, 0, one.start()):
@@ -286,12 +290,15 @@ def goes_on(text: str) -> bool:
     return bool(_GOES_ON.match(text))
 
 
+def _has(kind: Pointer, text: str) -> bool:
+    """Whether a text has a pronoun of this kind."""
+    return any(one.lastgroup == kind for one in PRONOUN.finditer(text))
+
+
 def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
     if _NOUNS[gender].search(text) or _ROLE.search(text):
         return True
-    if any(one.lastgroup == gender for one in PRONOUN.finditer(text)):
-        return True
-    return any(
+    return _has(gender, text) or any(
         cast.gender(name) in (None, gender) and not _BEFORE_THING.search(text, 0, start)
         for name, start, _ in cast.named(text)
     )
@@ -299,15 +306,12 @@ def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
 
 def _is_met(kind: Pointer, before: str, written: str, cast: Cast) -> bool:
     """Whether what points may well point to the sentence before it."""
+    if _has(kind, before):
+        return True
     if kind in ("he", "she"):
-        gender: Gender = "he" if kind == "he" else "she"
-        there = any(
-            _may_be(one, gender, written) and written[one.end : one.end + 1] not in "'’"
-            for one in cast.mentions(written)
-        )
-        return there or any(one.lastgroup == kind for one in PRONOUN.finditer(before))
+        return any(_may_be(one, gender_of(kind), written) for one in cast.mentions(written))
     if kind == "they":
-        return bool(_PLURAL.search(before)) or any(one.lastgroup == kind for one in PRONOUN.finditer(before))
+        return bool(_PLURAL.search(before))
     if kind == "who":
         return bool(cast.mentions(written) or _PEOPLE.search(before))
     return True

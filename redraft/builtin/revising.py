@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from redraft.builtin.details import details
-from redraft.builtin.origin import Origin, Placed
+from redraft.builtin.origin import Origin, Placed, is_named, origin_of
 from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
@@ -21,7 +21,7 @@ from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import carries, keys, words
+from redraft.text.wording import keys, telling, words
 from redraft.text.words import count_words
 
 
@@ -85,7 +85,7 @@ class _Draft:
 def revise(given: ReviseGiven) -> str:
     """Bring in what is missing, correct, replace or drop what is wrong; all else stays to the letter."""
     texts = [given.document] if given.document else given.passages
-    source = Origin(texts or [given.summary])
+    source = origin_of(texts or [given.summary])
     draft = _read(given.summary, given.keep, source.language)
     reviser = _Reviser(source, given.words, of_document=bool(texts))
     for point in given.points:
@@ -119,8 +119,7 @@ class _Reviser:
             return self._dropped(draft, point)
         if point.task in ("clarify", "connect"):
             return self._explained(draft, point)
-        mends = point.task in ("correct", "remove") or (point.task == "change" and bool(point.sentence))
-        if mends:
+        if point.task in ("correct", "remove") or (point.task == "change" and point.sentence):
             return self._corrected(draft, point)
         return self._added(draft, point)
 
@@ -168,7 +167,7 @@ class _Reviser:
             return None
         if point.task == "correct" and self._of_document and self._source.find(unit.text) is not None:
             return None  # the document itself says so
-        if point.task != "change" and (mended := self._mended(unit.text, point)):
+        if point.task != "change" and (mended := _mended(unit.text, point, self._source.language)):
             return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
         needed = self._needed(point) if point.evidence else self._nearest(unit.text)
         if not needed or draft.holds(needed[-1]):
@@ -199,7 +198,7 @@ class _Reviser:
 
     def _is_away(self, beside: str, text: str, at: int | None) -> bool:
         """Whether a sentence names others than the one behind it, and none of them is near that in the document."""
-        others = [one.name for one in self._source.cast.mentions(beside) if not _is_named(one.name, text)]
+        others = [one.name for one in self._source.cast.mentions(beside) if not is_named(one.name, text)]
         return at is not None and bool(others) and not any(self._source.is_near(name, at) for name in others)
 
     def _inserted(self, draft: _Draft, place: int, needed: Sequence[Placed], *, leading: bool = False) -> _Draft:
@@ -214,25 +213,18 @@ class _Reviser:
 
         With a draft `beside`, one that the draft does not have yet.
         """
-        wanted, answer = self._telling(f"{point.question} {point.answer}"), self._telling(point.answer)
+        language = self._source.language
+        wanted, answer = telling(f"{point.question} {point.answer}", language), telling(point.answer, language)
         best: list[Placed] = []
         most = -1
         for group in self._source.quoted(point.evidence):
             if beside and beside.holds(group[-1]):
                 continue
-            own = set(keys(group[-1].was, self._source.language))
+            own = set(keys(group[-1].was, language))
             worth = len(own & wanted) + len(own & answer)
             if worth > most:
                 best, most = group, worth
         return best
-
-    def _telling(self, text: str) -> set[str]:
-        language = self._source.language
-        return {key for key in keys(text, language) if carries(key, language)}
-
-    def _mended(self, text: str, point: Point) -> str:
-        """The sentence with a name or a number put right, which can be told from other words in English alone."""
-        return "" if is_foreign(self._source.language) else _mended(text, point)
 
     def _nearest(self, sentence: str) -> list[Placed]:
         """The document's own sentence about the same thing; nothing where it has none."""
@@ -279,10 +271,6 @@ class _Reviser:
         return fitting.text if fitting and fitting.units else cut(draft.text, self._limit, draft.language)
 
 
-def _is_named(name: str, text: str) -> bool:
-    return any(part in text for part in name.split())
-
-
 def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
     """The draft without those of its sentences of which every word, in its order, is in another one."""
     whole = f" {' '.join(keys(sentence, draft.language))} "
@@ -291,10 +279,13 @@ def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
     return replace(draft, units=kept)
 
 
-def _mended(text: str, point: Point) -> str:
-    """The sentence with the document's name or number in the place of its own; nothing where that cannot be done."""
+def _mended(text: str, point: Point, language: str) -> str:
+    """The sentence with the document's name or number in the place of its own; nothing where that cannot be done.
+
+    They can be told from other words in English alone.
+    """
     found = words(point.answer)
-    right = details(point.answer, found)
+    right = [] if is_foreign(language) else details(point.answer, found)
     if len(right) != 1 or not point.evidence or right[0].last - right[0].first + 1 < len(found):
         return ""
     supported = set(keys(point.evidence))

@@ -33,24 +33,18 @@ class Line(NamedTuple):
         return [word.key for word in self.words]
 
 
-class Run(NamedTuple):
-    """Words of what is sought that stand in a text as they stand there: [`first`, `end`)."""
-
-    first: int
-    end: int
-
-
 class Tiling(NamedTuple):
     """What is sought as the lines from `line` on have it."""
 
     line: int
-    runs: list[Run]
+    runs: list[range]
+    """Words of what is sought that stand there one behind the other, as they do in it."""
     borne_out: list[int]
     """The words that stand there between the same neighbours."""
 
     def copied(self, shortest: int) -> int:
         """How many words are in runs of at least `shortest`."""
-        return sum(run.end - run.first for run in self.runs if run.end - run.first >= shortest)
+        return sum(len(run) for run in self.runs if len(run) >= shortest)
 
 
 class Source:
@@ -139,15 +133,15 @@ def _terms(keys: Sequence[str]) -> set[str | tuple[str, str]]:
     return {*pairs(keys), *(key for key in keys if carries(key))}
 
 
-def _runs(sought: Sequence[str], there: Sequence[str]) -> list[Run]:
+def _runs(sought: Sequence[str], there: Sequence[str]) -> list[range]:
     shortest = min(_SHORTEST_RUN, len(sought))
     blocks = SequenceMatcher(None, sought, there, autojunk=False).get_matching_blocks()
-    return [Run(one.a, one.a + one.size) for one in blocks if one.size >= max(1, shortest)]
+    return [range(one.a, one.a + one.size) for one in blocks if one.size >= max(1, shortest)]
 
 
-def _interior(runs: Sequence[Run], length: int) -> list[int]:
+def _interior(runs: Sequence[range], length: int) -> list[int]:
     """The words that have the same neighbours there as here; the first and last of all have only one to have."""
-    return [at for run in runs for at in range(run.first + (run.first > 0), run.end - (run.end < length))]
+    return [at for run in runs for at in range(run.start + (run.start > 0), run.stop - (run.stop < length))]
 
 
 class Match(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from redraft.builtin.registry import answers
 from redraft.prompts.origins import TRACE_SENTENCES, AllSources, Sources, TraceGiven
 from redraft.text.languages import language_of
-from redraft.text.wording import carries, keys
+from redraft.text.wording import telling
 
 _SHARE = 0.5
 _MOST = 3
@@ -15,10 +15,10 @@ _MOST = 3
 def trace_sentences(given: TraceGiven) -> AllSources:
     """The best place, and those that have more of the sentence, if all of them together have enough."""
     language = language_of("\n".join(place.passage for place in given.places))
-    there = {place.id: _telling(place.passage, language) for place in given.places}
+    there = {place.id: telling(place.passage, language) for place in given.places}
     return AllSources(
         sentences=[
-            Sources(id=one.id, places=_places(_telling(one.sentence, language), there)) for one in given.sentences
+            Sources(id=one.id, places=_places(telling(one.sentence, language), there)) for one in given.sentences
         ]
     )
 
@@ -32,7 +32,3 @@ def _places(wanted: frozenset[str], there: dict[int, frozenset[str]]) -> list[in
         found.append(best)
         left -= there[best]
     return found if wanted and len(wanted - left) >= _SHARE * len(wanted) else []
-
-
-def _telling(text: str, language: str) -> frozenset[str]:
-    return frozenset(key for key in keys(text, language) if carries(key, language))

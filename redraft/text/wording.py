@@ -172,5 +172,10 @@ def carries(key: str, language: str = ENGLISH) -> bool:
     return key in _TELLING or not _is_stopped(key)
 
 
+def telling(text: str, language: str = ENGLISH) -> frozenset[str]:
+    """The keys of the words of `text` that say something by themselves."""
+    return frozenset(key for key in keys(text, language) if carries(key, language))
+
+
 def _is_stopped(token: str) -> bool:
     return token in stop_words() or token in _ALSO_STOPPED

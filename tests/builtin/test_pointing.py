@@ -59,6 +59,9 @@ def _how(text: str) -> str | None:
         ("Tom Renn was cursing when the lamp fell.", "Tom Renn was cursing when the lamp fell."),
         ("Tom Renn mended the nets and sold it at the reef.", None),
         ("Ada Quill was glad that was no reef.", None),
+        ("The decision was made in the spring.", None),
+        ("The board met. The decision was made in the spring.", "+ The decision was made in the spring."),
+        ("The decision of the board made a stir.", "The decision of the board made a stir."),
         ("Sie ging nach Hause, weil es regnete.", "Sie ging nach Hause, weil es regnete."),
     ],
 )

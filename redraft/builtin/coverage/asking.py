@@ -18,7 +18,7 @@ from redraft.builtin.details import details
 from redraft.builtin.forms import ask_for_gap, read_question
 from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import GESTURE
-from redraft.builtin.origin import Origin
+from redraft.builtin.origin import origin_of
 from redraft.builtin.prose import finish, plain
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
@@ -141,7 +141,7 @@ class _Candidate(NamedTuple):
 
 def _candidates(excerpt: str) -> Iterator[_Candidate]:
     """The questions about the sentences that are understood by themselves."""
-    origin = Origin([excerpt])
+    origin = origin_of([excerpt])
     quotes = {finish(plain(quote)): (quote, start) for start, quote in _quoted(excerpt)}
     echo = _Echo(excerpt)
     for at, one in origin.alone():
