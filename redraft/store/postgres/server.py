@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import selectors
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -24,9 +25,9 @@ _SETTINGS = {
     "idle_in_transaction_session_timeout": f"{_IDLE_SECONDS}s",
     "jit": "off",
 }
-# Its pool would tell the terminal of every connection that it makes anew.
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
-logging.getLogger("psycopg.pool").propagate = False
+# It would tell the terminal of every connection that its pool makes anew, and of what an error leaves unanswered.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+logging.getLogger("psycopg").propagate = False
 
 
 def arguments(address: str) -> dict[str, Any]:
@@ -56,6 +57,13 @@ def connect(address: str) -> psycopg.Connection[Row]:
     made = psycopg.connect(**arguments(address), row_factory=row_of, cursor_factory=RawCursor)
     adapt(made)
     return made
+
+
+def has_word(connection: psycopg.Connection[Row]) -> bool:
+    """Whether a server has said something that nobody has asked for: what it says last is that it goes."""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(connection, selectors.EVENT_READ)
+        return bool(waiting.select(0))
 
 
 @contextmanager
