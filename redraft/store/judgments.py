@@ -142,10 +142,10 @@ class Judgments:
 
         They are forgotten with their document, where it is named.
         """
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing() as raw:
             raw.executemany(
                 "INSERT INTO verdicts (key, verdict, created, document) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-                [(key, storable(verdict), now(), document) for key, verdict in sorted(verdicts.items())],
+                [(key, storable(verdict), now(), document) for key, verdict in verdicts.items()],
             )
 
     def add_to_verdicts(
