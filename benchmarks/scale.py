@@ -1,20 +1,25 @@
-"""How long what workers ask of the store takes, however large the batch is that they are at.
+"""How long what workers ask of the store takes, however large the batch is that they are at, and however many they are.
 
 python -m benchmarks.scale [--documents 50 500 5000 20000] [--db postgresql://...]
+python -m benchmarks.scale --processes 1 16 [--pots 1 4] [--seconds 5] [--db postgresql://...]
 
 Each batch has so many documents with six calls each in one pot, and half of them are done. The numbers are
-milliseconds, the middle of many.
+milliseconds, the middle of many. With `--processes` so many of them book and settle calls as fast as they can, in so
+many pots, and each keeps a text after each call: how many calls, and texts with them, that makes a second.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
+from itertools import count, product
+from multiprocessing.queues import SimpleQueue
+from multiprocessing.synchronize import Barrier
 from pathlib import Path
 
 from benchmarks.common import table
@@ -52,7 +57,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--documents", type=int, nargs="+", default=[50, 500, 5_000, 20_000])
     parser.add_argument("--db", help="an empty database on a server, in place of a file")
+    parser.add_argument("--processes", type=int, nargs="+", help="how many book calls at once, in place of the above")
+    parser.add_argument("--pots", type=int, nargs="+", default=[1], help="how many budgets they draw on")
+    parser.add_argument("--seconds", type=float, default=5.0, help="how long they do so")
     given = parser.parse_args()
+    if given.processes:
+        crowds(given)
+        return
     rows: list[tuple[object, ...]] = [("documents", "book", "settle", "lease", "hand back", "counts", "standing")]
     with tempfile.TemporaryDirectory() as folder:
         for documents in given.documents:
@@ -85,6 +96,52 @@ def _timed(done: Callable[[], object]) -> float:
     began = time.perf_counter()
     done()
     return time.perf_counter() - began
+
+
+def crowds(given: argparse.Namespace) -> None:
+    """How many calls so many processes book and settle a second, with a text after each."""
+    rows: list[tuple[object, ...]] = [("processes", "pots", "calls a second")]
+    with tempfile.TemporaryDirectory() as folder:
+        address = given.db or str(Path(folder) / "crowd.db")
+        for processes, pots in product(given.processes, given.pots):
+            rows.append((processes, pots, crowd(address, processes, pots, given.seconds)))
+    table(rows)
+
+
+def crowd(address: str, processes: int, pots: int, seconds: float) -> float:
+    """Each process has a run of its own. All of them begin when all of them are there."""
+    name = f"crowd {time.time_ns()}"
+    with Store(address) as store:
+        fill(store, name, processes)
+        for at in range(processes):
+            store.bookings.share(f"{name} {at % pots}", f"{name}-{at}")
+    # Whatever is imported here is there for them, too.
+    forking = multiprocessing.get_context("fork")
+    there, done = forking.Barrier(processes), forking.SimpleQueue()
+    working = [
+        forking.Process(target=book_on, args=(address, f"{name}-{at}", f"{name} {at % pots}", seconds, there, done))
+        for at in range(processes)
+    ]
+    for one in working:
+        one.start()
+    total: int = sum(done.get() for _ in working)
+    for one in working:
+        one.join()
+    return total / seconds
+
+
+def book_on(address: str, run: str, pot: str, seconds: float, there: Barrier, done: SimpleQueue[int]) -> None:
+    """Book and settle as many calls as there is time for, and say how many they were."""
+    with Store(address) as store:
+        there.wait()
+        ends, calls = time.monotonic() + seconds, 0
+        while time.monotonic() < ends:
+            booking, call = Booking(), replace(_CALL, run=run, key=f"{run} asked {next(_numbers)}")
+            store.bookings.book(booking, call, Terms(pot, max_cost=1e6))
+            store.bookings.settle(booking, replace(call, outcome=OK, reply=f"Reply to {call.key}.", cost_usd=0.0005))
+            store.documents.add_text(f"What came of {call.key}.")
+            calls += 1
+    done.put(calls)
 
 
 def fill(store: Store, name: str, documents: int) -> None:

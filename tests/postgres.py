@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -110,13 +111,34 @@ def dump(address: str) -> dict[str, list[tuple[Any, ...]]]:
 @contextmanager
 def restartable() -> Iterator[tuple[str, Callable[[], None]]]:
     """The address of a new database on a server of its own, and what starts that anew: all its connections end."""
+    with _own() as own:
+
+        def restart() -> None:
+            own.stop()
+            own.start()
+
+        yield own.get_uri(), restart
+
+
+@contextmanager
+def crashing() -> Iterator[tuple[str, Callable[[], None]]]:
+    """The same, where the server has no time to write anything before it ends."""
+    with _own() as own:
+
+        def crash() -> None:
+            process = own.get_postmaster_info().process
+            process.send_signal(signal.SIGQUIT)
+            process.wait(30)
+            own.start()
+
+        yield own.get_uri(), crash
+
+
+@contextmanager
+def _own() -> Iterator[Any]:
     own = _started(f"data{next(_numbers)}")
 
-    def restart() -> None:
-        own.stop()
-        own.start()
-
     try:
-        yield own.get_uri(), restart
+        yield own
     finally:
         own.cleanup()

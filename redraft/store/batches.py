@@ -260,7 +260,7 @@ class Batches:
         # Whoever has nothing to do looks often, and shall hold up nobody who writes.
         if not self._connection.row(_ANY, (name, self._clock())):
             return []
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_rows() as raw:
             self._reclaim(raw, name)
             if raw.execute("SELECT status FROM batches WHERE name = ?", (name,)).fetchone()["status"] != "open":
                 return []
@@ -277,7 +277,7 @@ class Batches:
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
         """Keep all that a worker has leased for longer; returns the items that it still has, each with its attempt."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_rows() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             until = self._clock() + seconds
             raw.executemany(
@@ -301,14 +301,14 @@ class Batches:
 
     def release(self, name: str, worker: str, how: str) -> int:
         """A worker has died, and how: what it had leased is free at once. Returns how much that was."""
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_rows() as raw:
             rows = raw.execute(_LEASED_BY, (name, worker)).fetchall()
             for row in rows:
                 _lose(raw, row, how)
-            return len(rows) + let_go(raw, worker)
+            return len(rows) + let_go(raw, [worker])
 
     def _update(self, item: Item, what: str, *values: object) -> bool:
-        with self._connection.writing_beside() as raw:
+        with self._connection.writing_rows() as raw:
             changed = raw.execute(
                 f"UPDATE items SET {what} WHERE batch = ? AND idx = ?"  # noqa: S608
                 " AND state = 'leased' AND worker = ? AND attempts = ?",
@@ -318,9 +318,11 @@ class Batches:
 
     def _reclaim(self, raw: Raw, name: str) -> None:
         """Take back what nobody has renewed."""
-        for row in raw.execute(_RUN_OUT, (name, self._clock())).fetchall():
+        run_out = raw.execute(_RUN_OUT, (name, self._clock())).fetchall()
+        for row in run_out:
             _lose(raw, row, "nobody has heard of it since")
-            let_go(raw, row["worker"])
+        if run_out:
+            let_go(raw, [row["worker"] for row in run_out])
 
 
 def _chosen(batch: str, state: str, words: str) -> tuple[str, tuple[object, ...]]:

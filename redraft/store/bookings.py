@@ -10,17 +10,24 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from redraft.store.calls import LOST, OK, SENT, Call
-from redraft.store.connection import Connection, Raw, storable
+from redraft.store.connection import Connection, Raw, Row, storable
 from redraft.store.documents import put_text
 from redraft.store.jobs import attempt_of
-from redraft.store.pot_sums import USED
+from redraft.store.pot_sums import TAKEN, USED, USED_WITH
 
 # A sum of many small costs is not exact, and a limit that is met to the cent is not passed.
 _ROUNDING = 1e-9
 # Few calls are in flight at a time, and of a large pot there are many runs.
 _IN_FLIGHT = """
-    SELECT DISTINCT run FROM calls c WHERE outcome = 'sent'
-    AND EXISTS (SELECT 1 FROM pots WHERE pot = ? AND pots.run = c.run)
+    SELECT DISTINCT run FROM calls c WHERE outcome = 'sent' AND id <> ?2
+    AND EXISTS (SELECT 1 FROM pots WHERE pot = ?1 AND pots.run = c.run)
+"""
+_ASKED = """
+    SELECT outcome, run FROM calls WHERE key = ?1 AND outcome = 'ok' UNION ALL
+    SELECT outcome, run FROM calls WHERE key = ?1 AND outcome = 'sent' AND run IS NOT ?2
+"""
+_UNLESS_ANSWERED = """
+    CASE WHEN ? = 'ok' AND EXISTS (SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok') THEN 'duplicate' ELSE ? END
 """
 _WAITED_FOR = """
     DELETE FROM calls WHERE key = ? AND attempt = ? AND outcome IN ('lost', 'cancelled')
@@ -56,6 +63,10 @@ class NoRoomError(Exception):
         """The runs that have calls in flight, as far as a process works on them."""
 
 
+class _NotInPotError(Exception):
+    """What a run uses is not taken from the pot yet that its call is to be taken from."""
+
+
 class AskedElsewhereError(Exception):
     """The same has been answered meanwhile, or a living process is asking it in another run: that answer will do."""
 
@@ -73,38 +84,51 @@ class Bookings:
         Raises a `NoRoomError` where the limits leave no room for it at its most, and an `AskedElsewhereError` where the
         same is being asked already.
         """
-        with self._connection.writing() as raw:
-            answered = raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
-            if answered or self._is_sent_elsewhere(raw, call.key, call.run):
-                raise AskedElsewhereError
+        try:
+            self._book(booking, call, terms)
+        except _NotInPotError:
+            self.share(terms.pot, call.run or "")
+            self._book(booking, call, terms)
+
+    def _book(self, booking: Booking, call: Call, terms: Terms) -> None:
+        """Book it, and take that back where it should not have been: so all answers are waited for at once."""
+        columns = {
+            "run": call.run,
+            "key": call.key,
+            "model": call.model,
+            "prompt": call.prompt,
+            "prompt_hash": call.prompt_hash,
+            "label": storable(call.label),
+            "sample": call.sample,
+            "temperature": call.temperature,
+            "max_tokens": call.max_tokens,
+            "attempt": call.attempt,
+            "started": call.started,
+            "most_tokens": call.most_tokens,
+            "booked_usd": call.booked_usd,
+        }
+        names, places = ", ".join(columns), ", ".join("?" * len(columns))
+        with self._connection.writing_beside(_of_key(call)) as raw:
+            asked = raw.execute(_ASKED, (call.key, call.run))
+            raw.execute(TAKEN, (call.run, call.key))
             # A call that is in a job already is waited for again: it is one, and is booked once.
             raw.execute(_WAITED_FOR, (call.key, call.attempt, attempt_of(call.key, call.attempt)))
-            if call.run and not (terms.max_calls is None and terms.max_cost is None):
-                raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (terms.pot, call.run))
-                self._check(raw, call, terms)
-            columns = {
-                "run": call.run,
-                "key": call.key,
-                "model": call.model,
-                "prompt": call.prompt,
-                "prompt_hash": call.prompt_hash,
-                "label": storable(call.label),
-                "sample": call.sample,
-                "temperature": call.temperature,
-                "max_tokens": call.max_tokens,
-                "attempt": call.attempt,
-                "started": call.started,
-                "most_tokens": call.most_tokens,
-                "booked_usd": call.booked_usd,
-            }
-            names, places = ", ".join(columns), ", ".join("?" * len(columns))
-            booked = raw.execute(
+            made = raw.execute(
                 "INSERT INTO calls (outcome, error, finish_reason, prompt_tokens, completion_tokens,"  # noqa: S608
                 f" cached_prompt_tokens, reasoning_tokens, usage_reported, seconds, {names})"
                 f" VALUES ('{SENT}', '', '', 0, 0, 0, 0, 0, 0, {places}) RETURNING id",
                 tuple(columns.values()),
-            ).fetchone()
-        booking.call = booked["id"]
+            )
+            used = raw.execute(USED_WITH, (terms.pot, call.run))
+            if any(row["outcome"] == OK or self._is_at_work(row["run"]) for row in asked):
+                raise AskedElsewhereError
+            booked = made.fetchone()["id"]
+            if call.run and not (terms.max_calls is None and terms.max_cost is None):
+                with_it = used.fetchone()
+                if with_it is None:
+                    raise _NotInPotError
+                self._check(raw, booked, call, terms, with_it)
+        booking.call = booked
 
     def take_back(self, booking: Booking) -> None:
         """Forget a call that was not sent."""
@@ -112,38 +136,37 @@ class Bookings:
             with self._connection.writing() as raw:
                 raw.execute("DELETE FROM calls WHERE id = ?", (booking.call,))
 
-    def _check(self, raw: Raw, call: Call, terms: Terms) -> None:
-        used = raw.execute(USED, (terms.pot,)).fetchone()
-        fits_calls = terms.max_calls is None or used["calls"] < terms.max_calls
-        cost = used["usd"] + (call.booked_usd or 0.0)
-        if not fits_calls or (terms.max_cost is not None and cost > terms.max_cost + _ROUNDING):
-            waiting = {row["run"] for row in raw.execute(_IN_FLIGHT, (terms.pot,))}
-            raise NoRoomError(used["calls"], used["usd"], {run for run in waiting if self._is_alive(run)})
+    def _check(self, raw: Raw, booked: int, call: Call, terms: Terms, with_it: Row) -> None:
+        """See that there was room for a call in a pot, by what is taken from it with the call."""
+        fits_calls = terms.max_calls is None or with_it["calls"] <= terms.max_calls
+        if not fits_calls or (terms.max_cost is not None and with_it["usd"] > terms.max_cost + _ROUNDING):
+            waiting = {row["run"] for row in raw.execute(_IN_FLIGHT, (terms.pot, booked))}
+            before = with_it["calls"] - 1, with_it["usd"] - (call.booked_usd or 0.0)
+            raise NoRoomError(*before, {run for run in waiting if self._is_alive(run)})
 
     def is_sent_elsewhere(self, key: str, run: str | None) -> bool:
         """Whether a living process is asking this in another run."""
-        return self._is_sent_elsewhere(self._connection, key, run)
+        rows = self._connection.rows(_ASKED, (key, run))
+        return any(row["outcome"] == SENT and self._is_at_work(row["run"]) for row in rows)
 
-    def _is_sent_elsewhere(self, raw: Raw | Connection, key: str, run: str | None) -> bool:
-        query, given = "SELECT run FROM calls WHERE key = ? AND outcome = 'sent' AND run IS NOT ?", (key, run)
-        rows = raw.rows(query, given) if isinstance(raw, Connection) else raw.execute(query, given).fetchall()
-        return any(row["run"] and self._is_alive(row["run"]) for row in rows)
+    def _is_at_work(self, run: str | None) -> bool:
+        return run is not None and self._is_alive(run)
 
     def settle(self, booking: Booking, call: Call) -> None:
         """Record what came of a call. Where somebody has answered the same meanwhile, the answer is kept beside it."""
         usage = call.usage
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside(_of_key(call)) as raw:
             reply = put_text(raw, call.reply) if call.reply is not None else None
-            taken = (
-                call.outcome == OK
-                and raw.execute("SELECT 1 FROM calls WHERE key = ? AND outcome = 'ok'", (call.key,)).fetchone()
-            )
+            if call.outcome == OK and call.run:
+                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
+            raw.execute(TAKEN, (call.run, call.key))
             raw.execute(
-                "UPDATE calls SET outcome = ?, error = ?, finish_reason = ?, reply = ?, prompt_tokens = ?,"
-                " completion_tokens = ?, cached_prompt_tokens = ?, reasoning_tokens = ?, usage_reported = ?,"
-                " cost_usd = ?, seconds = ?, waited = ?, most_tokens = ?, booked_usd = ? WHERE id = ?",
+                f"UPDATE calls SET outcome = {_UNLESS_ANSWERED}, error = ?, finish_reason = ?, reply = ?,"  # noqa: S608
+                " prompt_tokens = ?, completion_tokens = ?, cached_prompt_tokens = ?, reasoning_tokens = ?,"
+                " usage_reported = ?, cost_usd = ?, seconds = ?, waited = ?, most_tokens = ?, booked_usd = ?"
+                " WHERE id = ?",
                 (
-                    "duplicate" if taken else call.outcome,
+                    *(call.outcome, call.key, call.outcome),
                     storable(call.error),
                     call.finish_reason,
                     reply,
@@ -160,8 +183,6 @@ class Bookings:
                     booking.call,
                 ),
             )
-            if call.outcome == OK and call.run:
-                raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (call.run, booking.call))
 
     def give_up(self, run: str) -> None:
         """What a process left in flight that has died is lost, and stays booked."""
@@ -181,3 +202,8 @@ class Bookings:
         if not self._connection.row("SELECT 1 FROM pots WHERE pot = ? AND run = ?", (pot, run)):
             with self._connection.writing() as raw:
                 raw.execute("INSERT INTO pots VALUES (?, ?) ON CONFLICT DO NOTHING", (pot, run))
+
+
+def _of_key(call: Call) -> str:
+    """What those name who book and settle the same request: each sees what the other has done."""
+    return f"call {call.key}"

@@ -93,7 +93,7 @@ class Calls:
         if row is None:
             return None
         if run and not self._connection.row("SELECT 1 FROM uses WHERE run = ? AND call = ?", (run, row["id"])):
-            with self._connection.writing() as raw:
+            with self._connection.writing_beside() as raw:
                 raw.execute("INSERT INTO uses VALUES (?, ?) ON CONFLICT DO NOTHING", (run, row["id"]))
         usage = Usage(
             row["prompt_tokens"],

@@ -56,8 +56,9 @@ class Raw(Protocol):
 class Connection(ABC):
     """A database, which several threads may share.
 
-    Every write is its own transaction, of which there is one at a time: it waits at its start for its turn, never fails
-    half-way because another process wrote in between, and is durable when it returns.
+    Every write is its own transaction, which waits at its start for its turn, never fails half-way because another
+    process wrote in between, and is durable when it returns. What a statement brings is best looked at after all that
+    need not wait for it: a server is asked several at once.
     """
 
     place: str
@@ -67,14 +68,19 @@ class Connection(ABC):
 
     @abstractmethod
     def writing(self) -> AbstractContextManager[Raw]:
-        """A write transaction: all of it, or nothing. Within another one it is a part of that."""
+        """A write transaction while nobody else writes: all of it, or nothing. Within another it is a part of that."""
 
     @abstractmethod
-    def writing_beside(self) -> AbstractContextManager[Raw]:
-        """A write transaction that others may write beside, where the database can do so.
+    def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
+        """A write transaction that others may write beside where the database can do so, but those of the same names.
 
-        It is for what is right by the locks of its own rows alone: `/* FOR UPDATE */` in a SELECT takes those.
+        It is for what is right by these names and by the locks of its own rows, which `/* FOR UPDATE */` in a SELECT
+        takes. Rows that several such transactions change are taken by all of them in one order.
         """
+
+    @abstractmethod
+    def writing_rows(self) -> AbstractContextManager[Raw]:
+        """A write transaction that waits for nobody but those who have the same rows, not even for who is alone."""
 
     @abstractmethod
     def rehearsing(self) -> AbstractContextManager[Raw]:

@@ -40,7 +40,7 @@ class Documents:
 
     def add_text(self, text: str) -> str:
         """Store a text; returns its id."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             return put_text(raw, text)
 
     def named(self, words: str) -> list[str]:
@@ -58,7 +58,7 @@ class Documents:
         told = (
             storable(json.dumps(one, ensure_ascii=False)) for one in (sections, document.marks, list(document.notes))
         )
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             put_text(raw, document.text)
             raw.execute(
                 "INSERT INTO documents"
@@ -123,7 +123,7 @@ class Documents:
         rows = [
             (document, _counted(tokenizer, until), budget, c.index, c.span.start, c.span.end, c.tokens) for c in chunks
         ]
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.executemany("INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", rows)
 
     def chunks(self, document: str, tokenizer: str, budget: int, until: int | None = None) -> list[Chunk]:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from redraft.store.calls import LOST, SENT
 from redraft.store.connection import Connection, Raw
+from redraft.store.pot_sums import TAKEN_OF_ALL
 
 State = Literal["open", "taken", "made", "failed", "back"]
 """`failed` is a call that nobody else need try; `back` one that whoever took it could not make."""
@@ -148,17 +149,22 @@ class Errands:
             )
 
 
-def let_go(raw: Raw, worker: str) -> int:
-    """A worker has died: what it had in hand is open again, and how much that was. What it has put out is void, but for
-    what others have in hand."""
+def let_go(raw: Raw, workers: Collection[str]) -> int:
+    """Workers have died: what they had in hand is open again, and how much that was. What they have put out is void,
+    but for what others have in hand."""
+    dead = json.dumps(sorted(set(workers)))
     rows = raw.execute(
-        "UPDATE errands SET state = 'open', helper = NULL, until = NULL WHERE helper = ? AND state = 'taken'"
-        " RETURNING run, key",
-        (worker,),
+        "UPDATE errands SET state = 'open', helper = NULL, until = NULL WHERE state = 'taken'"
+        " AND helper IN (SELECT value FROM json_each(?)) RETURNING run, key",
+        (dead,),
     ).fetchall()
+    raw.execute(TAKEN_OF_ALL, (json.dumps([row["run"] for row in rows]),))
     for row in rows:
         _lose(raw, (row["run"], row["key"]))
-    raw.execute("DELETE FROM errands WHERE asker = ? AND state <> 'taken'", (worker,))
+    raw.execute(
+        "DELETE FROM errands WHERE state <> 'taken' AND asker IN (SELECT value FROM json_each(?))",
+        (dead,),
+    )
     return len(rows)
 
 

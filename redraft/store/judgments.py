@@ -24,7 +24,7 @@ class Judgments:
 
     def keep(self, draft: str, evaluation: Evaluation) -> None:
         """Store what a metric says of a draft, in place of what it said before."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside(f"evaluation {draft} {evaluation.metric}") as raw:
             raw.execute("DELETE FROM evaluations WHERE draft = ? AND metric = ?", (draft, evaluation.metric))
             stored = raw.execute(
                 "INSERT INTO evaluations (draft, metric, version, outcome, score, judged, unjudged, reason, held,"
@@ -71,7 +71,7 @@ class Judgments:
 
     def keep_round(self, run: str, round_: Round) -> None:
         """Store a round, in place of what was known of it."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute(
                 upsert("rounds", ("run", "number"), *_OF_A_ROUND),
                 (
@@ -90,7 +90,7 @@ class Judgments:
 
     def forget_rounds(self, run: str, after: int) -> bool:
         """Forget the rounds after this one, of a run that goes on from there in another way; whether there were any."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             # What comes next has been decided on already.
             raw.execute("DELETE FROM lookups WHERE run = ? AND round > ?", (run, after + 1))
             return raw.execute("DELETE FROM rounds WHERE run = ? AND number > ?", (run, after)).rowcount > 0
@@ -116,7 +116,7 @@ class Judgments:
     def keep_lookups(self, run: str, number: int, lookups: Sequence[Lookup]) -> None:
         """Store what was looked up before the decision on a round, in place of what was known of it."""
         rows = [(run, number, at, storable(one.asked), one.found, storable(one.said)) for at, one in enumerate(lookups)]
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("DELETE FROM lookups WHERE run = ? AND round = ?", (run, number))
             raw.executemany("INSERT INTO lookups VALUES (?, ?, ?, ?, ?, ?)", rows)
 

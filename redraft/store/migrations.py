@@ -28,9 +28,9 @@ def migrate(connection: SqliteConnection) -> None:
         if connection.only_read:
             connection.move_to_memory()
         # Two processes may open a new database at once: the second finds nothing left to do.
-        with connection.writing() as raw:
+        with connection.writing():
             _require_ours(connection)
-            steps().apply(Database(raw))
+            steps().apply(Database(connection.raw))
 
 
 def refuse_newer(applied: Sequence[str], place: str) -> None:

@@ -51,7 +51,7 @@ class Ancestry:
         """
         if self._connection.only_read:
             return
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute(upsert("links", ("key",), "child", "found"), (key, put_text(raw, child), found))
 
     def vectors(self, document: str, cut: str, weights: str) -> bytes | None:
@@ -65,6 +65,6 @@ class Ancestry:
         """Keep embeddings as long as their document, where the database may be written to."""
         if self._connection.only_read:
             return
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             statement = upsert("embeddings", ("document", "cut", "weights"), "vectors")
             raw.execute(statement, (document, cut, weights, vectors))

@@ -84,7 +84,7 @@ class Runs:
     def add(self, run: Run) -> None:
         """Store a new run."""
         moment = now()
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute(
                 "INSERT INTO runs (id, identity, document, settings, limits, prompt_hashes, tokenizer, version, status,"
                 " kind, judging, refinement, experiment, parent, created, updated)"
@@ -173,7 +173,7 @@ class Runs:
         why: str = "",
     ) -> None:
         """Record how a run stands."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute(
                 "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
                 (status, stop_reason, _json(error) if error else None, storable(why), now(), key),
@@ -181,22 +181,22 @@ class Runs:
 
     def set_output(self, run: str, path: str) -> None:
         """Remember the file that the summary is to be written to."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET output = ? WHERE id = ?", (storable(path), run))
 
     def set_limits(self, key: str, limits: Limits) -> None:
         """Record new limits for a run that goes on."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET limits = ? WHERE id = ?", (limits.model_dump_json(), key))
 
     def set_judging(self, key: str, judging: Judging) -> None:
         """Record what a run has built."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET judging = ? WHERE id = ?", (judging.model_dump_json(), key))
 
     def add_seconds(self, key: str, seconds: float) -> None:
         """Add to the time a run has taken, over all its resumptions."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET seconds = seconds + ?, updated = ? WHERE id = ?", (seconds, now(), key))
 
     def keep_draft(
@@ -210,7 +210,7 @@ class Runs:
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             key = _put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
@@ -226,12 +226,12 @@ class Runs:
         parents: Sequence[Parent] = (),
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             return _put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
 
     def drafts(self, run: str) -> list[Draft]:
@@ -252,7 +252,7 @@ class Runs:
     def add_piece(self, run: str, piece: Piece, parents: Sequence[Parent] = ()) -> None:
         """Store a partial summary with what it was made from; one at the same place is replaced, and so is what was
         made of that one there."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             text = put_text(raw, piece.text)
             place = (run, piece.level, piece.index, piece.step)
             later = raw.execute(
@@ -277,7 +277,7 @@ class Runs:
 
     def drop_merges(self, run: str) -> None:
         """Forget the pieces above the lowest level, because they are about to be made again."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute(
                 "DELETE FROM parents WHERE run = ? AND child IN"
                 " (SELECT level || '/' || idx || '/' || step FROM pieces WHERE run = ? AND level > 0)",
@@ -299,13 +299,13 @@ class Runs:
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             values = (run, gap.chunk, gap.code, storable(gap.reason))
             raw.execute(upsert("gaps", ("run", "chunk"), "code", "reason"), values)
 
     def close_gap(self, run: str, chunk: int) -> None:
         """A chunk has been summarized after all."""
-        with self._connection.writing() as raw:
+        with self._connection.writing_beside() as raw:
             raw.execute("DELETE FROM gaps WHERE run = ? AND chunk = ?", (run, chunk))
 
     def gaps(self, run: str) -> list[Gap]:

@@ -7,19 +7,56 @@ import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from typing_extensions import override
 
 from redraft.errors import StoreError
-from redraft.store.connection import BUSY_SECONDS, Connection, Values
+from redraft.store.connection import BUSY_SECONDS, Connection, Raw, Values
 
 IN_MEMORY = Path(":memory:")
 PRIVATE = 0o600
 """Books and summaries are nobody else's business."""
+
+
+class Told:
+    """What a statement has brought, as it was when that was done, whenever it is looked at."""
+
+    def __init__(self, cursor: sqlite3.Cursor) -> None:
+        # SQLite would go on with a statement as its rows are asked for, after others have been done.
+        self._rows = iter(cursor.fetchall())
+        self.rowcount = cursor.rowcount
+        """How many rows it has changed."""
+
+    def fetchone(self) -> Any:
+        """The next row; None where there is none."""
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        return list(self._rows)
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._rows
+
+
+class Session(Raw):
+    """A SQLite file within a transaction."""
+
+    def __init__(self, raw: sqlite3.Connection) -> None:
+        self._raw = raw
+
+    @override
+    def execute(self, query: str, values: Values = (), /) -> Told:
+        return Told(self._raw.execute(query, values))
+
+    @override
+    def executemany(self, query: str, rows: Iterable[Values], /) -> sqlite3.Cursor:
+        return self._raw.executemany(query, rows)
 
 
 class SqliteConnection(Connection):
@@ -73,30 +110,34 @@ class SqliteConnection(Connection):
 
     @override
     @contextmanager
-    def writing(self) -> Iterator[sqlite3.Connection]:
+    def writing(self) -> Iterator[Raw]:
         with self._lock, self.explained():
             if self.raw.in_transaction:
-                yield self.raw
+                yield Session(self.raw)
                 return
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
-                yield self.raw
+                yield Session(self.raw)
                 self.raw.execute("COMMIT")
             except BaseException:
                 self._roll_back()
                 raise
 
     @override
-    def writing_beside(self) -> AbstractContextManager[sqlite3.Connection]:
+    def writing_beside(self, *names: str) -> AbstractContextManager[Raw]:
+        return self.writing()
+
+    @override
+    def writing_rows(self) -> AbstractContextManager[Raw]:
         return self.writing()
 
     @override
     @contextmanager
-    def rehearsing(self) -> Iterator[sqlite3.Connection]:
+    def rehearsing(self) -> Iterator[Raw]:
         with self._lock, self.explained():
             try:
                 self.raw.execute("BEGIN IMMEDIATE")
-                yield self.raw
+                yield Session(self.raw)
             finally:
                 self._roll_back()
 

@@ -9,6 +9,8 @@ from redraft.store.connection import Connection
 WINDOW = 60.0
 # Thousands may have asked within a minute, and most who ask need no more of them than these two numbers.
 _TAKEN = "SELECT count(*) AS requests, coalesce(sum(tokens), 0) AS tokens FROM turns WHERE gate = ?"
+# Of all gates; what others are forgetting at the same time is forgotten.
+_PAST = "DELETE FROM turns WHERE rowid IN (SELECT rowid FROM turns WHERE at <= ? /* FOR UPDATE SKIP LOCKED */)"
 _IN_ORDER = "SELECT at, tokens FROM turns WHERE gate = ? ORDER BY at"
 
 
@@ -24,10 +26,11 @@ class Turns:
 
         A request above the limit goes when nothing else did.
         """
-        with self._connection.writing() as raw:
-            now = self._clock()
-            raw.execute("DELETE FROM turns WHERE at <= ?", (now - WINDOW,))
+        with self._connection.writing_beside(f"gate {gate}") as raw:
+            raw.execute(_PAST, (self._clock() - WINDOW,))
             taken = raw.execute(_TAKEN, (gate,)).fetchone()
+            # Whoever had to wait for others has it from now on.
+            now = self._clock()
             wait = 0.0
             if requests_per_minute is not None and taken["requests"] >= requests_per_minute:
                 until = raw.execute(f"{_IN_ORDER} LIMIT 1 OFFSET ?", (gate, taken["requests"] - requests_per_minute))

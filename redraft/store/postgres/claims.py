@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from redraft.store.claims import CLAIM_SECONDS, Claims, taken
 from redraft.store.connection import BUSY_SECONDS
 from redraft.store.places import shown
 from redraft.store.postgres.dialect import Row
-from redraft.store.postgres.server import connect, explained
+from redraft.store.postgres.server import connect, explained, has_word
 
 T = TypeVar("T")
 _IS_LOCKED = """
@@ -69,8 +68,7 @@ class PostgresClaims(Claims):
     def look_after(self) -> None:
         """Take again what was lost with the connection."""
         with self._lock:
-            # What a server says last, which is that it goes, waits to be read.
-            if self._held and (self._keeper.closed or select.select([self._keeper], [], [], 0)[0]):
+            if self._held and (self._keeper.closed or has_word(self._keeper)):
                 self._asked(lambda keeper: keeper.execute("SELECT 1"))
 
     def close(self) -> None:

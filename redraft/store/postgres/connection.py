@@ -1,9 +1,13 @@
 """A database on a Postgres server, by a pool of connections.
 
-What differs from a file is all in this folder: the statements' dialect; that there is one writer at a time by a lock,
-which each write transaction takes at its beginning, so that all that is atomic in a file is so here; that claims are
+What differs from a file is all in this folder: the statements' dialect; that who writes alone has a lock to itself,
+which all who write beside each other share, each with a lock of its own for every name that it gives; that claims are
 locks of a session; and that LangGraph's checkpoints are tables beside ours. Everything is in a schema of its own, so
 that the database may have other programs' tables too.
+
+Whoever holds a lock holds others up, so a transaction waits as little as may be while it does. Its statements go out
+without waiting for what they bring, and its locks are let go of before the server's disk has it: what comes after it
+on the same way, and is waited for, is there when that disk has all that came before.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
 import psycopg
@@ -23,16 +27,20 @@ from redraft.store.connection import BUSY_SECONDS, Connection, Values
 from redraft.store.places import shown
 from redraft.store.postgres.claims import PostgresClaims, lock_number
 from redraft.store.postgres.dialect import Row, Session, adapt, row_of
-from redraft.store.postgres.server import arguments, explained
+from redraft.store.postgres.server import arguments, explained, has_word
 
 # With one more for its claims, and as many for checkpoints: 16 processes are below the 100 that a server allows.
 MOST_CONNECTIONS = 2
-_WRITE = f"BEGIN; SELECT pg_advisory_xact_lock({lock_number('write')})"
-_WRITE_BESIDE = "BEGIN"
+_WRITE = "BEGIN ISOLATION LEVEL READ COMMITTED"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _CLOCK = "SELECT extract(epoch FROM clock_timestamp())::double precision AS now"
 # By how much two clocks part in so many seconds is nothing to a lease.
 _CLOCK_SECONDS = 60.0
+_FLUSHED_LATER = "set_config('synchronous_commit', 'off', true)"
+# A write that is none. That of a transaction that only writes so is waited for as the server is told to wait for any.
+_FLUSH = "SELECT pg_logical_emit_message(true, 'redraft', '')"
+_ALONE = f"pg_advisory_xact_lock({lock_number('write')})"
+_BESIDE = f"pg_advisory_xact_lock_shared({lock_number('write')})"
 _USED = "SELECT coalesce(sum(pg_column_size(text)), 0) AS bytes FROM texts"
 
 
@@ -49,7 +57,7 @@ class PostgresConnection(Connection):
         self._pool: ConnectionPool[psycopg.Connection[Row]] = ConnectionPool(
             kwargs={**arguments(address), "row_factory": row_of, "cursor_factory": RawCursor},
             configure=adapt,
-            check=ConnectionPool.check_connection,
+            check=_check,
             min_size=1,
             max_size=MOST_CONNECTIONS,
             timeout=BUSY_SECONDS,
@@ -58,26 +66,33 @@ class PostgresConnection(Connection):
 
     @override
     def writing(self) -> AbstractContextManager[Session]:
-        return self._writing(_WRITE)
+        return self._writing(_ALONE)
 
     @override
-    def writing_beside(self) -> AbstractContextManager[Session]:
-        return self._writing(_WRITE_BESIDE)
+    def writing_beside(self, *names: str) -> AbstractContextManager[Session]:
+        # In one order, so that no two wait for each other.
+        numbers = sorted({lock_number(f"of {name}") for name in names})
+        return self._writing(_BESIDE, *(f"pg_advisory_xact_lock({number})" for number in numbers))
+
+    @override
+    def writing_rows(self) -> AbstractContextManager[Session]:
+        return self._writing()
 
     @contextmanager
-    def _writing(self, begin: str) -> Iterator[Session]:
+    def _writing(self, *locks: str) -> Iterator[Session]:
         if (session := self._session) is not None:
+            assert self._here.locks == (_ALONE,), "what this would lock is not locked by the transaction that it is in"
             with self.explained():
                 yield session
             return
         self._claims.look_after()
-        with self._transaction(begin) as session:
+        with self._transaction(_WRITE, locks) as session:
             yield session
 
     @override
     @contextmanager
     def rehearsing(self) -> Iterator[Session]:
-        with self._transaction(_WRITE, keep=False) as session:
+        with self._transaction(_WRITE, (_ALONE,), keep=False) as session:
             yield session
 
     @override
@@ -151,14 +166,26 @@ class PostgresConnection(Connection):
                 yield Session(raw)
 
     @contextmanager
-    def _transaction(self, begin: str, *, keep: bool = True) -> Iterator[Session]:
-        # The pool ends it: well, or by taking it back.
-        with self.explained(), self._pool.connection() as raw:
-            raw.cursor().execute(begin.encode(), prepare=False)
-            self._here.session = Session(raw)
+    def _transaction(self, begin: str, locks: Sequence[str] = (), *, keep: bool = True) -> Iterator[Session]:
+        # Where it fails the pool takes it back.
+        with self.explained(), self._pool.connection() as raw, raw.pipeline() as under_way:
+            session = Session(raw, under_way)
+            session.execute(begin)
+            if keep:
+                session.execute(f"SELECT {', '.join((_FLUSHED_LATER, *locks))}")
+            elif locks:
+                session.execute(f"SELECT {', '.join(locks)}")
+            self._here.session, self._here.locks = session, tuple(locks)
             try:
-                yield self._here.session
-                if not keep:
-                    raw.rollback()
+                yield session
+                session.execute("COMMIT" if keep else "ROLLBACK")
+                if keep:
+                    session.execute(_FLUSH)
             finally:
-                self._here.session = None
+                self._here.session = session.under_way = None
+
+
+def _check(raw: psycopg.Connection[Row]) -> None:
+    """See that a connection is one before anything is sent by it."""
+    if has_word(raw):
+        ConnectionPool.check_connection(raw)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-from psycopg import Connection, Cursor
+from psycopg import Connection, Cursor, Pipeline
 from psycopg.abc import AdaptContext
 from psycopg.adapt import Buffer, Dumper, Loader
 from psycopg.rows import RowMaker
@@ -120,20 +120,47 @@ def adapt(context: AdaptContext) -> None:
     known.register_loader("numeric", _Sum)
 
 
+class Told:
+    """What a statement has brought. The server may not have answered when that is asked for; then it is waited for."""
+
+    def __init__(self, session: Session, cursor: Cursor[Row]) -> None:
+        self._session = session
+        self._cursor = cursor
+
+    @property
+    def rowcount(self) -> int:
+        """How many rows it has changed."""
+        if self._session.under_way is not None:
+            self._session.under_way.sync()
+        return self._cursor.rowcount
+
+    def fetchone(self) -> Row | None:
+        """The next row; None where there is none."""
+        return self._cursor.fetchone()
+
+    def fetchall(self) -> list[Row]:
+        """All rows that are left."""
+        return self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Row]:
+        return iter(self._cursor)
+
+
 class Session(Raw):
-    """A connection to Postgres that takes the store's statements."""
+    """A connection to Postgres that takes the store's statements: one by one, or `under_way` together."""
 
-    def __init__(self, connection: Connection[Row]) -> None:
+    def __init__(self, connection: Connection[Row], under_way: Pipeline | None = None) -> None:
         self._connection = connection
+        self.under_way = under_way
 
     @override
-    def execute(self, query: str, values: Values = (), /) -> Cursor[Row]:
+    def execute(self, query: str, values: Values = (), /) -> Told:
         text, places = translated(query)
-        return self._connection.execute(text.encode(), given(values, places))
+        return Told(self, self._connection.execute(text.encode(), given(values, places)))
 
     @override
-    def executemany(self, query: str, rows: Iterable[Values], /) -> Cursor[Row]:
+    def executemany(self, query: str, rows: Iterable[Values], /) -> Told:
         text, places = translated(query)
         cursor = self._connection.cursor()
         cursor.executemany(text.encode(), [given(row, places) for row in rows])
-        return cursor
+        return Told(self, cursor)

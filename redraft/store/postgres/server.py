@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import selectors
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -30,9 +31,9 @@ _SETTINGS = {
     **{f"tcp_{name}": f"{value}" for name, value in _KEEPALIVES.items()},
     "tcp_user_timeout": f"{_GONE_SECONDS}s",
 }
-# Its pool would tell the terminal of every connection that it makes anew.
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())
-logging.getLogger("psycopg.pool").propagate = False
+# It would tell the terminal of every connection that its pool makes anew, and of what an error leaves unanswered.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+logging.getLogger("psycopg").propagate = False
 
 
 def arguments(address: str) -> dict[str, Any]:
@@ -61,6 +62,13 @@ def connect(address: str) -> psycopg.Connection[Row]:
     made = psycopg.connect(**arguments(address), row_factory=row_of, cursor_factory=RawCursor)
     adapt(made)
     return made
+
+
+def has_word(connection: psycopg.Connection[Row]) -> bool:
+    """Whether a server has said something that nobody has asked for: what it says last is that it goes."""
+    with selectors.DefaultSelector() as waiting:
+        waiting.register(connection, selectors.EVENT_READ)
+        return bool(waiting.select(0))
 
 
 @contextmanager

@@ -1,0 +1,190 @@
+"""Several who write to a database on a server at the same time: beside each other, and no limit is passed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as StillWaitingError
+from pathlib import Path
+
+import pytest
+
+from redraft.store.bookings import Booking, Terms
+from redraft.store.store import Store
+from tests import postgres
+from tests.postgres import needs_postgres
+from tests.store.support import call, document, plain, run
+from tests.store.test_pot_sums import expect_sums
+
+pytestmark = needs_postgres
+_LIMIT = 50
+_PROCESSES = 16
+# Each has a run of its own, in the pot of all, and in two others, from which it is counted in turn. Every other call
+# is still in flight when its process ends.
+_CROWD = f"""
+import os, sys
+from redraft.store.bookings import AskedElsewhereError, Booking, NoRoomError, Terms
+from redraft.store.store import Store
+from tests.store.support import call
+address, what = sys.argv[1:]
+
+def budget(store, number):
+    for n in range(20):
+        booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
+        try:
+            store.bookings.book(booking, made, Terms("pot", max_cost={_LIMIT}.0))
+        except NoRoomError as error:
+            assert (error.calls, error.usd) == ({_LIMIT}, {_LIMIT}.0)
+            return
+        if n % 2:
+            store.bookings.settle(booking, made)
+
+def several(store, number):
+    for n in range(20):
+        booking, made = Booking(), call(f"{{number}} {{n}}", run=f"r{{number}}", booked_usd=1.0, cost_usd=1.0)
+        store.bookings.book(booking, made, Terms(f"p{{(number + n) % 3}}", max_cost=1000.0))
+        if n % 2:
+            store.bookings.settle(booking, made)
+
+def same(store, number):
+    with store.claim(f"r{{number}}"):
+        for n in range(20):
+            try:
+                store.bookings.book(Booking(), call(f"{{n}}", run=f"r{{number}}"), Terms("pot"))
+            except AskedElsewhereError:
+                continue
+            os.write(1, b"sent\\n")
+        os.write(1, b"ready\\n")
+        sys.stdin.read()
+
+children = []
+for number in range({_PROCESSES}):
+    if not (child := os.fork()):
+        with Store(address) as store:
+            globals()[what](store, number)
+        os._exit(0)
+    children.append(child)
+sys.exit(len([child for child in children if os.waitpid(child, 0)[1]]))
+"""
+
+
+@pytest.fixture
+def store() -> Iterator[Store]:
+    with postgres.database() as address, Store(address) as made:
+        made.documents.add(document())
+        for number in range(_PROCESSES):
+            made.runs.add(run(f"r{number}"))
+        yield made
+
+
+def crowd(store: Store, what: str) -> subprocess.Popen[str]:
+    """Sixteen processes at it."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _CROWD, store.address, what],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path(__file__).parent.parent.parent,
+    )
+
+
+@pytest.mark.slow
+def test_sixteen_processes_with_a_run_each_never_overrun_their_pot(store: Store) -> None:
+    for number in range(_PROCESSES):
+        store.bookings.share("pot", f"r{number}")
+    with crowd(store, "budget") as working:
+        working.communicate(timeout=120)
+    assert working.returncode == 0
+    assert store.bookings.used("pot") == (_LIMIT, _LIMIT)
+    expect_sums(store)
+
+
+@pytest.mark.slow
+def test_runs_that_draw_on_several_pots_wait_for_each_other_in_one_order(store: Store) -> None:
+    for number in range(_PROCESSES):
+        for pot in sorted(("p0", "p1", "p2"), reverse=bool(number % 2)):
+            store.bookings.share(pot, f"r{number}")
+    with crowd(store, "several") as working:
+        working.communicate(timeout=120)
+    assert working.returncode == 0
+    assert store.bookings.used("p0") == store.bookings.used("p2") == (_PROCESSES * 20, _PROCESSES * 20.0)
+    expect_sums(store)
+
+
+@pytest.mark.slow
+def test_what_sixteen_processes_ask_at_once_is_sent_once(store: Store) -> None:
+    with crowd(store, "same") as working:
+        assert working.stdout is not None
+        told: list[str] = []
+        # Each stays alive until all have asked for everything.
+        while told.count("ready\n") < _PROCESSES:
+            told.append(working.stdout.readline())
+        working.communicate(timeout=120)
+    assert working.returncode == 0
+    assert told.count("sent\n") == 20
+
+
+def booked(store: Store, name: str) -> None:
+    store.bookings.book(Booking(), call(f"asked by {name}", run=name, booked_usd=1.0), Terms(f"of {name}", max_cost=9))
+
+
+def is_waiting(future: Future[None]) -> bool:
+    try:
+        future.result(timeout=0.5)
+    except StillWaitingError:
+        return True
+    return False
+
+
+def test_bookings_of_two_pots_do_not_wait_for_each_other(store: Store) -> None:
+    with Store(store.address) as other, plain(store.address) as held, ThreadPoolExecutor(2) as pool:
+        for name in ("r1", "r2"):
+            store.bookings.share(f"of {name}", name)
+        held.execute("BEGIN")
+        held.execute("SELECT 1 FROM pot_sums WHERE pot = 'of r1' FOR UPDATE")
+        first = pool.submit(booked, store, "r1")
+        assert is_waiting(first)
+        pool.submit(booked, other, "r2").result(timeout=10)
+        pool.submit(other.documents.add_text, "a text").result(timeout=10)
+        assert is_waiting(first)
+        held.execute("ROLLBACK")
+        first.result(timeout=10)
+        assert store.bookings.used("of r1") == store.bookings.used("of r2") == (1, 1.0)
+
+
+def test_who_writes_alone_waits_for_all_and_all_for_him(store: Store) -> None:
+    with Store(store.address) as other, ThreadPoolExecutor(2) as pool:
+        with store.connection.writing_beside() as raw:
+            raw.execute("SELECT 1").fetchone()
+            alone = pool.submit(other.bookings.share, "of r1", "r1")
+            assert is_waiting(alone)
+        alone.result(timeout=10)
+        with store.at_once():
+            store.bookings.used("of r1")
+            beside = pool.submit(booked, other, "r1")
+            assert is_waiting(beside)
+        beside.result(timeout=10)
+
+
+def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> None:
+    with pytest.raises(AssertionError, match="is not locked"), store.connection.writing_beside("a name"):
+        store.bookings.share("of r1", "r1")
+
+
+def test_what_was_written_is_on_the_disk_of_the_server() -> None:
+    with postgres.crashing() as (address, crash):
+        with plain(address) as database:
+            # It would have it there by itself after a while.
+            database.execute("ALTER SYSTEM SET wal_writer_delay = '10s'")
+            database.execute("SELECT pg_reload_conf()")
+        with Store(address) as store:
+            store.documents.add(document())
+            store.runs.add(run("r1"))
+            time.sleep(1)
+            booked(store, "r1")
+            crash()
+        with Store(address) as store:
+            assert store.bookings.used("of r1") == (1, 1.0)
