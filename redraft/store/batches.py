@@ -271,8 +271,7 @@ class Batches:
             rows = raw.execute(_NEXT, (name, 0 if held else MOST_DEATHS, most)).fetchall()
             suspect = next((at for at, row in enumerate(rows) if row["deaths"]), len(rows))
             chosen = rows[: max(1, suspect)]
-            until = self._clock() + seconds
-            named = {"batch": name, "worker": worker, "until": until}
+            named = {"batch": name, "worker": worker, "until": self._clock() + seconds}
             return [_item(raw.execute(_TAKE, named | {"idx": row["idx"]}).fetchone()) for row in chosen]
 
     def renew(self, name: str, worker: str, seconds: float = LEASE_SECONDS) -> set[tuple[int, int]]:
@@ -392,8 +391,7 @@ def _batch(row: Row) -> Batch:
 
 
 def _item(row: Row) -> Item:
-    values: dict[str, Any] = dict(row)
-    values["short"] = bool(values["short"])
+    values: dict[str, Any] = dict(row) | {"short": bool(row["short"])}
     values["error"] = json.loads(values["error"]) if values["error"] else None
     return Item(**values)
 

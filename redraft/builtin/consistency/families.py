@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache, lru_cache
-
-from nltk.stem.lancaster import LancasterStemmer
+from typing import TYPE_CHECKING
 
 from redraft.builtin.verbs import irregular
 from redraft.text.wording import is_negation, is_number, keys
 
-# Of the stemmers that there are it takes off most, and so leads from decision to decide.
-_STEMMER = LancasterStemmer()
+if TYPE_CHECKING:
+    from nltk.stem.lancaster import LancasterStemmer
 
 
 @lru_cache(maxsize=100_000)
@@ -23,7 +22,7 @@ def family(key: str) -> str:
     """What stands for the key of a word and all that are formed from the same one."""
     if not key.isascii() or not key.isalpha() or is_negation(key) or is_number(key):
         return key
-    stem = str(_STEMMER.stem(_plain_forms().get(key, key)))
+    stem = str(_stemmer().stem(_plain_forms().get(key, key)))
     return key if is_negation(stem) else stem  # "note" is no "not"
 
 
@@ -31,3 +30,12 @@ def family(key: str) -> str:
 def _plain_forms() -> Mapping[str, str]:
     """The plain form of each irregular verb. Made when it is first needed: keys take a second to load."""
     return {keys(form)[0]: keys(plain)[0] for form, plain in irregular().items()}
+
+
+@cache
+def _stemmer() -> LancasterStemmer:
+    """Of the stemmers that there are the one that takes off most, and so leads from decision to decide. It takes longer
+    to load than all else that a draft needs, which needs no families."""
+    from nltk.stem.lancaster import LancasterStemmer
+
+    return LancasterStemmer()
