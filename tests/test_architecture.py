@@ -57,7 +57,6 @@ RANKS: tuple[frozenset[str], ...] = (
 # Imports within functions, which hide what a module needs. This list may only become shorter.
 LATE_IMPORTS = {
     ("evaluators/similarity.py", "redraft.evaluators.rouge"),  # brings NLTK and all of SciPy's statistics
-    ("builtin/consistency/families.py", "nltk.stem.lancaster"),  # takes a second, and drafts need no families
     ("builtin/door.py", "redraft.builtin.model"),  # is not needed where every answer is known
     ("runs/opening.py", "redraft.models.openai"),
     ("runs/opening.py", "redraft.models.providers"),  # brings LangChain, which only its own models need
@@ -277,7 +276,7 @@ def test_the_list_of_late_imports_only_becomes_shorter() -> None:
         if each.late and is_within(each.target, name)
     }
     assert {name for _, name in LATE_IMPORTS} == used, "an entry that nothing needs any more is taken off the list"
-    assert len(LATE_IMPORTS) <= 11
+    assert len(LATE_IMPORTS) <= 10
 
 
 DOC = '"""Something."""\n'
