@@ -7,6 +7,7 @@ however that ends.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -20,13 +21,24 @@ from typing import Any, Self
 Process = Popen[bytes]
 _NEEDED = ("unshare", "nsenter", "ip")
 _PRIVATE = ("/tmp", "/dev/shm", "/run")
+# What is installed is the same everywhere, also where it lies among what is not.
+_COMMON = [
+    str(path)
+    for path in (Path(sys.prefix), Path(__file__).resolve().parent.parent)
+    if any(path.is_relative_to(folder) for folder in _PRIVATE)
+]
 # Ends when its input does, and all that is at work on the machine with it.
 _FIRST_PROCESS = """
-import signal, socket, subprocess, sys
-name, *private = sys.argv[1:]
+import json, os, signal, socket, subprocess, sys
+name, private, common = sys.argv[1], *map(json.loads, sys.argv[2:])
 socket.sethostname(name)
+kept = {path: os.open(path, os.O_RDONLY) for path in common}
 for folder in private:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=1777", "tmpfs", folder], check=True)
+for path, file in kept.items():
+    os.makedirs(path, exist_ok=True)
+    subprocess.run(["mount", "-c", "--bind", f"/proc/self/fd/{file}", path], pass_fds=[file], check=True)
+    os.close(file)
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 print(flush=True)
 sys.stdin.read()
@@ -57,7 +69,7 @@ class Machine:
         self.address = f"10.77.0.{number}"
         self._network, self._cable = network, f"cable{number}"
         own = ("--uts", "--ipc", "--mount", "--pid", "--mount-proc")
-        self._holder = network.known(_unshared(*own, first=(name, *_PRIVATE)))
+        self._holder = network.known(_unshared(*own, first=(name, json.dumps(_PRIVATE), json.dumps(_COMMON))))
         self.pid = _child_of(self._holder.pid)
         network.plug(self, self._cable)
 
@@ -111,7 +123,7 @@ class Network:
         self._processes: list[Process] = []
 
     def __enter__(self) -> Self:
-        self._holder = self.known(_unshared("--pid", first=("switch",)))
+        self._holder = self.known(_unshared("--pid", first=("switch", "[]", "[]")))
         self.switch("ip", "link", "add", "middle", "type", "bridge")
         self.switch("ip", "link", "set", "middle", "up")
         return self
