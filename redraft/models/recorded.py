@@ -245,15 +245,14 @@ class RecordedModel:
         tokens = size // _BYTES_A_TOKEN_AS_A_RULE + (request.sampling.max_tokens or 0)
         most_in = self._most_in(request) if self._tokenizer is None else await off_loop(self._most_in, request)
         most_out = self._inner.most_tokens(request.sampling)
-        call = self._blank(request, key, attempt, Usage(most_in, most_out))
-        async with (
-            self._limiter.slot(tokens) as began,
-            self._budget.booked(self._store.bookings, call) as booking,
-        ):
-            if self._hopeless is not None:
-                raise self._hopeless
-            sent = time.monotonic()
-            yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
+        async with self._limiter.slot(tokens) as began:
+            # Now it starts, as the ledger has it: what only waits is not under way.
+            call = self._blank(request, key, attempt, Usage(most_in, most_out))
+            async with self._budget.booked(self._store.bookings, call) as booking:
+                if self._hopeless is not None:
+                    raise self._hopeless
+                sent = time.monotonic()
+                yield _Turn(began, sent, size, booking, replace(call, waited=sent - since), most_out)
 
     async def _attempt(self, request: Request[Given_, Value_], turn: _Turn) -> Reply[Value_]:
         self._observer(CallStarted(request.label, self.identity, request.prompt.name, turn.call.waited))

@@ -127,9 +127,10 @@ class Errands:
             chosen = f"SELECT run, key, request, first, state {query} ORDER BY first DESC, rowid LIMIT ?"
             rows = raw.execute(chosen, (*values, most)).fetchall()
             for row in rows:
+                # The errand first, then its call, as whoever lets errands go has it: so neither waits for the other.
+                raw.execute(_TAKE, (helper, now + seconds, row["run"], row["key"]))
                 if row["state"] == "taken":
                     _lose(raw, (row["run"], row["key"]))
-                raw.execute(_TAKE, (helper, now + seconds, row["run"], row["key"]))
         return [Errand(row["run"], row["key"], row["request"], bool(row["first"])) for row in rows]
 
     def renew(self, helper: str, seconds: float) -> None:

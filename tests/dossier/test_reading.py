@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -19,9 +21,10 @@ from redraft.models.base import Request
 from redraft.pages.dossier import dossier_page
 from redraft.pages.markdown import dossier_markdown
 from redraft.readers.documents import parse
-from redraft.settings import Settings
+from redraft.settings import Limits, Settings
 from redraft.store.store import Store
 from redraft.text.cleaning import one_line
+from tests.judges import Court, Keepers, Said, Sheet, island
 from tests.store.support import plain
 from tests.support import Desk, story
 
@@ -173,6 +176,24 @@ def test_a_run_without_a_draft_is_shown_as_far_as_it_went(tmp_path: Path) -> Non
     assert found.sentences == ()
     assert found.run.error
     assert found.calls
+
+
+def test_calls_that_waited_for_one_another_stand_side_by_side_in_time(tmp_path: Path) -> None:
+    async def judged(court: Court) -> str:
+        async with court.shop(limits=Limits(concurrency=1)) as shop:
+            return (await shop.evaluate(court.document, court.document.text[:3000], context_tokens=4096)).run.id
+
+    class Slow(Keepers):
+        def __call__(self, sheet: Sheet) -> Said:
+            time.sleep(0.03)
+            return super().__call__(sheet)
+
+    court = Court(tmp_path, Slow(), document=island(300))
+    found = read_dossier(court.store, asyncio.run(judged(court)))
+    court.store.close()
+    order = sorted(found.calls, key=lambda one: one.began)
+    assert len(order) > 5
+    assert all(one.began + one.seconds <= after.began + 0.005 for one, after in pairwise(order))
 
 
 def test_a_run_that_made_no_summary_is_refused_in_a_sentence(tmp_path: Path) -> None:
