@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from lemminflect import getAllLemmas, getInflection
 
@@ -58,25 +57,3 @@ INTRANSITIVE = listed(
     " head crawl look smile remain die vanish flow sprawl react march occur exist belong"
 )
 """Plain forms of verbs that nobody does to anything."""
-
-KNOWN = listed(
-    "arise awake bear beat become begin bend bind bite bleed blow break breed bring build burn burst buy cast catch"
-    " choose cling come cost creep cut deal dig do draw dream drink drive eat fall feed feel fight find flee fling fly"
-    " forbid forget forgive freeze get give go grind grow hang have hear hide hit hold hurt keep kneel know lay lead"
-    " leap learn leave lend let lie light lose make mean meet mistake overcome overhear pay put quit read rebuild ride"
-    " ring rise run say see seek sell send set sew shake shed shine shoot show shrink shut sing sink sit sleep slide"
-    " speak spend spin split spread spring stand steal stick sting strike strive swear sweep swim swing take teach"
-    " tear tell think throw thrust undergo understand undertake wake wear weave weep win wind withdraw withstand write"
-    " want try decide agree plan refuse offer promise attempt intend hope threaten manage fail wish propose start"
-    " demand determine expect prepare need help ask order force allow cause permit persuade convince invite warn urge"
-    " advise enable seem appear continue happen tend use remain like love hate prefer die kill"
-)
-"""Plain forms of well-known verbs, with all those that are irregular."""
-
-
-@cache
-def irregular() -> Mapping[str, str]:
-    """The plain form of every irregular past and participle."""
-    forms = {form: plain for plain in sorted(KNOWN) for tag in ("VBN", "VBD") for form in getInflection(plain, tag)}
-    regular = {form for form, plain in forms.items() if form.endswith("ed") and len(form) > len(plain)}
-    return {form: plain for form, plain in forms.items() if form.isalpha() and form not in regular}

@@ -35,6 +35,8 @@ TOLD = [
         "marry married marriage",
         "silent silence",
         "agree agreement",
+        "rise rose risen rising",
+        "make made making",
     ],
 )
 def test_the_forms_of_a_word_are_one_family(forms: str) -> None:

@@ -1,8 +1,8 @@
 """Families of English words: the forms of one verb or noun, and what is derived from it, under one key.
 
 They let a sentence be found again that somebody has put in words of their own: decide and decision, sell and sold.
-General rules of English word formation, and the commonest words that keep to none. Words of other languages are
-families by themselves, but for an ending that looks English.
+The forms of verbs by a dictionary, general rules of English word formation, and the commonest words that keep to none.
+Words of other languages are families by themselves, but for an ending that looks English.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache, lru_cache
 
-from redraft.builtin.verbs import irregular
+from redraft.builtin.verbs import plain_form
 from redraft.text.wording import is_negation, is_number, keys
 
 # What no rule leads to, beside the forms of verbs. The first of each stands for all.
@@ -34,11 +34,18 @@ _VOWELS = frozenset("aeiouy")
 
 
 @cache
-def _first_forms() -> Mapping[str, str]:
-    """What stands for each irregular word. Made when it is first needed: keys take a second to load."""
-    forms = {keys(form)[0]: keys(plain)[0] for form, plain in irregular().items()}
+def _derived() -> Mapping[str, str]:
+    """What stands for each word of the list."""
     groups = (keys(group) for group in _DERIVED.replace("\n", " ").split(";"))
-    return forms | {form: group[0] for group in groups for form in group}
+    return {form: group[0] for group in groups for form in group}
+
+
+def _first_form(stem: str) -> str:
+    """What stands for an irregular word, or nothing. The key of a long one is without its last vowel."""
+    if stem in _derived():
+        return _derived()[stem]
+    forms = (stem, f"{stem}e") if len(stem) >= _SHORTEST_STEM else (stem,)
+    return next((keys(plain_form(form))[0] for form in forms if plain_form(form) != form), "")
 
 
 @lru_cache(maxsize=100_000)
@@ -48,8 +55,9 @@ def family(key: str) -> str:
         return key
     stem = key
     for _ in range(_AT_MOST):
-        if stem in _first_forms():
-            return _first_forms()[stem]
+        if first := _first_form(stem):
+            stem = first
+            break
         shorter = _without_ending(stem)
         if shorter == stem:
             break

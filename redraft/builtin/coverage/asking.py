@@ -22,7 +22,6 @@ from redraft.builtin.origin import origin_of
 from redraft.builtin.prose import finish, plain
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
-from redraft.builtin.weights import weight
 from redraft.prompts.judging import (
     ASK_DOCUMENT,
     RANK_QUESTIONS,
@@ -39,15 +38,14 @@ from redraft.text.vectors import SentenceVectors
 from redraft.text.wording import carries, keys, words
 from redraft.text.words import count_words
 
-# A question of a kind, or about a part, that has been asked about is worth so much less each time.
-_AGAIN_KIND, _AGAIN_PART, _AGAIN_SENTENCE = 0.8, 0.6, 0.3
+# A question about a part, or a sentence, that has been asked about is worth so much less each time.
+_AGAIN_PART, _AGAIN_SENTENCE = 0.6, 0.3
 _QUESTIONS_A_PART = 2
 # How far it counts that a sentence is central, and that what it speaks of is spoken of again and again: chosen by what
 # people's summaries of other stories hold.
 _WORTH_POWER, _ECHO_POWER, _BLOCK = 0.5, 4.0, 40
 _FEWEST_WORDS = 8
 _LONGEST_GAP, _FEWEST_TELLING, _FEWEST_SAID = 30, 3, 2
-_BY_KIND: dict[Kind, float] = {"why": 2.0, "how": 1.5, "what": 1.2, "where": 0.9, "when": 0.9, "who": 1.0}
 _GAP, _GESTURE = 0.1, 0.2
 _IS_GAP = re.compile(r"_{2,}")
 _BODY = re.compile(r"\b(?:hands?|legs?|feet|foot|knees?|hair|chin|nose|eyes|teeth)\b")
@@ -61,7 +59,6 @@ def ask_document(given: AskDocumentGiven) -> DocumentQuestions:
     source = Source([quote for _, quote in _quoted(given.excerpt)], whole=True) if left else Source([])
     parts = max(1, given.count // _QUESTIONS_A_PART)
     asked: list[_Candidate] = []
-    kinds: Counter[Kind] = Counter()
     crowds: Counter[int] = Counter()
     quotes: Counter[str] = Counter()
     while left and len(asked) < given.count:
@@ -69,7 +66,6 @@ def ask_document(given: AskDocumentGiven) -> DocumentQuestions:
             left,
             key=lambda one: (
                 one.worth
-                * _AGAIN_KIND ** kinds[one.question.kind]
                 * _AGAIN_PART ** crowds[int(one.place * parts)]
                 * _AGAIN_SENTENCE ** quotes[one.question.quote]
             ),
@@ -79,7 +75,6 @@ def ask_document(given: AskDocumentGiven) -> DocumentQuestions:
         if again or not _is_answered(source, best.question):
             continue
         asked.append(best)
-        kinds[best.question.kind] += 1
         crowds[int(best.place * parts)] += 1
         quotes[best.question.quote] += 1
     asked.sort(key=lambda one: -one.worth)
@@ -88,7 +83,7 @@ def ask_document(given: AskDocumentGiven) -> DocumentQuestions:
 
 @answers(RANK_QUESTIONS)
 def rank_questions(given: RankGiven) -> Ranking:
-    """What the others speak of too first, and what asks for causes before what asks for places; repetitions last."""
+    """What the others speak of too first; gestures, what has a gap, and repetitions last."""
     vectors = SentenceVectors([f"{candidate.question} {candidate.answer}" for candidate in given.candidates])
     central = rank(vectors)
     worth = [float(central[at]) * _form(one.question) for at, one in enumerate(given.candidates)]
@@ -101,12 +96,10 @@ def rank_questions(given: RankGiven) -> Ranking:
 
 
 def _form(question: str) -> float:
-    """What a question is worth by what it asks for."""
+    """What a question is worth by what it asks for, and how."""
     if _IS_GAP.search(question):
         return _GAP
-    opening = question.split(" ", 1)[0].lower()
-    worth = next((value for kind, value in _BY_KIND.items() if opening.startswith(kind)), 1.0)
-    return worth * (_GESTURE if GESTURE.search(question) or _BODY.search(question) else 1.0)
+    return _GESTURE if GESTURE.search(question) or _BODY.search(question) else 1.0
 
 
 class _Echo:
@@ -118,7 +111,7 @@ class _Echo:
 
     def of(self, text: str) -> float:
         """The mean logarithm of in how many stretches the telling words of a text stand."""
-        told = {family(key) for key in keys(text) if weight(key) == 1.0}
+        told = {family(key) for key in keys(text) if carries(key)}
         return fmean(math.log1p(self._blocks[one]) for one in told) if told else 0.0
 
 
@@ -165,7 +158,7 @@ def _candidates(excerpt: str) -> Iterator[_Candidate]:
 def _is_telling(asking: Asking) -> bool:
     """Whether a question says enough, besides names, for the place to be found that it is about."""
     sought = read_question(asking.question)
-    said = {key for key in sought.keys if weight(key) and key not in sought.names}
+    said = {key for key in sought.keys if carries(key) and key not in sought.names}
     return len(said) >= _FEWEST_SAID
 
 

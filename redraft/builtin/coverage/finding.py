@@ -15,9 +15,8 @@ from redraft.builtin.details import Detail, DetailKind
 from redraft.builtin.forms import Sought
 from redraft.builtin.lexicon import PERSONAL
 from redraft.builtin.source import Source
-from redraft.builtin.weights import weight
 from redraft.prompts.judging import UNANSWERABLE, UNDECIDED, Kind
-from redraft.text.wording import Word, is_negation, is_number, keys, words
+from redraft.text.wording import Word, carries, is_negation, is_number, keys, words
 
 # A sentence answers a question when it has this share of what the question says beside the names.
 _SUPPORT = 0.65
@@ -111,7 +110,7 @@ def _place(source: Source, number: int) -> _Place:
 
 def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[int]]:
     """The share of what is asked that a line says, the one before it helping; and the lines that it takes."""
-    wanted = {family(key): weight(key) for key in sought.keys if key not in sought.names and weight(key)}
+    wanted = {family(key) for key in sought.keys if carries(key) and key not in sought.names}
     own = {family(key) for key in source.lines[number].keys}
     before = {family(key) for key in source.lines[number - 1].keys} if number else set()
     lines = [number]
@@ -123,11 +122,10 @@ def _support(source: Source, sought: Sought, number: int) -> tuple[float, list[i
         if not (pointing and meant & before):
             return 0.0, []
         lines = [number, number - 1]
-    said = sum(weighed for one, weighed in wanted.items() if one in own)
-    helped = sum(weighed for one, weighed in wanted.items() if one in before - own)
-    if helped and said < _SUPPORT * sum(wanted.values()):
+    said: float = len(wanted & own)
+    if (helped := len(wanted & before - own)) and said < _SUPPORT * len(wanted):
         said, lines = said + _FROM_BEFORE * helped, [number, number - 1]
-    return (said / sum(wanted.values()) if wanted else 1.0), lines
+    return (said / len(wanted) if wanted else 1.0), lines
 
 
 def _reply(place: _Place, sought: Sought) -> str:
@@ -150,7 +148,7 @@ def _is_denied(place: _Place, known: Set[str]) -> bool:
     """Whether a negation that the question has not stands before one of its words."""
     denials = [at for at, word in enumerate(place.of) if is_negation(word.key) and family(word.key) not in known]
     return any(
-        family(word.key) in known and weight(word.key)
+        family(word.key) in known and carries(word.key)
         for at in denials
         for word in place.of[at + 1 : at + 1 + _JUST_BEFORE]
     )
@@ -158,17 +156,17 @@ def _is_denied(place: _Place, known: Set[str]) -> bool:
 
 def _is_new(text: str, known: Set[str]) -> bool:
     """Whether a phrase says something that the question does not say, and little of what it says."""
-    said = [family(key) in known for key in keys(text) if weight(key)]
-    return bool(said) and not said[0] * (len(said) == 1) and 2 * sum(said) <= len(said)
+    said = [family(key) in known for key in keys(text) if carries(key)]
+    return bool(said) and 2 * sum(said) <= len(said)
 
 
 def _first(found: Iterator[re.Match[str]], known: Set[str]) -> str:
     """The first of some phrases that says something new, up to what the question says itself."""
     for one in found:
         text = one.group()
-        told = [word.start for word in words(text)[1:] if weight(word.key) and family(word.key) in known]
+        told = [word.start for word in words(text)[1:] if carries(word.key) and family(word.key) in known]
         text = text[: min(told, default=len(text))].strip(" ,.")
-        if any(weight(key) for key in keys(text)) and len(text.split()) > 1:
+        if any(carries(key) for key in keys(text)) and len(text.split()) > 1:
             return text.removesuffix(" the").removesuffix(" a").removesuffix(" an")
     return ""
 
@@ -189,7 +187,7 @@ def _filler(place: _Place, sought: Sought) -> str:
 
 def _number(place: _Place, sought: Sought) -> str:
     """The number just before what is counted, or the first that the question has not."""
-    counted = next((family(key) for key in sought.keys if weight(key)), "") if sought.form == "count" else ""
+    counted = next((family(key) for key in sought.keys if carries(key)), "") if sought.form == "count" else ""
     for one in place.fresh(set(sought.keys), "number"):
         behind = [family(word.key) for word in place.of[one.last + 1 : one.last + _COUNTED_WITHIN]]
         if not counted or counted in behind:
@@ -199,7 +197,7 @@ def _number(place: _Place, sought: Sought) -> str:
 
 def _doer(place: _Place, sought: Sought, known: Set[str]) -> str:
     """Who or what does what the question says: what stands before that."""
-    at = next((n for n, word in enumerate(place.of) if weight(word.key) and family(word.key) in known), None)
+    at = next((n for n, word in enumerate(place.of) if carries(word.key) and family(word.key) in known), None)
     if at is None:
         return ""
     if (agent := _AGENT.search(place.text, place.of[at].end)) and _is_new(agent.group("who"), known):
@@ -218,9 +216,9 @@ def _rest(place: _Place, known: Set[str]) -> str:
     """The longest stretch of a line that the question has not."""
     of, stretches, first = place.of, [(0, 0)], 0
     for at in range(len(of) + 1):
-        if at == len(of) or (family(of[at].key) in known and weight(of[at].key)):
+        if at == len(of) or (family(of[at].key) in known and carries(of[at].key)):
             stretches.append((first, at))
             first = at + 1
-    best = max(stretches, key=lambda one: sum(weight(word.key) for word in of[slice(*one)]))
-    said = sum(weight(word.key) for word in of[slice(*best)])
+    best = max(stretches, key=lambda one: sum(carries(word.key) for word in of[slice(*one)]))
+    said = any(carries(word.key) for word in of[slice(*best)])
     return place.text[of[best[0]].start : of[best[1] - 1].end] if said else ""

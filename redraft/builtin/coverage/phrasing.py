@@ -71,10 +71,10 @@ _POINTS = re.compile(
     re.IGNORECASE,
 )
 _MARKS = re.compile(r"[,;:\"“”()—…*_]")
-_WORD = re.compile(r"\S+")
 _OWN = re.compile(r"\b(?:his|her|she)\b")
 _SAYS = listed("say tell ask reply answer cry think feel look seem appear have be nod smile shrug turn glance stare")
-_TOO_SHORT, _MOST_WORDS = 3, 18
+_ARTICLE = re.compile(r"(?:the|an?) ", re.IGNORECASE)
+_TOO_SHORT, _MOST_WORDS, _LONGEST_SUBJECT = 3, 18, 8
 
 
 class Asking(NamedTuple):
@@ -105,9 +105,6 @@ class _Clause(NamedTuple):
         return " ".join(part for part in (opening, *said, rest.strip()) if part) + "?"
 
 
-_ARTICLE = re.compile(r"(?:The|An?) ")
-
-
 def questions_about(sentence: str, is_person: Callable[[str], bool]) -> Iterator[Asking]:
     """The questions that can be asked about a sentence that can be understood by itself."""
     opening = _OPENING.match(sentence)
@@ -134,18 +131,11 @@ def _clause(text: str) -> _Clause | None:
         # One more word of a longer subject.
         space = text.find(" ", found.end("subject") + 1)
         before, behind = text[:space], text[space + 1 : space + 2]
-        too_long = before.count(" ") > _LONGEST or found.group("aside") or _MARKS.search(before)
-        if space < 0 or too_long or not _ARTICLE.match(_upper(text)) or not behind.islower():
+        too_long = before.count(" ") > _LONGEST_SUBJECT or found.group("aside") or _MARKS.search(before)
+        if space < 0 or too_long or not _ARTICLE.match(text) or not behind.islower():
             return None
         found = re.match(rf"(?P<subject>.{{{space}}})(?P<aside>, )? (?P<predicate>[a-z].*)", text)
     return None
-
-
-_LONGEST = 8
-
-
-def _upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
 
 
 def _with_verb(subject: str, predicate: str) -> _Clause | None:
@@ -153,7 +143,7 @@ def _with_verb(subject: str, predicate: str) -> _Clause | None:
     helpers: list[str] = []
     for at, word in enumerate(words):
         bare = word.rstrip(",;:")
-        if bare in AUXILIARIES and bare not in ("being",) and (at + 1 < len(words)):
+        if bare in AUXILIARIES and bare != "being" and at + 1 < len(words):
             helpers.append(bare)
         elif _ADVERB.match(bare) and at + 1 < len(words):
             continue
@@ -222,10 +212,6 @@ def _of_subject(clause: _Clause, is_person: Callable[[str], bool]) -> Iterator[A
 def _is_good(one: Asking, clause: _Clause) -> bool:
     """Whether all that a question speaks of is named in it, and there is enough of that."""
     inside = one.question.rstrip("?")
-    if (
-        _POINTS.search(inside)
-        or not _TOO_SHORT <= len(inside.split()) <= _MOST_WORDS
-        or re.search(r"[,;:\"“”()—…*_]", inside)
-    ):
+    if _POINTS.search(inside) or _MARKS.search(inside) or not _TOO_SHORT <= len(inside.split()) <= _MOST_WORDS:
         return False
     return bool(one.answer.strip()) and (not _OWN.search(inside) or _lowered(clause.subject) in inside)

@@ -10,7 +10,7 @@ import re
 from redraft.builtin.coverage.asking import ask_document
 from redraft.builtin.forms import ask_whether
 from redraft.builtin.registry import answers
-from redraft.prompts.judging import AskDocumentGiven, DocumentQuestion
+from redraft.prompts.judging import AskDocumentGiven
 from redraft.prompts.typed import ASK_TYPED, AskTypedGiven, TypedReply
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
@@ -29,11 +29,8 @@ def ask_typed(given: AskTypedGiven) -> TypedReply:
     asked = ask_document(AskDocumentGiven(excerpt=given.excerpt, count=_TRIED)).questions
     if given.type == "binary":
         return _whether(one_line(asked[0].quote)) if asked else _NONE
-    return next((_extractive(one) for one in asked if count_words(one.answer) <= _LONGEST_ANSWER), _NONE)
-
-
-def _extractive(one: DocumentQuestion) -> TypedReply:
-    return TypedReply(question=one.question, answer=one.answer, reason="")
+    short = (one for one in asked if count_words(one.answer) <= _LONGEST_ANSWER)
+    return next((TypedReply(question=one.question, answer=one.answer, reason="") for one in short), _NONE)
 
 
 def _whether(sentence: str) -> TypedReply:
