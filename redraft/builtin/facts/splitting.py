@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from redraft.builtin.consistency.statements import states
-from redraft.builtin.facts.statements import leading_name, read_statement
+from redraft.builtin.facts.statements import read_statement
 from redraft.builtin.registry import answers
 from redraft.prompts.facts import SPLIT_FACTS, AllFacts, FactsGiven, SentenceFacts
 from redraft.text.wording import keys
@@ -35,7 +35,7 @@ def _facts(sentence: str) -> list[str]:
 def _stands_alone(clause: str) -> bool:
     """Whether a clause says whom it is about and what is done: it has a name first, and a verb behind it."""
     statement = read_statement(clause)
-    name = leading_name(statement)
+    name = next((name for name in statement.names if name.sure), None)
     return name is not None and statement.verb is not None and name.first <= 1 and name.last < statement.verb.at
 
 

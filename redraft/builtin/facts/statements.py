@@ -12,14 +12,7 @@ from redraft.builtin.details import details
 from redraft.builtin.verbs import AUXILIARIES, MODALS, is_participle, is_past, is_present, plain_form
 from redraft.text.wording import Word, carries, is_negation, listed, words
 
-_PRONOUNS = listed("he him his himself she her hers herself they them their theirs")
 _NOT_BEFORE_VERB = listed("the a an this that these those his her its their my our your of in on at from with for by")
-_PLACING = listed("in at on near by of from with for under over behind beside off through across along to into")
-# Capitals that a sentence begins with, which are no names.
-_OPENERS = listed(
-    "later soon early eventually today yesterday tomorrow nearly sometimes long year day week month winter summer"
-    " spring autumn next another half people men women according despite following unlike old young new work"
-)
 # A remark on the subject, between commas or at the end.
 _ASIDE = re.compile(r", (?:who|which|whose|where|without|after|before|as|though|although|because)\b[^,;.]*")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -34,7 +27,7 @@ class Name(NamedTuple):
     last: int
     before: str
     sure: bool
-    """Not so where it may be no name, or is one of several that a sentence may be about."""
+    """Not so where it may be no name."""
 
 
 class Verb(NamedTuple):
@@ -75,18 +68,11 @@ def read_statement(text: str) -> Statement:
             one.sure,
         )
         for one in known
-        if one.kind == "name" and not (one.last == 0 and text[one.start : one.end].casefold() in _OPENERS)
+        if one.kind == "name"
     ]
-    telling = {word.key for word in found if carries(word.key) and not is_negation(word.key)} - _PRONOUNS
+    telling = {word.key for word in found if carries(word.key) and not is_negation(word.key)}
     numbers = sum(one.kind == "number" for one in known)
     return Statement(text, tuple(found), tuple(names), numbers, _verb(text, found, taken), frozenset(telling))
-
-
-def leading_name(statement: Statement) -> Name | None:
-    """The name that the sentence is about: the first that is no place, else the first; sure if it is the only one."""
-    firm = [name for name in statement.names if name.sure]
-    leading = next((name for name in firm if name.before not in _PLACING), firm[0] if firm else None)
-    return leading._replace(sure=all(one.keys & leading.keys for one in firm)) if leading else None
 
 
 def _verb(text: str, found: Sequence[Word], taken: Collection[int]) -> Verb | None:
