@@ -23,6 +23,7 @@ from redraft.text.tokens import (
     tokenizer_named,
 )
 from tests.text.hostile import EXTREMES, raw_texts, texts
+from tests.vocabularies import tiktokens_own
 
 relaxed = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -36,7 +37,7 @@ def test_the_whole_text_measures_what_it_counts(tokenizer: Tokenizer, text: str)
 @relaxed
 @given(text=texts)
 def test_the_count_is_tiktokens_own(vocabulary: Tokenizer, text: str) -> None:
-    assert vocabulary.count(text) == len(tiktoken.get_encoding(vocabulary.name).encode_ordinary(text))
+    assert vocabulary.count(text) == len(tiktokens_own(vocabulary.name).encode_ordinary(text))
 
 
 @relaxed
