@@ -13,7 +13,7 @@ from redraft.builtin.pointing import anchored
 from redraft.builtin.prose import LAST_RESORT, Sentence, cut, read
 from redraft.text.languages import is_foreign, language_of, tongues_beside
 from redraft.text.ranking import Candidates, choose, rank, rank_towards
-from redraft.text.vectors import Indices, SentenceVectors, Weights
+from redraft.text.vectors import SentenceVectors, Weights
 from redraft.text.words import count_words
 
 # Rank and standing both count; the root keeps one sentence in the thick of the graph from outweighing all the rest.
@@ -46,7 +46,7 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
     """
     language = language_of("\n".join(parts))
     parts, shares, languages = _by_language(parts, shares)
-    sentences, needs = _in_their_order(parts, languages)
+    sentences = _in_their_order(parts, languages)
     limit = max(1, limit)
     if not sentences:
         # Nothing but marks, of which an underscore counts as a word.
@@ -60,11 +60,11 @@ def compose(parts: Sequence[str], shares: Sequence[float], limit: int, query: st
         proportion = np.asarray(shares, dtype=np.float64)
         segments, room = _segmented(sentences, limit * proportion / max(float(proportion.sum()), 1e-9))
     vectors = SentenceVectors([one.text for one in sentences], [languages[one.part] for one in sentences])
-    chosen = _chosen(vectors, sentences, needs, segments, room, limit, asked)
+    chosen = _chosen(vectors, sentences, segments, room, limit, asked)
     if not chosen:
         best = max(sentences, key=lambda sentence: sentence.standing)
         return cut(best.text, limit, languages[best.part])
-    return _in_paragraphs([(sentences[at], segments[at], bool(needs[at] >= 0)) for at in chosen])
+    return _in_paragraphs([(sentences[at], segments[at]) for at in chosen])
 
 
 def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[str], list[float], list[str]]:
@@ -81,21 +81,13 @@ def _by_language(parts: Sequence[str], shares: Sequence[float]) -> tuple[list[st
     return texts, room, languages
 
 
-def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> tuple[list[Sentence], Indices]:
-    """The sentences of all parts as they may stand elsewhere, each with that which has to stand before it, or -1.
-
-    Those of a language are judged together.
-    """
+def _in_their_order(parts: Sequence[str], languages: Sequence[str]) -> list[Sentence]:
+    """The sentences of all parts as they may stand elsewhere; those of a language are judged together."""
     found: list[Sentence] = []
-    needs: list[int] = []
     for language in dict.fromkeys(languages):
         of_it = [part if its == language else "" for part, its in zip(parts, languages, strict=True)]
-        alone, needed = standing_alone(read(of_it, language), language)
-        needs += [at if at < 0 else len(found) + at for at in needed.tolist()]
-        found += alone
-    order = sorted(range(len(found)), key=lambda at: found[at].part)
-    place = {at: new for new, at in enumerate(order)} | {-1: -1}
-    return [found[at] for at in order], np.asarray([place[needs[at]] for at in order], dtype=np.int64)
+        found += standing_alone(read(of_it, language), language)
+    return sorted(found, key=lambda sentence: sentence.part)
 
 
 def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int], Weights]:
@@ -119,7 +111,6 @@ def _segmented(sentences: Sequence[Sentence], room: Weights) -> tuple[list[int],
 def _chosen(
     vectors: SentenceVectors,
     sentences: Sequence[Sentence],
-    needs: Indices,
     segments: Sequence[int],
     room: Weights,
     limit: int,
@@ -130,25 +121,19 @@ def _chosen(
     standing = np.asarray([sentence.standing for sentence in sentences])
     worth = rank_towards(vectors, asked) * standing if asked else centrality(vectors, sentences)
     proper = standing > LAST_RESORT
-    chosen = choose(vectors, Candidates(np.where(proper, worth, 0.0), words, needs, part), limit, room)
-    return chosen or choose(vectors, Candidates(worth, words, np.full_like(needs, -1), part), limit, room)
+    chosen = choose(vectors, Candidates(np.where(proper, worth, 0.0), words, part), limit, room)
+    return chosen or choose(vectors, Candidates(worth, words, part), limit, room)
 
 
-def standing_alone(sentences: Sequence[Sentence], language: str) -> tuple[list[Sentence], Indices]:
-    """The sentences as they may stand elsewhere, each with that which has to stand before it, or -1.
-
-    Those that would lose their meaning have the standing of a last resort.
-    """
+def standing_alone(sentences: Sequence[Sentence], language: str) -> list[Sentence]:
+    """The sentences as they may stand elsewhere; a last resort are those that would lose their meaning."""
     found: list[Sentence] = []
-    needs = np.full(len(sentences), -1, dtype=np.int64)
-    for at, (one, how) in enumerate(zip(sentences, anchored(sentences, language), strict=True)):
-        if how is None:
+    for one, text in zip(sentences, anchored(sentences, language), strict=True):
+        if text is None:
             found.append(replace(one, standing=min(one.standing, LAST_RESORT)))
-            continue
-        named = how.text != one.text
-        found.append(replace(one, text=how.text, words=count_words(how.text)) if named else one)
-        needs[at] = at - 1 if how.needs else -1
-    return found, needs
+        else:
+            found.append(replace(one, text=text, words=count_words(text)))
+    return found
 
 
 def centrality(vectors: SentenceVectors, sentences: Sequence[Sentence]) -> Weights:
@@ -160,19 +145,16 @@ def centrality(vectors: SentenceVectors, sentences: Sequence[Sentence]) -> Weigh
     return worth
 
 
-def _in_paragraphs(chosen: Sequence[tuple[Sentence, int, bool]]) -> str:
-    """Join sentences, beginning a paragraph where a long text moves on to another stretch of the source.
-
-    Each comes with its stretch, and whether it needs the one before it.
-    """
-    left = sum(sentence.words for sentence, _, _ in chosen)
+def _in_paragraphs(chosen: Sequence[tuple[Sentence, int]]) -> str:
+    """Join sentences, each with its stretch, beginning a paragraph where a long text moves on to another stretch."""
+    left = sum(sentence.words for sentence, _ in chosen)
     if left <= _WORDS_IN_ONE_PARAGRAPH:
-        return _joined([sentence.text for sentence, _, _ in chosen])
+        return _joined([sentence.text for sentence, _ in chosen])
     paragraphs: list[list[str]] = [[]]
     filled, segment = 0, chosen[0][1]
-    for sentence, its_segment, leans in chosen:
+    for sentence, its_segment in chosen:
         due = filled >= (_SHORT_PARAGRAPH_WORDS if its_segment != segment else _PARAGRAPH_WORDS)
-        if due and left >= _SHORT_PARAGRAPH_WORDS and not leans:
+        if due and left >= _SHORT_PARAGRAPH_WORDS:
             paragraphs.append([])
             filled = 0
         paragraphs[-1].append(sentence.text)

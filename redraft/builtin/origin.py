@@ -40,8 +40,8 @@ class Origin:
         self.language = language
         self.lines = read(texts, language)
         self.cast = Cast([one.text for one in self.lines if not one.spoken])
-        # The same sentences as they may stand elsewhere, and the one that each has to stand behind, or -1.
-        self._alone, self._needs = standing_alone(self.lines, language)
+        # The same sentences as they may stand elsewhere.
+        self._alone = standing_alone(self.lines, language)
         self._vectors = SentenceVectors([one.text for one in self._alone])
         self._worth = centrality(self._vectors, self._alone) if self._alone else np.zeros(0)
         said = [tuple(keys(one.text, language)) for one in self.lines]
@@ -56,7 +56,7 @@ class Origin:
     def alone(self) -> Iterator[tuple[int, Sentence]]:
         """The sentences that may stand elsewhere by themselves, as they may stand there, each behind its number."""
         for at, one in enumerate(self._alone):
-            if one.standing > LAST_RESORT and self._needs[at] < 0:
+            if one.standing > LAST_RESORT:
                 yield at, one
 
     def find(self, sentence: str) -> int | None:
@@ -99,16 +99,12 @@ class Origin:
         return fsum(log(self._often[pair]) for pair in said if pair in self._often)
 
     def group(self, at: int) -> list[Placed]:
-        """A sentence behind those that it needs; nothing where it would lose its meaning."""
-        if self._alone[at].standing <= LAST_RESORT:
-            return []
-        numbers = [at]
-        while self._needs[numbers[0]] >= 0:
-            numbers.insert(0, int(self._needs[numbers[0]]))
-        return [Placed(n, self._alone[n].text, self.lines[n].text) for n in numbers]
+        """A sentence as it may stand elsewhere; nothing where it would lose its meaning."""
+        known = self._alone[at].standing > LAST_RESORT
+        return [Placed(at, self._alone[at].text, self.lines[at].text)] if known else []
 
     def quoted(self, evidence: str) -> list[list[Placed]]:
-        """The sentences of a quotation that may stand elsewhere, each behind those that it needs."""
+        """The sentences of a quotation that may stand elsewhere."""
         found: list[list[Placed]] = []
         other: Origin | None = None
         for span in sentences(evidence):

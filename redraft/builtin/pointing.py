@@ -2,16 +2,16 @@
 
 A sentence that is taken out of a text keeps its meaning only if whom its "he" is, and when its "next day" was, can be
 told from what stands before it in its new place. One rule holds for drafts, for revisions and for the judging of how a
-summary reads: a sentence stands by itself, or directly behind the one before it, or with the name of whom it speaks in
-brackets for the pronoun that it begins with; otherwise it is of no use elsewhere. English; a text in another language
-has nothing here that points, and is taken as it stands.
+summary reads: a sentence stands by itself, or with the name of whom it speaks in brackets for the pronoun that it
+begins with; otherwise it is of no use elsewhere. English; a text in another language has nothing here that points, and
+is taken as it stands.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
@@ -120,43 +120,26 @@ _DOER = re.compile(
     rf"The (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|{_EITHER}|[a-z]{{3,}}(?:er|or|ist|m[ae]n)s?) (?:\w+ly )?(?P<verb>[a-z]+)\b"
 )
 _SPEECH = re.compile(r"[\"“”«»]")
-_DEPTH = 3
 
 
-class Anchored(NamedTuple):
-    """A sentence as it may stand elsewhere, and whether it does so only directly behind the one before it."""
-
-    text: str
-    needs: bool
-
-
-def anchored(sentences: Sequence[Sentence], language: str) -> list[Anchored | None]:
+def anchored(sentences: Sequence[Sentence], language: str) -> list[str | None]:
     """How each sentence of a text may stand elsewhere; None where its meaning would be lost."""
+    aloud = [one.spoken or bool(_SPEECH.search(one.text)) for one in sentences]
     if is_foreign(language):
-        spoken = [one.spoken or _SPEECH.search(one.text) for one in sentences]
-        return [None if aloud else Anchored(one.text, False) for one, aloud in zip(sentences, spoken, strict=True)]
+        return [None if spoken else one.text for spoken, one in zip(aloud, sentences, strict=True)]
     cast = Cast([one.text for one in sentences if not one.spoken])
-    found: list[Anchored | None] = []
+    found: list[str | None] = []
     topic: Mention | None = None
-    depth = 0
-    for at, one in enumerate(sentences):
-        topic = topic if one.follows and not one.spoken else None
-        if one.spoken or _SPEECH.search(one.text):
+    for spoken, one in zip(aloud, sentences, strict=True):
+        if spoken:
             found.append(None)
             topic = None
             continue
         loose = pointers(one.text, cast)
-        named = _with_name(one.text, topic)
+        named = _with_name(one.text, topic if one.follows else None)
         topic = _topic(one.text, cast.mentions(one.text), topic if named else None)
-        before = found[at - 1] if at and one.follows and depth < _DEPTH else None
-        if not loose or (named and len(loose) == 1 and loose <= {"he", "she"}):
-            found.append(Anchored(named if loose else one.text, False))
-            depth = 1
-        elif before and all(_is_met(kind, sentences[at - 1].text, before.text, cast) for kind in loose):
-            found.append(Anchored(one.text, True))
-            depth += 1
-        else:
-            found.append(None)
+        known = named if len(loose) == 1 and loose <= {"he", "she"} else ""
+        found.append((known or None) if loose else one.text)
     return found
 
 
@@ -290,28 +273,10 @@ def goes_on(text: str) -> bool:
     return bool(_GOES_ON.match(text))
 
 
-def _has(kind: Pointer, text: str) -> bool:
-    """Whether a text has a pronoun of this kind."""
-    return any(one.lastgroup == kind for one in PRONOUN.finditer(text))
-
-
 def _may_speak_of(gender: Gender, text: str, cast: Cast) -> bool:
     if _NOUNS[gender].search(text) or _ROLE.search(text):
         return True
-    return _has(gender, text) or any(
+    return any(one.lastgroup == gender for one in PRONOUN.finditer(text)) or any(
         cast.gender(name) in (None, gender) and not _BEFORE_THING.search(text, 0, start)
         for name, start, _ in cast.named(text)
     )
-
-
-def _is_met(kind: Pointer, before: str, written: str, cast: Cast) -> bool:
-    """Whether what points may well point to the sentence before it."""
-    if _has(kind, before):
-        return True
-    if kind in ("he", "she"):
-        return any(_may_be(one, gender_of(kind), written) for one in cast.mentions(written))
-    if kind == "they":
-        return bool(_PLURAL.search(before))
-    if kind == "who":
-        return bool(cast.mentions(written) or _PEOPLE.search(before))
-    return True

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from redraft.builtin.lexicon import (
     FIRST_PERSON,
@@ -16,7 +17,6 @@ from redraft.builtin.lexicon import (
     SPEECH,
     matter_around,
 )
-from redraft.domain import Span
 from redraft.text.languages import ENGLISH, is_foreign
 from redraft.text.sentences import ends_sentence, paragraphs, sentences
 from redraft.text.words import count_words
@@ -76,8 +76,7 @@ class _Found:
     words: int
     part: int
     place: int
-    opens: bool
-    """A paragraph begins with it."""
+    """Its number in the part; before a paragraph one is left out."""
     spoken: float
     """Which share of it is direct speech."""
     matter: bool
@@ -119,14 +118,22 @@ def finish(text: str, language: str = ENGLISH) -> str:
 
 def cut(text: str, limit: int, language: str) -> str:
     """The beginning of `text` in at most `limit` words, up to a clause where one ends late enough, as a sentence."""
-    reach = _reach(text, limit)
-    if reach < len(text):
-        clauses = [found.start() for found in _CLAUSE.finditer(text, reach // 2, reach)]
-        text = text[: clauses[-1] if clauses else reach].rstrip()
-    return finish(text, language)
+    return finish(next(_runs(text, limit), ""), language)
 
 
-def _reach(text: str, limit: int, start: int = 0) -> int:
+def _runs(text: str, limit: int) -> Iterator[str]:
+    """`text` in runs of at most `limit` words, each up to a clause where one ends late enough."""
+    at = 0
+    while at < len(text):
+        end = max(_reach(text, limit, at), at + 1)
+        if end < len(text):
+            clauses = [found.end() for found in _CLAUSE.finditer(text, (at + end) // 2, end)]
+            end = clauses[-1] if clauses else end
+        yield text[at:end].strip()
+        at = end
+
+
+def _reach(text: str, limit: int, start: int) -> int:
     """How far from `start` on `text` holds `limit` words."""
     length = 8 * limit
     while start + length < len(text) and count_words(text[start : start + length]) <= limit:
@@ -148,43 +155,23 @@ def _sentences_of(text: str, part: int, language: str) -> Iterator[_Found]:
             # What stands under the heading of an author's note belongs to it, up to the next heading.
             outside = bool(around_it.search(whole))
         around = heading or outside or note or (words <= _NOTICE_WORDS and bool(around_it.search(whole)))
-        spans, first = sentences(body), place
-        for span, spoken in zip(spans, _spoken(body, spans), strict=True):
-            for piece in _pieces(plain(body[span.start : span.end]), language):
-                if words := count_words(piece):
-                    matter = around or bool(around_it.search(piece))
-                    yield _Found(piece, words, part, place, place == first, spoken, matter)
+        place += 1
+        aloud = bytearray(len(body))
+        for speech in SPEECH.finditer(body):
+            aloud[slice(*speech.span())] = b"\1" * len(speech.group())
+        for span in sentences(body):
+            spoken = sum(aloud[span.start : span.end]) / (span.end - span.start)
+            for piece in _pieces(plain(body[span.start : span.end])):
+                line = finish(piece, language)
+                if words := count_words(line):
+                    yield _Found(line, words, part, place, spoken, around or bool(around_it.search(line)))
                     place += 1
 
 
-def _spoken(body: str, spans: Sequence[Span]) -> Iterator[float]:
-    """Which share of each of the sentences at `spans` is direct speech."""
-    speech = [Span(*found.span()) for found in SPEECH.finditer(body)]
-    first = 0
-    for span in spans:
-        while first < len(speech) and speech[first].end <= span.start:
-            first += 1
-        at, covered = first, 0
-        while at < len(speech) and speech[at].start < span.end:
-            covered += min(span.end, speech[at].end) - max(span.start, speech[at].start)
-            at += 1
-        yield covered / (span.end - span.start)
-
-
-def _pieces(sentence: str, language: str) -> Iterator[str]:
-    """The sentence, or runs of its clauses or words where it is a text without full stops rather than a sentence."""
+def _pieces(sentence: str) -> Iterable[str]:
+    """The sentence, or runs of its words where it is a text without full stops rather than a sentence."""
     longest = _RUNAWAY_WORDS if not ends_sentence(sentence) else _LONGEST_WORDS
-    if count_words(sentence) <= longest:
-        yield finish(sentence, language)
-        return
-    at = 0
-    while at < len(sentence):
-        end = max(_reach(sentence, _RUN_WORDS, at), at + 1)
-        if end < len(sentence):
-            clauses = [found.end() for found in _CLAUSE.finditer(sentence, (at + end) // 2, end)]
-            end = clauses[-1] if clauses else end
-        yield finish(sentence[at:end].strip(), language)
-        at = end
+    return [sentence] if count_words(sentence) <= longest else _runs(sentence, _RUN_WORDS)
 
 
 def _judge(found: list[_Found], *, foreign: bool) -> list[Sentence]:
@@ -197,45 +184,28 @@ def _judge(found: list[_Found], *, foreign: bool) -> list[Sentence]:
     before: _Found | None = None
     for sentence in found:
         behind = before is not None and (sentence.part, sentence.place - 1) == (before.part, before.place)
-        told = _manner(sentence) if foreign else _voiced(sentence, _manner(sentence), told_by_one)
+        told = _length(sentence.words) * _manner(sentence, told_by_one=told_by_one, foreign=foreign)
         standing = LAST_RESORT if sentence.matter else told * _substance(sentence, names, met, foreign=foreign)
-        follows, spoken = behind and not sentence.opens, sentence.spoken > 0
-        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, follows, spoken))
+        judged.append(Sentence(sentence.text, sentence.words, sentence.part, standing, behind, sentence.spoken > 0))
         before = sentence
     return judged
 
 
-def _manner(sentence: _Found) -> float:
-    """How much a sentence reads like one of a summary: told, not spoken or asked, complete, of a middling length."""
-    text, standing = sentence.text, _length(sentence.words)
-    letters = sum(map(str.isalpha, text))
-    drawbacks = (
-        (sentence.spoken > 0.5, 0.1),
-        (0.1 < sentence.spoken <= 0.5, 0.25),
-        (_is_unbalanced(text), 0.15),
+def _manner(sentence: _Found, *, told_by_one: bool, foreign: bool) -> float:
+    """How much a sentence reads like one of a summary: told and not asked, complete, and not of I and you."""
+    text = sentence.text
+    drawbacks = [
         (text.rstrip("\"'”’»)").endswith(("?", "!")), 0.3),
         ("..." in text or "…" in text, 0.5),
         (text[0].islower() or (not text[0].isalnum() and text[0] not in "\"'“‘«「("), 0.3),
-        (letters < 0.6 * len(text) or sum(map(str.isupper, text)) > 0.5 * max(letters, 1), 0.1),
-    )
-    for applies, factor in drawbacks:
-        if applies:
-            standing *= factor
-    return standing
-
-
-def _voiced(sentence: _Found, standing: float, told_by_one: bool) -> float:
-    """What is left of a sentence of English in which somebody says I or you, or only moves a hand."""
-    text = sentence.text
-    drawbacks = (
-        (not told_by_one and bool(FIRST_PERSON.search(text)), 0.4),
-        (bool(SECOND_PERSON.search(text)), 0.4),
-        (sentence.words < _GESTURE_WORDS and bool(GESTURE.search(text)), 0.6),
-    )
-    for applies, factor in drawbacks:
-        if applies:
-            standing *= factor
-    return standing
+    ]
+    if not foreign:
+        drawbacks += [
+            (not told_by_one and bool(FIRST_PERSON.search(text)), 0.4),
+            (bool(SECOND_PERSON.search(text)), 0.4),
+            (sentence.words < _GESTURE_WORDS and bool(GESTURE.search(text)), 0.6),
+        ]
+    return prod(factor for applies, factor in drawbacks if applies)
 
 
 def _length(words: int) -> float:
@@ -243,10 +213,6 @@ def _length(words: int) -> float:
         if words < fewer_than:
             return standing
     return max(0.3, 1 - (words - 40) / 60)
-
-
-def _is_unbalanced(text: str) -> bool:
-    return text.count('"') % 2 == 1 or any(text.count(a) != text.count(b) for a, b in ("“”", "()", "[]", "「」", "«»"))
 
 
 def _substance(sentence: _Found, names: Counter[str], met: set[str], *, foreign: bool) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from redraft.text.vectors import Indices, SentenceVectors, Weights
 
@@ -24,7 +23,6 @@ _QUERY_SHARE = 0.9
 _STEPS = 40
 _TOLERANCE = 1e-6
 
-_NOTHING = -1
 # How much a sentence loses by resembling a chosen one, short of being its duplicate.
 _REDUNDANCY = 0.9
 # How much more a sentence counts while its part of the source has none, and how much less once the part has its share.
@@ -76,13 +74,11 @@ def _page_rank(vectors: SentenceVectors, restart: Weights, damping: float) -> We
 class Candidates:
     """What can be chosen, one entry a sentence, in the order of the source.
 
-    `needs` is the sentence without which it cannot be understood, or -1; the two are chosen together. `part` numbers
-    the part of the source it is from. A sentence of no worth is never chosen for its own sake.
+    `part` numbers the part of the source it is from. A sentence of no worth is never chosen.
     """
 
     worth: Weights
     words: Indices
-    needs: Indices
     part: Indices
 
 
@@ -109,44 +105,30 @@ class _Chooser:
         self._used = 0
         self._used_of = np.zeros(len(shares))
         self._taken: list[float] = []
-        self._groups = _groups(candidates.needs)
-        self._free = np.ones(len(candidates.worth) + 1, dtype=np.bool_)
-        self._free[_NOTHING] = False
-        self._nearest = np.zeros(len(candidates.worth) + 1)
-        self._worth = np.append(candidates.worth, 0.0)
-        self._words = np.append(candidates.words, 0)
+        self._free = np.ones(len(candidates.worth), dtype=np.bool_)
+        self._nearest = np.zeros(len(candidates.worth))
 
     def take_best(self) -> bool:
-        """Take the sentence, with those it needs, that now adds most; False when none fits or is good enough."""
+        """Take the sentence that now adds most; False when none fits or is good enough."""
         if not len(self._candidates.worth):
             return False
-        fresh = self._free[self._groups]
-        cost = (self._words[self._groups] * fresh).sum(axis=1)
-        worth = self._new_worth(fresh)
-        gain = worth * self._leave(fresh, cost)
+        worth = self._candidates.worth * (1 - _REDUNDANCY * self._nearest)
+        gain = worth * self._leave()
         best = int(np.argmax(gain))
         if gain[best] <= 0 or not self._is_good_enough(float(worth[best])):
             return False
         self._taken.append(float(worth[best]))
-        for index in self._groups[best][fresh[best]]:
-            self._take(int(index))
+        self._take(best)
         return True
 
-    def _new_worth(self, fresh: npt.NDArray[np.bool_]) -> Weights:
-        """What each sentence would add to those chosen, averaged over the ones that come with it."""
-        value = self._worth * (1 - _REDUNDANCY * self._nearest)
-        added: Weights = (value[self._groups] * fresh).sum(axis=1) / np.maximum(fresh.sum(axis=1), 1)
-        return added
-
-    def _leave(self, fresh: npt.NDArray[np.bool_], cost: Indices) -> Weights:
+    def _leave(self) -> Weights:
         """By what the worth of each sentence is multiplied: zero where it may not be taken, little where its part has
         had its share, much where its part has nothing yet."""
-        part = self._candidates.part
+        part, cost = self._candidates.part, self._candidates.words
         used = self._used_of[part]
         within = np.where(used + cost > self._shares[part], _BEYOND_SHARE, 1.0)
         leave: Weights = np.where(used == 0, _FIRST_OF_PART, within)
-        repeats = (fresh & (self._nearest[self._groups] >= DUPLICATE)).any(axis=1)
-        leave[repeats | ~fresh[:, 0] | (self._used + cost > self._limit) | (self._worth[:-1] <= 0)] = 0.0
+        leave[~self._free | (self._nearest >= DUPLICATE) | (self._used + cost > self._limit)] = 0.0
         return leave
 
     def _is_good_enough(self, worth: float) -> bool:
@@ -158,16 +140,7 @@ class _Chooser:
     def _take(self, index: int) -> None:
         self.chosen.append(index)
         self._free[index] = False
-        self._used += int(self._words[index])
-        self._used_of[self._candidates.part[index]] += self._words[index]
+        self._used += int(self._candidates.words[index])
+        self._used_of[self._candidates.part[index]] += self._candidates.words[index]
         near, same = self._vectors.neighbours(index)
         self._nearest[near] = np.maximum(self._nearest[near], same)
-
-
-def _groups(needs: Indices) -> Indices:
-    """One row a sentence: itself, the one it needs, the one that needs, and so on; -1 where there is none."""
-    columns = [np.arange(len(needs))]
-    following = np.append(needs, _NOTHING)
-    while (column := following[columns[-1]]).max(initial=_NOTHING) > _NOTHING:
-        columns.append(column)
-    return np.stack(columns, axis=1)

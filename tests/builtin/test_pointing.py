@@ -18,9 +18,8 @@ PEOPLE = (
 
 
 def _how(text: str) -> str | None:
-    """How the last sentence of a text may stand elsewhere; with a plus before it, behind the one before it."""
-    found = anchored(read([PEOPLE + text], ENGLISH), ENGLISH)[-1]
-    return None if found is None else f"{'+ ' if found.needs else ''}{found.text}"
+    """How the last sentence of a text may stand elsewhere."""
+    return anchored(read([PEOPLE + text], ENGLISH), ENGLISH)[-1]
 
 
 @pytest.mark.parametrize(
@@ -41,7 +40,7 @@ def _how(text: str) -> str | None:
         ("Ada Quill met Bess. She rowed to the reef.", "[Ada Quill] rowed to the reef."),
         ("Danger moved a corner of his mind.", None),
         ("Ada Quill fell.\n\nShe rowed to the reef.", None),
-        ("Ada Quill fell. The next day the board sold the lamp.", "+ The next day the board sold the lamp."),
+        ("Ada Quill fell. The next day the board sold the lamp.", None),
         ("“I fell,” said Ada Quill. She rowed to the reef.", None),
         ("“She rowed to the reef,” said Ada Quill.", None),
         ("The hands moved over the reef.", None),
@@ -60,12 +59,12 @@ def _how(text: str) -> str | None:
         ("Tom Renn mended the nets and sold it at the reef.", None),
         ("Ada Quill was glad that was no reef.", None),
         ("The decision was made in the spring.", None),
-        ("The board met. The decision was made in the spring.", "+ The decision was made in the spring."),
+        ("The board met. The decision was made in the spring.", None),
         ("The decision of the board made a stir.", "The decision of the board made a stir."),
         ("Sie ging nach Hause, weil es regnete.", "Sie ging nach Hause, weil es regnete."),
     ],
 )
-def test_a_sentence_stands_alone_or_with_what_it_points_to_or_with_a_name(text: str, how: str | None) -> None:
+def test_a_sentence_stands_alone_or_with_a_name(text: str, how: str | None) -> None:
     assert _how(text) == how
 
 

@@ -25,7 +25,6 @@ def candidates(texts: list[str], **given: list[float]) -> Candidates:
     return Candidates(
         worth=np.array(given.get("worth", [1.0] * count), dtype=np.float64),
         words=np.array([count_words(text) for text in texts], dtype=np.int64),
-        needs=np.array(given.get("needs", [-1] * count), dtype=np.int64),
         part=np.array(given.get("part", [0] * count), dtype=np.int64),
     )
 
@@ -71,16 +70,6 @@ def test_ranks_are_a_distribution(texts: list[str]) -> None:
 def test_of_two_sentences_that_say_the_same_one_is_chosen() -> None:
     texts = ["The keeper lit the lamp.", "The keeper lit the lamps.", "Gulls slept on rails."]
     assert picked(texts, 100) == [0, 2]
-
-
-def test_a_sentence_comes_with_the_one_it_needs() -> None:
-    texts = ["The keeper came ashore.", "He cursed loudly.", "Gulls slept on rails."]
-    assert picked(texts, 7, worth=[0.5, 2.0, 0.1], needs=[-1, 0, -1]) == [0, 1]
-
-
-def test_a_sentence_is_left_out_when_the_one_it_needs_does_not_fit() -> None:
-    texts = ["The keeper came ashore.", "He cursed loudly.", "Gulls slept on rails."]
-    assert picked(texts, 6, worth=[0.5, 2.0, 0.4], needs=[-1, 0, -1]) == [0]
 
 
 def test_every_part_gets_its_share_before_another_gets_more() -> None:
