@@ -98,29 +98,27 @@ class Origin:
         said = set(pairs(keys(text, self.language)))
         return fsum(log(self._often[pair]) for pair in said if pair in self._often)
 
-    def group(self, at: int) -> list[Placed]:
-        """A sentence as it may stand elsewhere; nothing where it would lose its meaning."""
+    def placed(self, at: int) -> Placed | None:
+        """A sentence as it may stand elsewhere; None where it would lose its meaning."""
         known = self._alone[at].standing > LAST_RESORT
-        return [Placed(at, self._alone[at].text, self.lines[at].text)] if known else []
+        return Placed(at, self._alone[at].text, self.lines[at].text) if known else None
 
-    def quoted(self, evidence: str) -> list[list[Placed]]:
+    def quoted(self, evidence: str) -> Iterator[Placed]:
         """The sentences of a quotation that may stand elsewhere."""
-        found: list[list[Placed]] = []
-        other: Origin | None = None
         for span in sentences(evidence):
             text = plain(evidence[span.start : span.end])
             # A heading, or the rest of a line, is nothing to put into a summary.
             if not ends_sentence(text) or text[:1].islower():
                 continue
-            at = self.find(text)
-            if at is not None:
-                found.append(self.group(at))
-                continue
-            other = other or origin_of([evidence])
-            at = other.find(finish(text, self.language))
-            group = other.group(at) if at is not None else []
-            found.append([one._replace(at=None) for one in group])
-        return [group for group in found if group]
+            if (at := self.find(text)) is not None:
+                found = self.placed(at)
+            else:
+                other = origin_of([evidence])
+                at = other.find(finish(text, self.language))
+                found = other.placed(at) if at is not None else None
+                found = found and found._replace(at=None)
+            if found:
+                yield found
 
 
 def is_named(name: str, text: str) -> bool:

@@ -153,10 +153,10 @@ class _Reviser:
         needed = self._needed(point, draft)
         if not needed:
             return None
-        place = at if needed[-1].at is None else min(at, self._place(draft, needed[-1].at))
+        place = at if needed.at is None else min(at, self._place(draft, needed.at))
         while place and self._source.points(draft.units[place].text):
             place -= 1
-        return self.fitted(self._inserted(draft, place, needed, leading=place == at))
+        return self.fitted(draft.insert(place, needed, leading=place == at))
 
     def _corrected(self, draft: _Draft, point: Point) -> _Draft | None:
         at = draft.where(point.sentence)
@@ -170,66 +170,52 @@ class _Reviser:
         if point.task != "change" and (mended := _mended(unit.text, point, self._source.language)):
             return self.fitted(draft.put(at, replace(unit, text=mended, fixed=True)))
         needed = self._needed(point) if point.evidence else self._nearest(unit.text)
-        if not needed or draft.holds(needed[-1]):
+        if not needed or draft.holds(needed):
             keeps = unit.fixed or (point.task == "change" and not needed)
             return None if keeps else self.fitted(self._without(draft, at))
-        led = self._inserted(draft, at, needed[:-1], leading=True)
-        changed = replace(unit, text=needed[-1].text, was=needed[-1].was, fixed=True)
-        return self.fitted(led.put(at + len(needed) - 1, changed))
+        return self.fitted(draft.put(at, replace(unit, text=needed.text, was=needed.was, fixed=True)))
 
     def _added(self, draft: _Draft, point: Point) -> _Draft | None:
         needed = self._needed(point)
-        if not needed or draft.holds(needed[-1]):
+        if not needed or draft.holds(needed):
             return None
-        place = self._place(draft, needed[-1].at, needed[-1].text)
-        changed = self.fitted(_without_told_again(self._inserted(draft, place, needed), needed[-1].text))
+        place = self._place(draft, needed.at, needed.text)
+        changed = self.fitted(_without_told_again(draft.insert(place, needed), needed.text))
         if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
         if self._joins_scenes(draft, place, needed):
             return None
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
-    def _joins_scenes(self, draft: _Draft, place: int, needed: Sequence[Placed]) -> bool:
+    def _joins_scenes(self, draft: _Draft, place: int, needed: Placed) -> bool:
         """Whether those named beside a sentence would be taken to be there, and are nowhere near in the document."""
         before = draft.units[place - 1].text if place else ""
         after = draft.units[place].text if place < len(draft.units) else ""
         own = self._source.find(after)
-        return self._is_away(before, needed[0].text, needed[0].at) or self._is_away(needed[-1].text, after, own)
+        return self._is_away(before, needed.text, needed.at) or self._is_away(needed.text, after, own)
 
     def _is_away(self, beside: str, text: str, at: int | None) -> bool:
         """Whether a sentence names others than the one behind it, and none of them is near that in the document."""
         others = [one.name for one in self._source.cast.mentions(beside) if not is_named(one.name, text)]
         return at is not None and bool(others) and not any(self._source.is_near(name, at) for name in others)
 
-    def _inserted(self, draft: _Draft, place: int, needed: Sequence[Placed], *, leading: bool = False) -> _Draft:
-        for one in needed:
-            if not draft.holds(one):
-                draft = draft.insert(place, one, leading=leading)
-                place += 1
-        return draft
-
-    def _needed(self, point: Point, beside: _Draft | None = None) -> list[Placed]:
-        """The sentence of the evidence that says most of what a point asks for, behind those that it needs.
-
-        With a draft `beside`, one that the draft does not have yet.
-        """
+    def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
+        """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the
+        draft does not have yet."""
         language = self._source.language
         wanted, answer = telling(f"{point.question} {point.answer}", language), telling(point.answer, language)
-        best: list[Placed] = []
-        most = -1
-        for group in self._source.quoted(point.evidence):
-            if beside and beside.holds(group[-1]):
-                continue
-            own = set(keys(group[-1].was, language))
-            worth = len(own & wanted) + len(own & answer)
-            if worth > most:
-                best, most = group, worth
-        return best
 
-    def _nearest(self, sentence: str) -> list[Placed]:
-        """The document's own sentence about the same thing; nothing where it has none."""
+        def worth(one: Placed) -> int:
+            own = set(keys(one.was, language))
+            return len(own & wanted) + len(own & answer)
+
+        found = (one for one in self._source.quoted(point.evidence) if not (beside and beside.holds(one)))
+        return max(found, key=worth, default=None)
+
+    def _nearest(self, sentence: str) -> Placed | None:
+        """The document's own sentence about the same thing; None where it has none."""
         found = self._source.nearest(sentence)
-        return [] if found is None else self._source.group(found)
+        return None if found is None else self._source.placed(found)
 
     def _place(self, draft: _Draft, own: int | None, text: str = "") -> int:
         """Where a sentence belongs: where the document has it, or behind the one that is most like it.

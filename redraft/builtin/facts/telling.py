@@ -57,9 +57,8 @@ def tell(excerpt: str) -> list[Told]:
     worths = list(map(float, rank(SentenceVectors([one.text for one in found]))))
     told: list[Told] = []
     for at, (sentence, elsewhere) in enumerate(zip(found, anchored(found, language), strict=True)):
-        alone = elsewhere is not None and not elsewhere.needs
-        written = replace(sentence, text=elsewhere.text) if elsewhere and alone else sentence
-        if (alone or pointers(sentence.text, cast) <= _TOLERABLE) and (fact := _fact(written)):
+        written = replace(sentence, text=elsewhere or sentence.text)
+        if (elsewhere or pointers(sentence.text, cast) <= _TOLERABLE) and (fact := _fact(written)):
             told.append(_read(fact, at, worths[at]))
     return told if len(told) > 1 else [_read(one.text, at, worths[at]) for at, one in enumerate(found)]
 
