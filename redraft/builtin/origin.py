@@ -21,7 +21,7 @@ from redraft.text.wording import carries, keys, pairs, telling
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
-# Who is named within so many sentences of another is in one scene with it.
+# What is told within so many sentences of another, and who is named there, is in one scene with it.
 _SCENE = 15
 
 
@@ -92,6 +92,10 @@ class Origin:
         """Whether somebody is named near a sentence."""
         scene = " ".join(one.text for one in self.lines[max(0, at - _SCENE) : at + _SCENE + 1])
         return is_named(name, scene)
+
+    def is_next(self, sentence: str, at: int) -> bool:
+        """Whether what a sentence tells is in one scene with what another has told before it."""
+        return 0 < at - self.position(sentence) <= _SCENE
 
     def recurrent(self, text: str) -> float:
         """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from redraft.builtin.details import details
+from redraft.builtin.facts.statements import read_statement
 from redraft.builtin.origin import Origin, Placed, is_named, origin_of
 from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
@@ -183,7 +184,7 @@ class _Reviser:
         changed = self.fitted(_without_told_again(draft.insert(place, needed), needed.text))
         if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
-        if self._joins_scenes(draft, place, needed):
+        if self._joins_scenes(draft, place, needed) or self._jumps(draft, place, needed):
             return None
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
@@ -193,6 +194,12 @@ class _Reviser:
         after = draft.units[place].text if place < len(draft.units) else ""
         own = self._source.find(after)
         return self._is_away(before, needed.text, needed.at) or self._is_away(needed.text, after, own)
+
+    def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
+        """Whether a deed would be taken for what came next after the sentence before it, and is of another scene."""
+        if needed.at is None or not read_statement(needed.text).happens:
+            return False
+        return not place or not self._source.is_next(draft.units[place - 1].text, needed.at)
 
     def _is_away(self, beside: str, text: str, at: int | None) -> bool:
         """Whether a sentence names others than the one behind it, and none of them is near that in the document."""

@@ -16,7 +16,6 @@ from redraft.builtin.prose import LAST_RESORT, Sentence, read
 from redraft.text.languages import language_of
 from redraft.text.ranking import rank
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import listed
 from redraft.text.words import count_words
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 45
@@ -25,10 +24,6 @@ _NO_FACT = re.compile(r"^(?:Then|Now|Its?)\b|[?!()\[\]…\"“”«»]|\.\.\.")
 _TOLERABLE: frozenset[Pointer] = frozenset(["who", "when", "it"])
 # What a fact that names nobody is worth beside others.
 _NAMELESS = 0.6
-_STATIVE = listed(
-    "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
-    " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
-)
 # A fact that shares so much of the shorter of two says the same.
 _SAME = 0.7
 
@@ -42,7 +37,6 @@ class Told(NamedTuple):
     worth: float
     """How central it is, with an eye on how well it reads by itself."""
     happens: bool
-    """Whether something happens, and it does not say how things are."""
     terms: frozenset[str]
 
 
@@ -75,8 +69,7 @@ def _fact(sentence: Sentence) -> str:
 
 def _read(fact: str, at: int, worth: float) -> Told:
     statement = read_statement(fact)
-    happens = statement.verb is not None and statement.verb.plain not in _STATIVE
-    return Told(fact, at, worth * (1.0 if statement.names else _NAMELESS), happens, statement.terms)
+    return Told(fact, at, worth * (1.0 if statement.names else _NAMELESS), statement.happens, statement.terms)
 
 
 def distinct(told: Sequence[Told]) -> list[Told]:
