@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from redraft.builtin.consistency.statements import states
+from redraft.builtin.consistency.claims import states
 from redraft.builtin.details import Detail, details
 from redraft.text.wording import keys, words
 from redraft.text.words import count_words

@@ -39,8 +39,8 @@ PRONOUN = re.compile(
 )
 """Pronouns; the group says which."""
 OBJECT = re.compile(
-    r"(?:him|them|her(?= (?:to|and|in|on|at|with|from|for|into|up|down|out|off|as|that|by|about|away|back|over|again|go"
-    r"|come|the|a|an|was|had)\b|[.,;:!?]|$))",
+    r"(?:him|them|her(?= (?:to|and|or|but|in|on|at|with|from|for|into|up|down|out|off|as|that|when|while|by|about|away"
+    r"|back|over|through|across|along|around|past|toward|towards|again|go|come|the|a|an|was|had)\b|[.,;:!?]|$))",
     re.IGNORECASE,
 )
 """One to whom something is done."""

@@ -21,7 +21,7 @@ from redraft.text.wording import carries, keys, pairs, telling
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
-# What is told within so many sentences of another, and who is named there, is in one scene with it.
+# What is told within so many sentences of another is in one scene with it.
 _SCENE = 15
 
 
@@ -88,11 +88,6 @@ class Origin:
         """Whether a sentence needs the one before it."""
         return not is_foreign(self.language) and bool(pointers(sentence, self.cast))
 
-    def is_near(self, name: str, at: int) -> bool:
-        """Whether somebody is named near a sentence."""
-        scene = " ".join(one.text for one in self.lines[max(0, at - _SCENE) : at + _SCENE + 1])
-        return is_named(name, scene)
-
     def is_next(self, sentence: str, at: int) -> bool:
         """Whether what a sentence tells is in one scene with what another has told before it."""
         return 0 < at - self.position(sentence) <= _SCENE
@@ -123,11 +118,6 @@ class Origin:
                 found = found and found._replace(at=None)
             if found:
                 yield found
-
-
-def is_named(name: str, text: str) -> bool:
-    """Whether a text has a name, or a part of it."""
-    return any(part in text for part in name.split())
 
 
 def origin_of(texts: Sequence[str]) -> Origin:

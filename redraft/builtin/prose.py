@@ -38,6 +38,11 @@ _LINK = re.compile(r"!?\[([^\[\]]*)\]\([^()\s]*\)")
 _SPACES = re.compile(r"\s+")
 _CLAUSE = re.compile(r"(?<=[,;:—–、，；：\n])\s*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff]")
+_CLAUSE_END = re.compile(
+    r",? (?:—|–|-) ?|[;:—] ?"
+    r"|, (?:and|but|or|so|yet|which|who|whose|where|while|though|although|as|for) "
+)
+_SHORTEST_CLAUSE = 6
 _DANGLING_MARKS = " \t\n,;:—–、，；：-([“‘"
 _DANGLING_WORD = re.compile(
     r"(?<!\w)(?:and|or|but|the|an?|of|to|in|on|at|by|for|with|from|as|that|which|who)$", re.IGNORECASE
@@ -114,6 +119,15 @@ def finish(text: str, language: str = ENGLISH) -> str:
         core = core[: word.start()].rstrip(_DANGLING_MARKS)
     core = core or text
     return core + ("。" if _CJK.match(core[-1]) else ".")
+
+
+def first_clause(sentence: str) -> str:
+    """A sentence of English up to where it might have ended, where that is not too early."""
+    for found in _CLAUSE_END.finditer(sentence):
+        clause = sentence[: found.start()]
+        if len(clause.split()) >= _SHORTEST_CLAUSE and clause.count(",") != 1:
+            return f"{clause}."
+    return sentence
 
 
 def cut(text: str, limit: int, language: str) -> str:

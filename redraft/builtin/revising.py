@@ -2,7 +2,7 @@
 
 A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question may
 not leave the summary with less of what the document says again and again. And nothing that is brought in, or loses its
-place, may change who or when: that is the rule of `pointing`; nor is it put beside those who are elsewhere.
+place, may change who or when: that is the rule of `pointing`; nor does a deed stand behind one of another scene.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from redraft.builtin.details import details
 from redraft.builtin.facts.statements import read_statement
-from redraft.builtin.origin import Origin, Placed, is_named, origin_of
+from redraft.builtin.origin import Origin, Placed, origin_of
 from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
@@ -184,27 +184,15 @@ class _Reviser:
         changed = self.fitted(_without_told_again(draft.insert(place, needed), needed.text))
         if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
-        if self._joins_scenes(draft, place, needed) or self._jumps(draft, place, needed):
+        if self._jumps(draft, place, needed):
             return None
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
-
-    def _joins_scenes(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether those named beside a sentence would be taken to be there, and are nowhere near in the document."""
-        before = draft.units[place - 1].text if place else ""
-        after = draft.units[place].text if place < len(draft.units) else ""
-        own = self._source.find(after)
-        return self._is_away(before, needed.text, needed.at) or self._is_away(needed.text, after, own)
 
     def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
         """Whether a deed would be taken for what came next after the sentence before it, and is of another scene."""
         if needed.at is None or not read_statement(needed.text).happens:
             return False
         return not place or not self._source.is_next(draft.units[place - 1].text, needed.at)
-
-    def _is_away(self, beside: str, text: str, at: int | None) -> bool:
-        """Whether a sentence names others than the one behind it, and none of them is near that in the document."""
-        others = [one.name for one in self._source.cast.mentions(beside) if not is_named(one.name, text)]
-        return at is not None and bool(others) and not any(self._source.is_near(name, at) for name in others)
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the

@@ -100,11 +100,20 @@ def _answering(summary: str, evidence: str, words: int = 250, document: str = ""
     return revise(ReviseGiven(summary=summary, points=[point], keep=[], words=words, document=document))
 
 
-@pytest.mark.parametrize(("before", "is_brought_in"), [("Tom Renn lost his hat.", False), ("The rain fell.", True)])
-def test_nobody_is_put_beside_one_who_is_elsewhere(before: str, is_brought_in: bool) -> None:
+DEED = "Ada Quill passed the lamp across the desk."
+
+
+@pytest.mark.parametrize(
+    ("before", "told", "is_brought_in"),
+    [
+        ("Tom Renn lost his hat.", DEED, False),
+        ("Rain number 39 fell on the valley.", DEED, True),
+        ("Tom Renn lost his hat.", "The lamp of Ada Quill was green.", True),
+    ],
+)
+def test_a_deed_stands_behind_one_of_its_own_scene_alone(before: str, told: str, is_brought_in: bool) -> None:
     rain = " ".join(f"Rain number {n} fell on the valley." for n in range(40))
-    told = "Ada Quill passed the lamp across the desk."
-    document = f"{PEOPLE}The rain fell.\n\n{rain}\n\n{told}"
+    document = f"{PEOPLE}\n\n{rain}\n\n{DEED} The lamp of Ada Quill was green."
     assert (told in _answering(before, told, document=document)) == is_brought_in
 
 

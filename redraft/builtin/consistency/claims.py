@@ -1,8 +1,10 @@
-"""Questions about what the sentences of a summary claim."""
+"""Questions about what the sentences of a summary claim, and which of them claim anything."""
 
 from __future__ import annotations
 
-from redraft.builtin.consistency.statements import states
+import re
+from collections.abc import Sequence
+
 from redraft.builtin.details import details
 from redraft.builtin.forms import ask_whether
 from redraft.builtin.registry import answers
@@ -14,9 +16,12 @@ from redraft.prompts.judging import (
     SummaryQuestions,
     Told,
 )
-from redraft.text.wording import words
+from redraft.text.headings import is_heading
+from redraft.text.wording import carries, words
 
 _PLAIN, _MOST = 3, 5
+_FEWEST_WORDS = 2
+_ASKS = re.compile(r"\?[\"'”’»)\]*_]*\s*$")
 
 
 @answers(ASK_SUMMARY)
@@ -39,3 +44,10 @@ def _questions(sentence: str) -> list[SummaryQuestion]:
     # Names and numbers are easily wrong.
     importance = min(_MOST, _PLAIN + sum(detail.sure for detail in details(text, found)))
     return [SummaryQuestion(question=ask_whether(text), answer=text, importance=importance)]
+
+
+def states(text: str, keys: Sequence[str]) -> bool:
+    """Whether a sentence with these words says that something is so; headings, questions and scraps do not."""
+    if len(keys) < _FEWEST_WORDS or not any(map(carries, keys)):
+        return False
+    return not is_heading(text) and not _ASKS.search(text)

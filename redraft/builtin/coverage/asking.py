@@ -16,10 +16,9 @@ from redraft.builtin.coverage.finding import look_up
 from redraft.builtin.coverage.phrasing import Asking, questions_about
 from redraft.builtin.details import details
 from redraft.builtin.forms import ask_for_gap, read_question
-from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import GESTURE
 from redraft.builtin.origin import origin_of
-from redraft.builtin.prose import finish, plain
+from redraft.builtin.prose import finish, first_clause, plain
 from redraft.builtin.registry import answers
 from redraft.builtin.source import Source
 from redraft.prompts.judging import (

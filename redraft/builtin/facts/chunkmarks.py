@@ -58,12 +58,10 @@ def _facts(excerpt: str) -> list[Statement]:
 
 def _connections(facts: Sequence[Statement]) -> int:
     """How many statements say why, when or against what, and share that with another not far before."""
-    count = 0
-    for at, fact in enumerate(facts):
-        earlier = facts[max(0, at - _REACH) : at]
-        linked = any(fact.terms & other.terms for other in earlier)
-        count += linked and bool(REASONING.search(fact.text))
-    return count
+    return sum(
+        bool(REASONING.search(fact.text)) and any(fact.terms & other.terms for other in facts[max(0, at - _REACH) : at])
+        for at, fact in enumerate(facts)
+    )
 
 
 def _wholeness(excerpt: str, facts: Sequence[Statement]) -> tuple[bool, int]:

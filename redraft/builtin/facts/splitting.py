@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from redraft.builtin.consistency.statements import states
+from redraft.builtin.consistency.claims import states
 from redraft.builtin.facts.statements import read_statement
 from redraft.builtin.registry import answers
 from redraft.prompts.facts import SPLIT_FACTS, AllFacts, FactsGiven, SentenceFacts

@@ -9,10 +9,9 @@ from typing import NamedTuple
 
 from redraft.builtin.cast import Cast
 from redraft.builtin.facts.statements import read_statement
-from redraft.builtin.grammar import first_clause
 from redraft.builtin.lexicon import FIRST_PERSON, SECOND_PERSON
 from redraft.builtin.pointing import Pointer, anchored, pointers
-from redraft.builtin.prose import LAST_RESORT, Sentence, read
+from redraft.builtin.prose import LAST_RESORT, Sentence, first_clause, read
 from redraft.text.languages import language_of
 from redraft.text.ranking import rank
 from redraft.text.vectors import SentenceVectors

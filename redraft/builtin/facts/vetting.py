@@ -12,7 +12,7 @@ import numpy as np
 from redraft.builtin.consistency.holding import Ground, ground_of
 from redraft.builtin.facts.statements import Statement, read_statement
 from redraft.builtin.facts.verifying import reason
-from redraft.builtin.lexicon import ATTRIBUTED, GESTURE, GUESSING, OPINION, REASONING
+from redraft.builtin.lexicon import ATTRIBUTED, GUESSING, OPINION
 from redraft.builtin.registry import answers
 from redraft.prompts.contract import UNSURE, Unsure
 from redraft.prompts.factual import (
@@ -34,8 +34,7 @@ from redraft.text.vectors import SentenceVectors
 # What is not central, and about nobody and nothing that recurs, is trivial.
 _LEAST_WEIGHT = 0.5
 _RECURS = 3
-_FOR_NAME, _FOR_REASON, _FOR_NUMBER, _FOR_DEED = 0.25, 0.15, 0.15, 0.2
-_AGAINST_GESTURE, _AGAINST_SETTING = 0.3, 0.25
+_FOR_NAME, _FOR_NUMBER, _FOR_DEED, _AGAINST_SETTING = 0.25, 0.15, 0.2, 0.25
 
 
 @answers(FACTS_FAITHFUL)
@@ -113,13 +112,8 @@ class _Salience:
         alike = self._vectors.similarity_to(text)
         standing = float(self._standing[int(np.argmax(alike))]) if len(alike) and alike.any() else 0.0
         recurs = any(self._recurring[key] >= _RECURS for name in statement.names for key in name.keys)
-        weight = standing
-        weight += (
-            _FOR_NAME * recurs + _FOR_REASON * bool(REASONING.search(text)) + _FOR_NUMBER * bool(statement.numbers)
-        )
+        weight = standing + _FOR_NAME * recurs + _FOR_NUMBER * bool(statement.numbers)
         weight += _FOR_DEED * (statement.verb is not None)
-        weight -= _AGAINST_GESTURE * bool(GESTURE.search(text)) + _AGAINST_SETTING * (
-            not statement.names and not statement.numbers
-        )
+        weight -= _AGAINST_SETTING * (not statement.names and not statement.numbers)
         reason = "It is about those who recur in the excerpt." if recurs else "It is central to the excerpt."
         return weight, reason
