@@ -21,8 +21,6 @@ from redraft.text.wording import carries, keys, pairs, telling
 
 # With a smaller share of its telling words no sentence is about the same thing.
 _ALIKE = 0.4
-# What is told within so many sentences of another is in one scene with it.
-_SCENE = 15
 
 
 class Placed(NamedTuple):
@@ -87,10 +85,6 @@ class Origin:
     def points(self, sentence: str) -> bool:
         """Whether a sentence needs the one before it."""
         return not is_foreign(self.language) and bool(pointers(sentence, self.cast))
-
-    def is_next(self, sentence: str, at: int) -> bool:
-        """Whether what a sentence tells is in one scene with what another has told before it."""
-        return 0 < at - self.position(sentence) <= _SCENE
 
     def recurrent(self, text: str) -> float:
         """How much a text has of what is said again and again: the logarithms of how often each pair of words is."""

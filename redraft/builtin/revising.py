@@ -189,10 +189,13 @@ class _Reviser:
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
     def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether a deed would be taken for what came next after the sentence before it, and is of another scene."""
-        if needed.at is None or not read_statement(needed.text).happens:
+        """Whether a deed would be taken for what came next after the sentence before it, and is of another time: the
+        document has more between the two than between most sentences of the draft."""
+        told = read_statement(needed.text)
+        if needed.at is None or not told.happens or told.numbers:  # which may say when it was
             return False
-        return not place or not self._source.is_next(draft.units[place - 1].text, needed.at)
+        before = self._source.position(draft.units[place - 1].text) if place else -1
+        return needed.at - before > len(self._source.lines) / len(draft.units)
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the
