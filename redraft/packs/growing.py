@@ -90,7 +90,10 @@ class Gardener:
         listed = [linear(found) if not isinstance(found, str) else [] for found in grown]
         vetted, trouble = await self._vetted(one.span, [fact for facts in listed for fact in facts], name)
         if unjudged := sum(any(each.dimension == UNJUDGED for each in fact.objections) for fact in vetted):
-            troubles.append(f"{unjudged} of the {len(vetted)} key facts of {name} were not validated: {trouble}")
+            why = trouble or "the judge cannot tell"
+            troubles.append(
+                f"{unjudged} of the {len(vetted)} key facts of {name} without a verdict of a validator: {why}"
+            )
         trees: list[Tree] = []
         for perspective, facts in zip(self.perspectives, listed, strict=True):
             own, vetted = vetted[: len(facts)], vetted[len(facts) :]

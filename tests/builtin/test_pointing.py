@@ -108,13 +108,17 @@ DEED = "Ada Quill passed the lamp across the desk."
     [
         ("Tom Renn lost his hat.", DEED, False),
         ("Rain number 39 fell on the valley.", DEED, True),
+        ("Tom Renn lost his hat.", "On 3 May Ada Quill passed the lamp across the desk.", True),
         ("Tom Renn lost his hat.", "The lamp of Ada Quill was green.", True),
     ],
 )
-def test_a_deed_stands_behind_one_of_its_own_scene_alone(before: str, told: str, is_brought_in: bool) -> None:
+def test_a_deed_is_brought_in_where_the_summary_leaps_no_further_than_elsewhere(
+    before: str, told: str, is_brought_in: bool
+) -> None:
     rain = " ".join(f"Rain number {n} fell on the valley." for n in range(40))
-    document = f"{PEOPLE}\n\n{rain}\n\n{DEED} The lamp of Ada Quill was green."
-    assert (told in _answering(before, told, document=document)) == is_brought_in
+    document = f"{PEOPLE}\n\n{rain}\n\n{told}"
+    summary = f"Ada Quill kept her lamp. {before}"
+    assert (told in _answering(summary, told, document=document)) == is_brought_in
 
 
 def test_an_answer_may_not_leave_less_of_what_is_said_again_and_again() -> None:

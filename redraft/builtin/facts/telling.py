@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from redraft.builtin.cast import Cast
 from redraft.builtin.facts.statements import read_statement
-from redraft.builtin.lexicon import FIRST_PERSON, SECOND_PERSON
+from redraft.builtin.lexicon import FIRST_PERSON, GESTURE, SECOND_PERSON
 from redraft.builtin.pointing import Pointer, anchored, pointers
 from redraft.builtin.prose import LAST_RESORT, Sentence, first_clause, read
 from redraft.text.languages import language_of
@@ -21,8 +21,9 @@ _FEWEST_WORDS, _MOST_WORDS = 4, 45
 _NO_FACT = re.compile(r"^(?:Then|Now|Its?)\b|[?!()\[\]…\"“”«»]|\.\.\.")
 # What may point out of a fact, though not as its first word: "the stranger", "now", "it".
 _TOLERABLE: frozenset[Pointer] = frozenset(["who", "when", "it"])
-# What a fact that names nobody is worth beside others.
-_NAMELESS = 0.6
+_LOOSE = re.compile(r"\b(?:him|them|theirs|this|these|those|there|here|then|so|such|it)\b", re.IGNORECASE)
+# What a fact that names nobody is worth beside others, and one that speaks of something else, or of a gesture.
+_NAMELESS, _ADRIFT = 0.6, 0.35
 # A fact that shares so much of the shorter of two says the same.
 _SAME = 0.7
 
@@ -68,7 +69,9 @@ def _fact(sentence: Sentence) -> str:
 
 def _read(fact: str, at: int, worth: float) -> Told:
     statement = read_statement(fact)
-    return Told(fact, at, worth * (1.0 if statement.names else _NAMELESS), statement.happens, statement.terms)
+    adrift = _LOOSE.search(fact) or GESTURE.search(fact)
+    worth *= (1.0 if statement.names else _NAMELESS) * (_ADRIFT if adrift else 1.0)
+    return Told(fact, at, worth, statement.happens, statement.terms)
 
 
 def distinct(told: Sequence[Told]) -> list[Told]:
