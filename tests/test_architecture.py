@@ -250,6 +250,7 @@ def made_up(**sources: str) -> Modules:
 
 
 @pytest.mark.parametrize("rule", RULES)
+@pytest.mark.slow
 def test_the_package_keeps_to_the_rule(rule: str) -> None:
     modules = package()
     assert len(modules) > 30

@@ -87,6 +87,7 @@ def excerpt(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_graph_in_a_graph_of_ones_own(tmp_path: Path, excerpt: Path) -> None:
     done = ran(tmp_path, str(EMBED / "subgraph.py"), str(excerpt))
 
@@ -97,6 +98,7 @@ def test_the_graph_in_a_graph_of_ones_own(tmp_path: Path, excerpt: Path) -> None
     assert "ended because of" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_metric_and_a_model_of_ones_own(tmp_path: Path) -> None:
     done = ran(tmp_path, str(EMBED / "own.py"))
 
@@ -212,6 +214,7 @@ def test_a_web_application_that_outlives_its_server(tmp_path: Path, excerpt: Pat
         assert server.answer(run, {"stop": True}).status_code == 409
 
 
+@pytest.mark.slow
 def test_the_web_application_says_what_is_wrong(tmp_path: Path) -> None:
     with serving(tmp_path) as server:
         get, post = server.client.get, server.client.post

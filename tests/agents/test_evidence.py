@@ -48,6 +48,7 @@ async def test_no_request_is_larger_than_the_window(tmp_path: Path, window: int)
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
+@pytest.mark.slow
 async def test_no_request_about_key_facts_is_larger_than_the_window(tmp_path: Path, window: int) -> None:
     court = Court(tmp_path, document=island(400))
     with court.served():

@@ -309,6 +309,7 @@ class Clumsy(Keepers):
 
 
 @pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.slow
 async def test_a_malformed_tree_is_asked_for_again_with_the_complaint(tmp_path: Path, name: str) -> None:
     perfect, _ = await grown(tmp_path / "perfect", Keepers())
     found, court = await grown(tmp_path / "clumsy", Clumsy(MALFORMED[name], learns=True))
@@ -323,6 +324,7 @@ async def test_a_malformed_tree_is_asked_for_again_with_the_complaint(tmp_path: 
 
 
 @pytest.mark.parametrize("name", MALFORMED)
+@pytest.mark.slow
 async def test_a_tree_that_stays_malformed_is_named_and_stops_no_other(tmp_path: Path, name: str) -> None:
     perfect, before = await grown(tmp_path / "perfect", Keepers())
     events: list[Event] = []
@@ -379,6 +381,7 @@ async def test_facts_of_which_none_passes_are_not_told_as_replies_that_were_cut_
     assert "--validator" in (caught.value.hint or "")
 
 
+@pytest.mark.slow
 async def test_facts_that_are_said_twice_are_validated_and_kept_once(tmp_path: Path) -> None:
     class Stammering(Keepers):
         def keyfacts_analytical(self, sheet: Sheet) -> Said:
@@ -555,6 +558,7 @@ async def test_a_query_that_speaks_of_the_tree_is_asked_for_again(tmp_path: Path
     assert len(court.asked("query_narrative")) == 2
 
 
+@pytest.mark.slow
 async def test_a_tree_for_which_no_query_comes_stays_without(tmp_path: Path) -> None:
     class Stubborn(Keepers):
         def query_narrative(self, sheet: Sheet) -> Said:

@@ -173,6 +173,7 @@ _verdicts = st.lists(
 
 @_HOSTILE
 @given(st.lists(_verdicts, min_size=1, max_size=5))
+@pytest.mark.slow
 def test_a_faithfulness_is_the_share_of_what_was_judged(store: Store, replies: list[list[tuple[int, str]]]) -> None:
     said = [
         Verifications.model_validate(

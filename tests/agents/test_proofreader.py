@@ -187,6 +187,7 @@ def test_a_reply_has_room_for_every_sentence(store: Store) -> None:
     assert max(len(given.sentences) for given in reader.given) == 3000 // CONFUSION.tokens(Wording())
 
 
+@pytest.mark.slow
 def test_a_summary_too_long_for_the_window_is_read_with_what_stands_before(store: Store) -> None:
     text = " ".join(f"Keeper Tom{n} came to the light in the winter of that year." for n in range(1, 101))
     reader = Reader(store, clear(list(range(1, 101))), window=least_window(BOOK, TOKENIZER), batch=1)

@@ -63,6 +63,7 @@ def written(folder: Path) -> dict[str, tuple[int, int]]:
     return {name: (known.st_ino, known.st_mtime_ns) for name, known in found}
 
 
+@pytest.mark.slow
 def test_each_document_that_is_done_has_its_dossier_before_the_batch_is_over(store: Store, tmp_path: Path) -> None:
     documents(tmp_path, "a.md", "b.md")
     (tmp_path / "in" / "empty.txt").write_text("", "utf-8")
@@ -109,6 +110,7 @@ def test_what_is_gone_or_not_true_any_more_is_written_again_and_nothing_else(sto
     assert last["dossier"] is None, "what has failed since has none that is true"
 
 
+@pytest.mark.slow
 def test_names_are_safe_and_each_is_there_once(store: Store, tmp_path: Path) -> None:
     # A name of a file has no slash, and 255 bytes at most; an id has what it likes.
     documents(tmp_path, "same.md", "Same.txt", "same.txt", f"{EVIL}.md", "dots. .md", f"{'字' * 80}.md")

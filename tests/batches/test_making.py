@@ -116,6 +116,7 @@ async def test_a_folder_has_what_the_command_leaves_there(folder: Path, place: P
     assert "the document is empty; " in report
 
 
+@pytest.mark.slow
 async def test_processes_do_the_same_where_all_go_by_names(folder: Path, place: Path | str, server: ChatServer) -> None:
     seen: list[redraft.Event] = []
     async with Workshop(place, settings=at(server), observer=seen.append) as shop:
@@ -144,6 +145,7 @@ async def test_a_used_up_budget_is_told_and_another_goes_on(
 
 
 @pytest.mark.parametrize("workers", [None, 1])
+@pytest.mark.slow
 async def test_who_is_cancelled_hands_back_what_was_at_work(
     folder: Path, place: Path | str, workers: int | None
 ) -> None:

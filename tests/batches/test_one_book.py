@@ -114,6 +114,7 @@ def test_what_waits_for_a_place_before_others_could_have_made_it_is_told(store: 
     assert max(waited.values()) < 0.3, "the rest has waited for nothing"
 
 
+@pytest.mark.slow
 def test_four_workers_make_the_calls_of_one_book_each_of_them_once(store: Store, folder: Path) -> None:
     with ChatServer() as server:
         opened(store, folder, server.base_url, name="alone")
@@ -136,6 +137,7 @@ def test_four_workers_make_the_calls_of_one_book_each_of_them_once(store: Store,
         assert errands(anew) == []
 
 
+@pytest.mark.slow
 def test_the_database_of_a_team_will_do_as_well(store: Store, folder: Path) -> None:
     with ChatServer(latency=lambda *_: 0.6) as server:
         opened(store, folder, server.base_url, max_cost=1000.0)
@@ -146,6 +148,7 @@ def test_the_database_of_a_team_will_do_as_well(store: Store, folder: Path) -> N
     assert errands(store) == []
 
 
+@pytest.mark.slow
 def test_while_documents_wait_nothing_is_put_out(store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(10):
         text = story(24).text.replace("keeper", f"keeper {number}")
@@ -177,6 +180,7 @@ def test_who_works_alone_puts_nothing_out(store: Store, folder: Path, monkeypatc
     assert the_item(store).state == "done"
 
 
+@pytest.mark.slow
 def test_what_the_provider_refuses_of_one_chunk_is_asked_once_by_whoever(store: Store, folder: Path) -> None:
     write = summarizer()
 
@@ -196,6 +200,7 @@ def test_what_the_provider_refuses_of_one_chunk_is_asked_once_by_whoever(store: 
     assert (item.state, item.short) == ("done", True)
 
 
+@pytest.mark.slow
 def test_who_cannot_make_a_call_leaves_it_to_the_one_who_asked(
     store: Store, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -216,6 +221,7 @@ def test_who_cannot_make_a_call_leaves_it_to_the_one_who_asked(
     assert errands(store) == []
 
 
+@pytest.mark.slow
 def test_a_limit_that_has_room_for_few_at_a_time_stops_nobody(store: Store, folder: Path) -> None:
     prices = price_table(str(folder / "prices.toml"))
     with ChatServer() as server, Store(folder / "first.db") as first:
@@ -232,6 +238,7 @@ def test_a_limit_that_has_room_for_few_at_a_time_stops_nobody(store: Store, fold
     assert (the_item(store).state, store.batches.get("b").error) == ("done", None)
 
 
+@pytest.mark.slow
 def test_what_a_worker_took_and_was_never_heard_of_again_is_made_by_another(store: Store, folder: Path) -> None:
     taken = threading.Event()
 

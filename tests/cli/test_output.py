@@ -30,6 +30,7 @@ def command(tmp_path: Path) -> Inside:
     return Inside(tmp_path, COLUMNS="100")
 
 
+@pytest.mark.slow
 def test_a_summary_is_printed_and_written_in_every_format(command: Inside, tmp_path: Path) -> None:
     made = command.run("summarize", "book.md", *SMALL, "-o", "a.docx", "--json").json
     run, summary = made["run"], made["summary"]

@@ -52,6 +52,7 @@ class Eager(Evaluator):
         return self.scored(sum(one in known for one in said) / len(said) if said else 1.0)
 
 
+@pytest.mark.slow
 async def test_a_judge_without_a_fault_passes_every_control(tmp_path: Path) -> None:
     checks = await checked(tmp_path, Oracle().model, *(BUILT_IN[name] for name in SCORING))
     assert [(one.control, one.metric, one.heard) for one in checks if one.heard.verdict != "pass"] == []

@@ -258,6 +258,7 @@ async def test_those_that_are_named_come_before_all_and_must_be_about_the_docume
         await judged(court, told(1), metric, keyfacts=few.id, document=island(20))
 
 
+@pytest.mark.slow
 async def test_a_budget_that_ends_amid_the_trees_loses_none_of_them(tmp_path: Path) -> None:
     whole = Court(tmp_path / "whole", document=island(LONG))
     expected = await whole.keyfacts(settings=SMALL)

@@ -114,6 +114,7 @@ async def test_what_cannot_be_traced_is_no_even_spread(court: Court) -> None:
     assert (await judged(court, FACTS[0], "spread")).outcome == "not_applicable"
 
 
+@pytest.mark.slow
 async def test_it_can_be_a_goal(tmp_path: Path) -> None:
     command = Command(tmp_path)
     (tmp_path / "marsh.md").write_text(book().text, "utf-8")

@@ -336,6 +336,7 @@ async def test_what_is_done_is_read_though_the_budget_is_used_up(tmp_path: Path,
     assert files(await lab.run(Limits(max_calls=1))) == files(done)
 
 
+@pytest.mark.slow
 async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     outcome = await lab.run(Limits(max_cost=0.07), PRICES)
@@ -348,12 +349,14 @@ async def test_money_is_counted_over_all_items(tmp_path: Path, server: ChatServe
     assert total["all USD"] == pytest.approx(ledger(tmp_path, "SELECT sum(cost_usd) FROM calls"))
 
 
+@pytest.mark.slow
 async def test_items_run_side_by_side_within_the_concurrency(tmp_path: Path) -> None:
     with serving(latency=lambda *_: 0.05) as server:
         await Lab(tmp_path, server.base_url).run(Limits(concurrency=4))
         assert 3 <= server.peak <= 4
 
 
+@pytest.mark.slow
 async def test_imported_key_facts_are_used_and_none_are_built(tmp_path: Path, server: ChatServer) -> None:
     lab = Lab(tmp_path, server.base_url)
     first = await lab.run(queries=1)
@@ -389,6 +392,7 @@ async def test_what_cannot_be_is_refused_before_anything_is_paid_for(tmp_path: P
     assert server.seen == []
 
 
+@pytest.mark.slow
 async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer) -> None:
     told: list[PartDone] = []
     await Lab(tmp_path, server.base_url).run(
@@ -399,6 +403,7 @@ async def test_progress_is_told_item_by_item(tmp_path: Path, server: ChatServer)
     assert sum("by openai:half: done" in part.name for part in told) == 2
 
 
+@pytest.mark.slow
 async def test_hostile_titles_do_no_harm(tmp_path: Path, server: ChatServer) -> None:
     document = island(90)
     title = "=cmd|' /C calc'!A0 | <img src=x onerror=alert(1)>"

@@ -145,6 +145,7 @@ def kept_beginning(seen: Seen) -> str:
     return "\n\n".join(paragraph(number) for number in sorted(found) if number <= 6) or "Nothing is told."
 
 
+@pytest.mark.slow
 async def test_what_a_summary_has_lost_is_not_answered_from_it(tmp_path: Path) -> None:
     with serving(kept_beginning) as server:
         lab = Valley(tmp_path, server.base_url)

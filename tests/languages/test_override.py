@@ -191,6 +191,7 @@ def test_it_holds_for_what_is_drafted_and_traced(command: Inside) -> None:
         (("batch", "run", "latin.txt", "--name", "one", "--refine"), 3),
     ],
 )
+@pytest.mark.slow
 def test_it_is_an_option_wherever_a_document_is_read(command: Inside, arguments: tuple[str, ...], code: int) -> None:
     done = command.run(*arguments, "--source-language", "en")
     assert done.code == code, done.err

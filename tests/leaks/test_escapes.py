@@ -58,6 +58,7 @@ def command(tmp_path: Path) -> Command:
     return Command(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_provider_s_error_is_words(command: Command) -> None:
     fault = Fault("status", status=401, message=f"no such key {EVIL} here")
     with ChatServer(lambda _: fault) as server:
@@ -90,6 +91,7 @@ def test_what_was_typed_or_is_called_so_is_words(command: Command, arguments: tu
     assert harm_in(shown) == []
 
 
+@pytest.mark.slow
 def test_what_a_database_holds_is_words_and_escaped_in_json(command: Command) -> None:
     assert command.run("summarize", "book.md", "-w", "60", "-q").code == 0
     with sqlite3.connect(command.database) as database:

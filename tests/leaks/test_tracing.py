@@ -87,12 +87,14 @@ def embedded(scene: Scene, *ways: str, **environment: str) -> None:
     assert len(scene.server.answered) >= len(ways)
 
 
+@pytest.mark.slow
 def test_the_verbs_of_a_workshop_send_nothing(scene: Scene) -> None:
     embedded(scene, "verb", "built", **OF_THE_FIRST_VERSION)
 
     assert scene.listener.heard == []
 
 
+@pytest.mark.slow
 def test_what_an_application_traces_of_its_own_is_without_the_texts(scene: Scene) -> None:
     embedded(scene, "graph", "within")
 
@@ -101,6 +103,7 @@ def test_what_an_application_traces_of_its_own_is_without_the_texts(scene: Scene
 
 
 @pytest.mark.parametrize("way", ["verb", "graph"])
+@pytest.mark.slow
 def test_an_application_may_say_so(scene: Scene, way: str) -> None:
     embedded(scene, way, TRACED="yes")
 

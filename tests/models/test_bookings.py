@@ -246,6 +246,7 @@ def test_what_several_processes_ask_at_once_is_paid_once(desk: Desk) -> None:
     assert sum(used.cached for used in totals) == 16
 
 
+@pytest.mark.slow
 async def test_who_waits_for_a_process_that_dies_asks_for_itself(desk: Desk) -> None:
     runs = [begin_run(desk.store, name) for name in ("run1", "run2")]
     with (

@@ -62,6 +62,7 @@ def left(folder: Path) -> int:
     return found
 
 
+@pytest.mark.slow
 async def test_a_wave_is_one_job_and_nothing_is_asked_by_itself(tmp_path: Path, server: ChatServer) -> None:
     result = await summarized(tmp_path, server)
 
@@ -74,6 +75,7 @@ async def test_a_wave_is_one_job_and_nothing_is_asked_by_itself(tmp_path: Path, 
     assert left(tmp_path) == 0
 
 
+@pytest.mark.slow
 async def test_the_summary_is_that_of_single_requests(tmp_path: Path, server: ChatServer) -> None:
     first, other = tmp_path / "a", tmp_path / "b"
     first.mkdir()
@@ -85,6 +87,7 @@ async def test_the_summary_is_that_of_single_requests(tmp_path: Path, server: Ch
     assert by_job.run.identity == single.run.identity
 
 
+@pytest.mark.slow
 async def test_only_what_failed_is_asked_again(tmp_path: Path, server: ChatServer) -> None:
     met: Counter[str] = Counter()
     faults = [Fault("status", status=500), Fault("status", status=429), Fault("malformed"), Fault("html")]
@@ -108,6 +111,7 @@ async def test_only_what_failed_is_asked_again(tmp_path: Path, server: ChatServe
         assert faulty.jobs.lines(first)
 
 
+@pytest.mark.slow
 async def test_what_is_too_much_at_once_goes_out_in_smaller_jobs(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.most = 3
     result = await summarized(tmp_path, server)
@@ -141,6 +145,7 @@ async def test_a_job_that_fails_as_a_whole_says_why(tmp_path: Path, server: Chat
         await summarized(tmp_path, server)
 
 
+@pytest.mark.slow
 async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, server: ChatServer) -> None:
     result = await summarized(tmp_path, server)
     first = next(iter(server.jobs.jobs))
@@ -163,6 +168,7 @@ async def test_a_job_whose_name_was_never_heard_is_found_again(tmp_path: Path, s
     assert "GET /v1/batches" in server.jobs.asked
 
 
+@pytest.mark.slow
 async def test_a_job_is_begun_once_and_kept_though_the_server_breaks_down(tmp_path: Path, server: ChatServer) -> None:
     server.jobs.loses, server.jobs.silent = 1, 4
     result = await summarized(tmp_path, server)

@@ -89,6 +89,7 @@ async def refined(court: Court, document: Document) -> Result:
 
 
 @pytest.mark.parametrize("prompt", ["", "summarize_whole", "ask_document", "answer_from_document", "revise"])
+@pytest.mark.slow
 async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, prompt: str) -> None:
     before, court = Court(tmp_path / "before", Author()), Court(tmp_path, Author())
     whole = await refined(before, before.document)
@@ -117,6 +118,7 @@ async def test_the_loop_goes_on_while_a_run_that_refines_waits(tmp_path: Path, p
         ("incremental", "tidy"),
     ],
 )
+@pytest.mark.slow
 async def test_the_loop_goes_on_while_a_run_that_drafts_waits(tmp_path: Path, strategy: str, prompt: str) -> None:
     before, desk = Desk(tmp_path / "before"), Desk(tmp_path)
     whole = await before.summarize(story(200), strategy=strategy)

@@ -336,6 +336,7 @@ async def test_what_can_be_judged_is_mended_where_another_goal_cannot_be(court: 
 
 
 @pytest.mark.parametrize("gone", [ProviderError("no such key"), TransientError("nobody answers")])
+@pytest.mark.slow
 async def test_a_provider_that_is_gone_while_it_judges_ends_it_with_an_error(court: Open, gone: ModelError) -> None:
     class Away(Keepers):
         def answer_from_summary(self, sheet: Sheet) -> Said:

@@ -174,6 +174,7 @@ def test_within_who_writes_beside_others_nobody_writes_alone(store: Store) -> No
         store.bookings.share("of r1", "r1")
 
 
+@pytest.mark.slow
 def test_what_was_written_is_on_the_disk_of_the_server() -> None:
     with postgres.crashing() as (address, crash):
         with plain(address) as database:

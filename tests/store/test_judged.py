@@ -562,6 +562,7 @@ def test_half_a_surrogate_pair_in_an_error_becomes_a_question_mark(store: Store)
 
 @hostile
 @given(st.lists(st.tuples(st.booleans(), st.sampled_from(["ok", "unreadable", "transient", "refused"])), max_size=8))
+@pytest.mark.slow
 def test_an_answer_is_repaired_exactly_when_it_came_after_an_unreadable_one(
     store: Store, attempts: list[tuple[bool, str]]
 ) -> None:

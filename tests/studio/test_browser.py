@@ -114,6 +114,7 @@ def test_a_run_is_begun_with_its_plan_shown_first(page: Any, at: Served, client:
     page.wait_for_selector("#summary .prose")
 
 
+@pytest.mark.slow
 def test_what_is_wrong_with_a_form_is_said_in_it(page: Any, at: Served) -> None:
     page.goto(f"{at.url}/runs/new")
     ready(page)

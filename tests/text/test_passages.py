@@ -192,6 +192,7 @@ def test_texts_without_words_have_nothing_to_find(text: str) -> None:
 
 
 @pytest.mark.parametrize("name", EXTREMES)
+@pytest.mark.slow
 def test_extremes_are_indexed_and_searched(name: str) -> None:
     text = EXTREMES[name][:200_000]
     passages = Passages(document(text), ESTIMATE)
