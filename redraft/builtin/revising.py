@@ -2,18 +2,18 @@
 
 A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question may
 not leave the summary with less of what the document says again and again. And nothing that is brought in, or loses its
-place, may change who or when: that is the rule of `pointing`; nor does a deed stand behind one of another scene.
+place, may change who or when: that is the rule of `pointing`; nor does it seem to go on where another scene stands.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from redraft.builtin.details import details
-from redraft.builtin.facts.statements import read_statement
 from redraft.builtin.origin import Origin, Placed, origin_of
 from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
@@ -24,6 +24,10 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 from redraft.text.wording import keys, telling, words
 from redraft.text.words import count_words
+
+# What is told within so many sentences of another is in one scene with it.
+_SCENE = 6
+_EARLIER = re.compile(r"\bhad\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +193,13 @@ class _Reviser:
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
     def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether a deed would be taken for what came next after the sentence before it, and is of another time: the
-        document has more between the two than between most sentences of the draft."""
-        told = read_statement(needed.text)
-        if needed.at is None or not told.happens or told.numbers:  # which may say when it was
+        """Whether a sentence would be taken to go on from the one before it, and is of another scene. One with a number
+        may say itself when it was, and one with "had" that it was before."""
+        said_when = any(one.kind == "number" for one in details(needed.text, words(needed.text)))
+        if needed.at is None or said_when or _EARLIER.search(needed.text) or is_foreign(self._source.language):
             return False
         before = self._source.position(draft.units[place - 1].text) if place else -1
-        return needed.at - before > len(self._source.lines) / len(draft.units)
+        return not 0 < needed.at - before <= _SCENE
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the

@@ -109,10 +109,10 @@ DEED = "Ada Quill passed the lamp across the desk."
         ("Tom Renn lost his hat.", DEED, False),
         ("Rain number 39 fell on the valley.", DEED, True),
         ("Tom Renn lost his hat.", "On 3 May Ada Quill passed the lamp across the desk.", True),
-        ("Tom Renn lost his hat.", "The lamp of Ada Quill was green.", True),
+        ("Tom Renn lost his hat.", "Ada Quill had passed the lamp across the desk.", True),
     ],
 )
-def test_a_deed_is_brought_in_where_the_summary_leaps_no_further_than_elsewhere(
+def test_what_would_be_taken_to_go_on_is_brought_in_behind_its_own_scene_alone(
     before: str, told: str, is_brought_in: bool
 ) -> None:
     rain = " ".join(f"Rain number {n} fell on the valley." for n in range(40))

@@ -19,8 +19,7 @@ from redraft.prompts.judging import (
 from redraft.text.headings import is_heading
 from redraft.text.wording import carries, words
 
-_PLAIN, _MOST = 3, 5
-_FEWEST_WORDS = 2
+_PLAIN, _MOST, _FEWEST_WORDS = 3, 5, 2
 _ASKS = re.compile(r"\?[\"'”’»)\]*_]*\s*$")
 
 

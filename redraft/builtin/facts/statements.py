@@ -13,10 +13,6 @@ from redraft.builtin.verbs import AUXILIARIES, MODALS, is_participle, is_past, i
 from redraft.text.wording import Word, carries, is_negation, listed, words
 
 _NOT_BEFORE_VERB = listed("the a an this that these those his her its their my our your of in on at from with for by")
-_STATIVE = listed(
-    "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
-    " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
-)
 # A remark on the subject, between commas or at the end.
 _ASIDE = re.compile(r", (?:who|which|whose|where|without|after|before|as|though|although|because)\b[^,;.]*")
 _POSSESSIVE = re.compile(r"['’]s?$")
@@ -54,11 +50,6 @@ class Statement:
     """The first that is not in a remark."""
     terms: frozenset[str]
     """Its telling words, with those of its names and numbers."""
-
-    @property
-    def happens(self) -> bool:
-        """Whether something happens, and it does not say how things are."""
-        return self.verb is not None and self.verb.plain not in _STATIVE
 
 
 @lru_cache(maxsize=4_096)

@@ -15,6 +15,7 @@ from redraft.builtin.prose import LAST_RESORT, Sentence, first_clause, read
 from redraft.text.languages import language_of
 from redraft.text.ranking import rank
 from redraft.text.vectors import SentenceVectors
+from redraft.text.wording import listed
 from redraft.text.words import count_words
 
 _FEWEST_WORDS, _MOST_WORDS = 4, 45
@@ -24,6 +25,10 @@ _TOLERABLE: frozenset[Pointer] = frozenset(["who", "when", "it"])
 _LOOSE = re.compile(r"\b(?:him|them|theirs|this|these|those|there|here|then|so|such|it)\b", re.IGNORECASE)
 # What a fact that names nobody is worth beside others, and one that speaks of something else, or of a gesture.
 _NAMELESS, _ADRIFT = 0.6, 0.35
+_STATIVE = listed(
+    "be have know think seem believe love mean want need like hate own belong consist contain depend resemble"
+    " hope fear wish suppose appear remain stand lie feel understand trust doubt matter deserve live lay sit"
+)
 # A fact that shares so much of the shorter of two says the same.
 _SAME = 0.7
 
@@ -37,6 +42,7 @@ class Told(NamedTuple):
     worth: float
     """How central it is, with an eye on how well it reads by itself."""
     happens: bool
+    """Whether something happens, and it does not say how things are."""
     terms: frozenset[str]
 
 
@@ -71,7 +77,8 @@ def _read(fact: str, at: int, worth: float) -> Told:
     statement = read_statement(fact)
     adrift = _LOOSE.search(fact) or GESTURE.search(fact)
     worth *= (1.0 if statement.names else _NAMELESS) * (_ADRIFT if adrift else 1.0)
-    return Told(fact, at, worth, statement.happens, statement.terms)
+    happens = statement.verb is not None and statement.verb.plain not in _STATIVE
+    return Told(fact, at, worth, happens, statement.terms)
 
 
 def distinct(told: Sequence[Told]) -> list[Told]:

@@ -32,8 +32,7 @@ from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
 
 # What is not central, and about nobody and nothing that recurs, is trivial.
-_LEAST_WEIGHT = 0.5
-_RECURS = 3
+_LEAST_WEIGHT, _RECURS = 0.5, 3
 _FOR_NAME, _FOR_NUMBER, _FOR_DEED, _AGAINST_SETTING = 0.25, 0.15, 0.2, 0.25
 
 
