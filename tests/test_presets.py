@@ -121,10 +121,10 @@ def test_goals_and_metrics_of_ones_own_take_the_place_of_all_of_the_presets(comm
     done = command.run("refine", "book.md", "summary.md", "--preset", "longsumeval", "-g", "coverage=0.1", "--json")
     assert list(done.json["goals"]) == ["coverage"]
     paper = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval")
-    assert "coverage 0.00: 11 questions judged, 1 without a verdict" in paper.out
+    assert "coverage 0.00: 12 questions judged, 12 findings" in paper.out
     assert "consistency " in paper.out
     own = command.run("evaluate", "book.md", "summary.md", "--preset", "longsumeval", "--metric", "coverage")
-    assert "coverage 0.00: 11 questions judged, 1 without a verdict" in own.out
+    assert "coverage 0.00: 12 questions judged, 12 findings" in own.out
     assert "consistency " not in own.out
 
 
