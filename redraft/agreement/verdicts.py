@@ -9,7 +9,7 @@ from redraft.agents.factfinder import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
-from redraft.evaluators.consensus import UNJUDGED
+from redraft.evaluators.consensus import IN_PART, OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 
@@ -40,13 +40,16 @@ def of_sentences(evaluation: Evaluation, sentences: Sequence[str]) -> tuple[bool
 
 
 def _of_claims(details: Mapping[str, Any]) -> Verdicts:
-    """A sentence is right where all of its claims are that there is a verdict on."""
+    """A sentence is right where all of its claims are that there is a verdict on, and none only in part."""
     found: Verdicts = {}
+    partly = set()
     for claim in details.get("claims") or ():
-        if claim["verdict"] != UNJUDGED["verdict"]:
+        if claim["verdict"] == IN_PART:
+            partly.add(claim["sentence"])
+        elif claim["verdict"] not in OPEN:
             right = claim["verdict"] == CONSISTENT
             found[claim["sentence"]] = found.get(claim["sentence"], True) and right
-    return found
+    return {sentence: right for sentence, right in found.items() if not (right and sentence in partly)}
 
 
 def _by(fine: str) -> Callable[[Mapping[str, Any]], Verdicts]:
@@ -55,7 +58,7 @@ def _by(fine: str) -> Callable[[Mapping[str, Any]], Verdicts]:
         return {
             one["id"]: one["verdict"] == fine
             for one in (listed if isinstance(listed, list) else ())
-            if one["verdict"] != UNJUDGED["verdict"]
+            if one["verdict"] not in OPEN
         }
 
     return read

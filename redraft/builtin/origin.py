@@ -78,6 +78,10 @@ class Origin:
         share = len(told.intersection(keys(self.lines[best].text, self.language))) / (len(told) or 1)
         return best if likeness[best] and share >= at_least else None
 
+    def is_parted(self, before: int, at: int) -> bool:
+        """Whether a heading stands between two sentences, neither of them the first of all."""
+        return before >= 0 and any(one.standing <= LAST_RESORT for one in self.lines[before + 1 : at])
+
     def worth_of(self, at: int | None) -> float:
         """How central a sentence is."""
         return float(self._worth[at]) if at is not None and at < len(self.lines) else 0.0

@@ -15,7 +15,7 @@ from typing import Literal
 
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
-from redraft.builtin.verbs import is_past
+from redraft.builtin.verbs import is_participle, is_past
 from redraft.text.languages import is_foreign
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
@@ -69,6 +69,10 @@ _WENT_ON = re.compile(
     r"(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
 )
 _WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
+# What says by itself when it was: that it was before, or a date.
+_EARLIER = re.compile(r"\bhad (?:\w+ly |never |not |just )?(?P<done>[a-z]+)\b")
+_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+_DATE = re.compile(rf"\b\d{{1,2}} {_MONTH}\b|\b{_MONTH} \d|\b(?:[Ii]n|[Ss]ince|[Bb]y|[Uu]ntil) (?:1\d|20)\d\d\b")
 # Of somebody, who has to be named.
 _PART = re.compile(
     r"\b(?:the|an?|these|those|two|both) (?:[a-z-]+ ){0,2}(?:hand|finger|thumb|fist|arm|elbow|shoulder|leg|knee"
@@ -196,6 +200,13 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
         elif kind == "it" and not _THING.search(text, 0, one.start()):
             found.add("it")
     return found
+
+
+def says_when(text: str) -> bool:
+    """Whether a sentence says itself when it was, whatever stands before it."""
+    had = _EARLIER.search(text)
+    before = had and is_participle(had["done"]) and not _NEW_SUBJECT.search(text, 0, had.start())
+    return bool(before or _DATE.search(text))
 
 
 def points_back(text: str) -> bool:

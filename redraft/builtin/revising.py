@@ -7,7 +7,6 @@ place, may change who or when: that is the rule of `pointing`; nor does it seem 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from redraft.builtin.details import details
 from redraft.builtin.origin import Origin, Placed, origin_of
-from redraft.builtin.pointing import following
+from redraft.builtin.pointing import following, says_when
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
@@ -27,7 +26,6 @@ from redraft.text.words import count_words
 
 # What is told within so many sentences of another is in one scene with it.
 _SCENE = 6
-_EARLIER = re.compile(r"\bhad\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,13 +191,11 @@ class _Reviser:
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
     def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether a sentence would be taken to go on from the one before it, and is of another scene. One with a number
-        may say itself when it was, and one with "had" that it was before."""
-        said_when = any(one.kind == "number" for one in details(needed.text, words(needed.text)))
-        if needed.at is None or said_when or _EARLIER.search(needed.text) or is_foreign(self._source.language):
+        """Whether a sentence would be taken to go on from the one before it, and is of another scene."""
+        if needed.at is None or is_foreign(self._source.language) or says_when(needed.text):
             return False
         before = self._source.position(draft.units[place - 1].text) if place else -1
-        return not 0 < needed.at - before <= _SCENE
+        return not 0 < needed.at - before <= _SCENE or self._source.is_parted(before, needed.at)
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the

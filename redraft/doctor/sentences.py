@@ -8,7 +8,7 @@ from typing import Any, Literal
 from redraft.agents.factfinder import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.consensus import UNJUDGED
+from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 
@@ -50,6 +50,6 @@ def _verdicts(evaluation: Evaluation) -> dict[int, Said]:
 
 
 def _said(item: Mapping[str, object], right: str) -> Said:
-    if item["verdict"] == UNJUDGED["verdict"]:
+    if item["verdict"] in OPEN:
         return "open"
     return "right" if item["verdict"] == right else "wrong"

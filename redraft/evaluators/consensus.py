@@ -11,6 +11,8 @@ from statistics import fmean, stdev
 
 DISPUTED = "disputed"
 """The verdict on an item when no single one has more than half of the votes."""
+IN_PART = "in part"
+"""A verdict that neither finds an item fine nor objects to it: it counts for as much as there is of it."""
 
 Ballot = Mapping[int, str]
 """One judge's verdicts on items; an item that it left open is not in it."""
@@ -42,16 +44,16 @@ class Polled:
     votes: Counter[str]
 
     def against(self, fine: str) -> tuple[int, int]:
-        """How many of them say something else than that it is fine, and of how many."""
-        return self.votes.total() - self.votes[fine], self.votes.total()
+        """How many of them object to it, and of how many."""
+        return self.votes.total() - self.votes[fine] - self.votes[IN_PART], self.votes.total()
 
     def said_against(self, fine: str) -> tuple[int, int] | None:
         """The same for a finding, which is one judge's to say where no other gave a verdict."""
         return self.against(fine) if self.votes.total() > 1 else None
 
     def objection(self, fine: str) -> str:
-        """What most of those say who do not find it fine; of several that as many say, what the first of them does."""
-        return next(verdict for verdict, _ in self.votes.most_common() if verdict != fine)
+        """What most of those say who object to it; of several that as many say, what the first of them does."""
+        return next(verdict for verdict, _ in self.votes.most_common() if verdict not in (fine, IN_PART))
 
     def shown(self) -> dict[str, object]:
         """The verdict, what it counts, and where several judges gave one, how they voted."""
@@ -61,6 +63,8 @@ class Polled:
 
 UNJUDGED: Mapping[str, object] = {"verdict": "unjudged", "value": None}
 """How an item is shown on which there is no verdict."""
+OPEN = frozenset({UNJUDGED["verdict"], IN_PART})
+"""Verdicts that say of an item neither that it is right nor that it is wrong."""
 
 
 def polled(sittings: Sequence[Sitting], items: Iterable[int]) -> dict[int, Polled]:
@@ -75,7 +79,7 @@ def polled(sittings: Sequence[Sitting], items: Iterable[int]) -> dict[int, Polle
 
 
 def objected(items: Mapping[int, Polled], fine: str, order: Iterable[int] | None = None) -> list[int]:
-    """The items that not all find fine, in an order: first those of which most say so, then the others."""
+    """The items that somebody objects to, in an order: first those to which most do, then the others."""
     found = [n for n in (items if order is None else order) if items[n].against(fine)[0]]
     return sorted(found, key=lambda n: 2 * items[n].against(fine)[0] <= items[n].votes.total())
 

@@ -15,7 +15,7 @@ from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
+from redraft.evaluators.consensus import IN_PART, UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
 from redraft.evaluators.words import UNSUPPORTED
@@ -23,6 +23,7 @@ from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,
     ASK_SUMMARY,
+    BORNE_OUT,
     COMPARE_ANSWERS,
     Pair,
     SentenceQuestions,
@@ -87,7 +88,7 @@ class Consistency(Evaluator):
     """Whether the judge compares in words, and looks once more, before answers are said to differ."""
     encoder: Encoder | None = None
     name = "consistency"
-    version = 5
+    version = 6
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
 
@@ -172,13 +173,13 @@ class Consistency(Evaluator):
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
         answers = dict(sorted(found.verdicts.items()))
-        in_part = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
-        likeness = in_part | {
+        shares = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
+        likeness = shares | {
             n: alike(claims[n].asked.answer, answer.answer) if is_answer(answer.answer) else 0.0
             for n, answer in answers.items()
-            if n not in in_part
+            if n not in shares
         }
-        differing = [n for n in sorted(likeness) if n not in in_part]
+        differing = [n for n in sorted(likeness) if n not in shares]
         doubtful = [n for n in differing if self._is_to_be_asked(claims[n], answers[n], likeness[n])]
         settled = await self._asked(judge, claims, answers, doubtful, case)
         for at, n in enumerate(doubtful):
@@ -187,10 +188,10 @@ class Consistency(Evaluator):
                 continue
             likeness[n] = float(not one.contradicts)
             answers[n] = one.read or answers[n]
-        ballot = {n: CONSISTENT if n in in_part else self._verdict(like, answers[n]) for n, like in likeness.items()}
+        ballot = {n: self._verdict(like, answers[n], n in shares) for n, like in likeness.items()}
         # Algorithm 1, line 11: what is no more alike than the threshold counts nothing, the rest as far as it is alike.
         # A sentence that the document has in part contradicts nothing, and counts as far as it is there.
-        points = {n: like if like > self.threshold or n in in_part else 0.0 for n, like in likeness.items()}
+        points = {n: like if like > self.threshold or n in shares else 0.0 for n, like in likeness.items()}
         return _Checked(answers, likeness, Sitting(judge.name, ballot, points, found.trouble or settled.trouble))
 
     def _is_to_be_asked(self, claim: _Claim, answer: Remembered, likeness: float) -> bool:
@@ -215,7 +216,9 @@ class Consistency(Evaluator):
         ]
         return await compared(Examiner(judge), pairs, case.desk, confirm=self.second_look)
 
-    def _verdict(self, likeness: float, answer: Remembered) -> str:
+    def _verdict(self, likeness: float, answer: Remembered, is_share: bool) -> str:
+        if is_share:
+            return CONSISTENT if likeness >= BORNE_OUT else IN_PART
         if likeness > self.threshold:
             return CONSISTENT
         return INCONSISTENT if is_answer(answer.answer) else UNSUPPORTED

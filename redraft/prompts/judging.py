@@ -219,6 +219,10 @@ class AnswerFromDocumentGiven(GivenModel):
     questions: AskedQuestions
 
 
+BORNE_OUT = 0.8
+"""Where an answer repeats this share of a sentence's words the sentence is borne out: so people find nine of ten."""
+
+
 class DocumentAnswer(ReplyModel):
     """An answer, or UNANSWERABLE, and the words of the passages that hold it."""
 

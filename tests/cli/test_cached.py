@@ -17,8 +17,11 @@ from tests.support import SAMPLE
 
 pytestmark = pytest.mark.slow
 
-# Two thirds of that on a machine of one's own; this one may be busy.
-MOST_SECONDS = 2.2
+# What no run can do without, and how many times its processor time a run may take: 1.55 on a quiet machine. A machine
+# that is busy, or slow, is so with both.
+LIBRARIES = "import langgraph.graph, langgraph.checkpoint.sqlite.aio, sqlite_utils, numpy, rich.progress"
+MOST_TIMES = 2.0
+TRIES = 5
 ANSWERERS = ("openai", "langchain_openai", "langchain", "sklearn", "scipy", "redraft.builtin.model")
 PROGRAM = f"""
 import sys
@@ -31,11 +34,11 @@ finally:
 """
 
 
-def seconds_of(command: Command, *words: str) -> float:
-    """The processor time of a command that loads nobody who could answer."""
+def seconds_of(command: Command, program: str, *words: str) -> float:
+    """The processor time of a program."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, *words],
+        [sys.executable, "-c", program, *words],
         cwd=command.folder,
         env={**os.environ, **command.environment},
         capture_output=True,
@@ -44,7 +47,7 @@ def seconds_of(command: Command, *words: str) -> float:
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert done.returncode == 0, done.stderr
-    assert done.stdout
+    assert done.stdout or program != PROGRAM
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
@@ -58,11 +61,17 @@ def test_a_summary_that_is_known_takes_little_time(tmp_path: Path, model: str) -
         asked = len(server.seen)
 
         # What else the machine does makes processor time longer, never shorter.
-        assert any(seconds_of(command, *words) < MOST_SECONDS for _ in range(4))
+        least = least_of_libraries = float("inf")
+        for _ in range(TRIES):
+            least = min(least, seconds_of(command, PROGRAM, *words))
+            least_of_libraries = min(least_of_libraries, seconds_of(command, LIBRARIES))
+            if least < MOST_TIMES * least_of_libraries:
+                break
+        assert least < MOST_TIMES * least_of_libraries
         assert len(server.seen) == asked
         assert (asked > 0) == (model != "extractive")
 
 
 def test_the_command_of_this_test_would_be_caught_with_a_model(tmp_path: Path) -> None:
     with pytest.raises(AssertionError, match=r"redraft\.builtin\.model"):
-        seconds_of(Command(tmp_path), "summarize", str(SAMPLE), "-q")
+        seconds_of(Command(tmp_path), PROGRAM, "summarize", str(SAMPLE), "-q")

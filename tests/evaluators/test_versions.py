@@ -16,7 +16,7 @@ from redraft.text.tokens import EstimatingTokenizer
 SAMPLE = Path(__file__).resolve().parents[2] / "examples" / "the-salt-ledger.md"
 READ = "7380b6721b11"
 """What is read for the sentences below. Whoever has to write another one here makes the versions beside it higher."""
-VERSIONS = {"coverage": 5, "consistency": 5, "faithfulness": 3}
+VERSIONS = {"coverage": 5, "consistency": 6, "faithfulness": 3}
 
 
 def test_what_judges_read_goes_with_the_version_of_their_metric() -> None:

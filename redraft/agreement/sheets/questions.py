@@ -11,7 +11,7 @@ from redraft.domain import Document, Evaluation, KeyFacts, Span, Tree, content_i
 from redraft.errors import RunError, UsageError
 from redraft.evaluators.alignment import STATED
 from redraft.evaluators.base import statements_of
-from redraft.evaluators.consensus import UNJUDGED
+from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
 from redraft.evaluators.keyfact_recall import KeyfactRecall
@@ -148,7 +148,7 @@ def _judged(result: Result, metric: str, items: str) -> Iterator[Mapping[str, An
     evaluation: Evaluation | None = result.evaluations.get(metric)
     listed = evaluation.details.get(items) if evaluation else None
     for one in listed if isinstance(listed, list) else ():
-        if one["verdict"] != UNJUDGED["verdict"]:
+        if one["verdict"] not in OPEN:
             yield one
 
 

@@ -17,6 +17,7 @@ from typing import Literal, NamedTuple
 from redraft.builtin.cast import Cast, gender_of
 from redraft.builtin.details import TITLES, Detail, amounts, details
 from redraft.builtin.source import Match, Source, match
+from redraft.prompts.judging import BORNE_OUT
 from redraft.text.wording import Word, carries, is_negation, is_number, listed, words
 
 Verdict = Literal["borne out", "in part", "contradicted", "absent", "open"]
@@ -26,8 +27,6 @@ Wrong = Literal["name", "number", "negation", "opposite"]
 _SAME = 0.6
 # A sentence is copied, be it in pieces, when this share of it stands in the text in runs of so many words.
 _COPIED, _SHORTEST_COPY = 0.25, 3
-# Of sentences with this share of their words between the same neighbours, people find nine of ten supported.
-_WHOLE = 0.8
 # So many telling words are not all strange to a text that has to do with them.
 _FEWEST_STRANGE = 3
 # A name that is spelt nearly so is written wrong, and not another one.
@@ -104,7 +103,7 @@ class Ground:
         if tiling is None or tiling.copied(_SHORTEST_COPY) < _COPIED * len(keys):
             return Held("open", line)
         share = len(tiling.borne_out) / len(keys)
-        verdict: Verdict = "borne out" if share >= _WHOLE else "in part"
+        verdict: Verdict = "borne out" if share >= BORNE_OUT else "in part"
         return Held(verdict, tiling.line, share, _dotted(sentence, found, tiling.borne_out))
 
     def _by_pronoun(self, sentence: str, keys: Sequence[str], known: Sequence[Detail]) -> int | None:

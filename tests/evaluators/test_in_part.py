@@ -1,0 +1,68 @@
+"""A sentence that stands in the document in part: it counts for as much, and is called neither right nor wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from redraft import Workshop
+from redraft.agreement.verdicts import of_sentences
+from redraft.doctor.sentences import said_of
+from redraft.domain import Evaluation
+from redraft.evaluators.consensus import IN_PART, Sitting, objected, polled
+from tests.support import SAMPLE
+
+COPIED = "Hester Vane came to the island of Sarn on Monday, 3 March 1924, sitting on a sack of oats"
+PATCHED = f"{COPIED} while half of a wide grey county wondered aloud whether anybody would be asking for company."
+
+
+async def _judged(folder: Path, summary: str) -> Evaluation:
+    async with Workshop(str(folder / "redraft.db")) as shop:
+        return (await shop.evaluate(str(SAMPLE), summary, metrics=["consistency"])).evaluations["consistency"]
+
+
+async def test_a_patched_sentence_counts_in_part_and_is_no_finding(tmp_path: Path) -> None:
+    told = await _judged(tmp_path, PATCHED)
+    (claim,) = told.details["claims"]  # type: ignore[misc]
+    assert claim["verdict"] == IN_PART
+    assert told.score == claim["value"] == pytest.approx(0.5, abs=0.1)
+    assert told.judged == 1
+    assert not told.findings
+
+
+async def test_one_that_is_nearly_all_there_is_borne_out(tmp_path: Path) -> None:
+    told = await _judged(tmp_path, f"{COPIED}.")
+    assert [claim["verdict"] for claim in told.details["claims"]] == ["consistent"]  # type: ignore[attr-defined]
+
+
+async def test_nobody_takes_it_for_right_or_wrong(tmp_path: Path) -> None:
+    told = await _judged(tmp_path, PATCHED)
+    assert of_sentences(told, [PATCHED]) == (None,)
+    assert said_of(told, PATCHED) == {PATCHED: "open"}
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "right"),
+    [
+        (["consistent", "in part"], None),
+        (["in part", "inconsistent"], False),
+        (["consistent", "unjudged"], True),
+        (["consistent", "consistent"], True),
+    ],
+)
+def test_what_several_claims_say_of_their_sentence(verdicts: list[str], right: bool | None) -> None:
+    claims = [{"sentence": 1, "verdict": verdict} for verdict in verdicts]
+    told = Evaluation("consistency", 6, "scored", 1.0, judged=2, details={"claims": claims})
+    assert of_sentences(told, ["Something was so."]) == (right,)
+
+
+def test_among_several_judges_it_is_no_objection() -> None:
+    sittings = [
+        Sitting("a", {0: IN_PART, 1: IN_PART, 2: "consistent"}, {0: 0.5, 1: 0.4, 2: 1.0}),
+        Sitting("b", {0: "consistent", 1: "inconsistent", 2: "inconsistent"}, {0: 1.0, 1: 0.0, 2: 0.0}),
+    ]
+    items = polled(sittings, range(3))
+    assert objected(items, "consistent") == [1, 2]
+    assert [items[n].against("consistent") for n in range(3)] == [(0, 2), (1, 2), (1, 2)]
+    assert items[1].objection("consistent") == "inconsistent"
