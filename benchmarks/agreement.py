@@ -5,7 +5,8 @@
 Reads what is there under $REDRAFT_DATA (by default ../shared/data). Each set is divided by document into two halves, by
 a hash of the document's text: the judge was developed on one of them, and the other is held out. Kendall's tau-b is
 over all items: one without a score is given the mean. Published for a language model as the judge (LongSumEval): 0.311
-on QAGS CNN/DM per summary, 0.683 on SummEval per system.
+on QAGS CNN/DM per summary, 0.683 on SummEval per system. Where systems are compared it is also printed how far people
+agree with themselves: the order of systems by people's figures on half of the documents beside that on the others.
 
 With --write the figures on the held-out halves become those that the package brings along, in
 redraft/agreement/records.toml, whose other tables stay as they are.
@@ -17,10 +18,13 @@ import argparse
 import asyncio
 import hashlib
 import sys
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from random import Random
+from statistics import fmean
 from tempfile import TemporaryDirectory
 
 from benchmarks.common import DATA, table
@@ -38,6 +42,7 @@ from redraft.store.agreements import Agreement
 
 RECORDS = Path(__file__).resolve().parent.parent / "redraft" / "agreement" / "records.toml"
 HALVES = ("developed on", "held out")
+DRAWS = 200
 HEAD: list[object] = ["set", "metric", "half", "documents", "summaries", "scored", "agreement", "ours", "bigrams"]
 
 
@@ -110,6 +115,29 @@ def rows_of(which: Set, dataset: Dataset, outcome: Outcome, name: str) -> Iterat
         yield [*head, "per system", per_system(ours), per_system(plain)]
 
 
+def people_beside_themselves(dataset: Dataset, human: str) -> tuple[float, float]:
+    """Tau-b of systems by people's figures on one half of the documents with those on the other: for our two halves,
+    and the mean of many halves drawn at random."""
+    documents = sorted({item.document for item in dataset.items})
+    ours = {item.document for item in dataset.items if is_held_out(item)}
+    drawn = [set(Random(n).sample(documents, len(documents) // 2)) for n in range(DRAWS)]
+
+    def agreed(half: set[str]) -> float:
+        means: list[dict[str, float]] = []
+        for inside in (True, False):
+            by_system: dict[str, list[float]] = defaultdict(list)
+            for item in dataset.items:
+                if (item.document in half) == inside and human in item.people:
+                    by_system[item.system].append(item.people[human])
+            means.append({system: fmean(figures) for system, figures in by_system.items()})
+        shared = sorted(means[0].keys() & means[1].keys())
+        tau = tau_b([means[0][one] for one in shared], [means[1][one] for one in shared])
+        assert tau is not None
+        return tau
+
+    return agreed(ours), fmean(map(agreed, drawn))
+
+
 def written(figures: Sequence[Agreement]) -> str:
     """The file with these figures in place of those that it has; what is written by hand stays."""
     by_hand = RECORDS.read_text("utf-8").partition("[[figures]]")[0].rstrip("\n")
@@ -150,6 +178,13 @@ def main() -> None:
                     named = replace(outcome, dataset=replace(dataset, name=f"{which.name}, held-out half"))
                     figures += agreements(named, outcome.columns[0], store)
     table(rows)
+    for which in there:
+        dataset = which.read()
+        if len({item.system for item in dataset.items}) > 1:
+            halves, drawn = people_beside_themselves(dataset, which.human)
+            print(
+                f"{which.name}, people with themselves, per system: {halves:.3f}; of {DRAWS} random halves {drawn:.3f}"
+            )
     if options.write:
         RECORDS.write_text(written(figures), "utf-8")
         print(f"{len(figures)} figures written to {RECORDS.name}")

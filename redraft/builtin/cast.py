@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from redraft.builtin.verbs import is_past, is_present
-from redraft.text.wording import listed
+from redraft.text.wording import DAYS, MONTHS, listed
 
 Gender = Literal["he", "she"]
 
@@ -28,9 +28,8 @@ NO_NAMES = listed(
     " Instead Into Its Just Later Like Many Maybe Meanwhile More Most Much Near Neither Never Next Nobody None Nothing"
     " Not Now Of Off On Once One Only Or Other Others Out Outside Over Perhaps Several She He It Since Slowly Some"
     " Somebody Someone Something Soon Still Such Suddenly Ten Two Three Four Five Six Under Until Up Upon Very We"
-    " Yes Yet You Your My As At By If No So To An All God Earth Sunday Monday Tuesday Wednesday Thursday Friday"
-    " Saturday January February March April May June July August September October November December"
-)
+    " Yes Yet You Your My As At By If No So To An All God Earth"
+) | {name.title() for name in DAYS | MONTHS}
 """Words with a capital that are nobody's name."""
 PRONOUN = re.compile(
     r"\b(?:(?P<he>he|him|his|himself)|(?P<she>she|her|hers|herself)|(?P<they>they|them|their|theirs|themselves)"

@@ -15,7 +15,7 @@ from typing import Literal
 
 from redraft.builtin.cast import OBJECT, OPENS_WITH, PRONOUN, Cast, Gender, Mention, gender_of
 from redraft.builtin.prose import Sentence
-from redraft.builtin.verbs import is_participle, is_past
+from redraft.builtin.verbs import is_past
 from redraft.text.languages import is_foreign
 
 Pointer = Literal["he", "she", "they", "it", "who", "when", "back"]
@@ -30,7 +30,7 @@ _WOMEN = (
 _EITHER = (
     "person|child|kid|youth|stranger|visitor|creature|figure|teacher|doctor|captain|officer|soldier|driver|pilot|guard"
     "|clerk|professor|friend|leader|chief|boss|colonel|lieutenant|sergeant|engineer|narrator|protagonist|servant"
-    "|student|patient|detective|policeman|alien|robot|agent|thief|partner|companion|couple|baby|twin|cousin|hero"
+    "|student|patient|victim|detective|policeman|alien|robot|agent|thief|partner|companion|couple|baby|twin|cousin|hero"
 )
 _NOUNS: Mapping[Gender, re.Pattern[str]] = {
     "he": re.compile(rf"\b(?:{_MEN}|{_EITHER})\b", re.IGNORECASE),
@@ -40,7 +40,7 @@ _PEOPLE = re.compile(rf"\b(?:{_MEN}|{_WOMEN}|{_EITHER})s?\b|\b(?:men|women|peopl
 _SOMEBODY = re.compile(
     r"\b(?:[Tt]he|[Tt]his|[Tt]hat|[Tt]hese|[Tt]hose)(?: [a-z-]+){0,2}"
     r" (?:man|men|woman|women|boys?|girls?|gentlem[ae]n|fellows?|lady|ladies|guys?|lads?|persons?|people|kids?|youths?"
-    r"|child|children|strangers?|visitors?|aliens?|creatures?|robots?|things?|figures?|others?|two|three|four|five"
+    r"|child|children|strangers?|visitors?|aliens?|creatures?|robots?|things?|figures?|victims?|others?|two|three|four|five"
     r"|pair|couple|trio|group|crowd|voice|Martian|Venusian|Terran|Earthman|Englishman|Frenchman|German|American"
     r"|Russian|Chinese|Indian)\b(?!-| [A-Z])"
     r"(?! (?:who|whom|whose|of|with|in|from|named|called|on|behind|beside|I|we|that|which)\b)"
@@ -69,10 +69,6 @@ _WENT_ON = re.compile(
     r"(?!(?:some|any|no|every)?thing\b|king\b)[a-z]{2,}ing\b"
 )
 _WHEN = re.compile(r"\b(?:when|while|as|after|before|until|since|once)\b", re.IGNORECASE)
-# What says by itself when it was: that it was before, or a date.
-_EARLIER = re.compile(r"\bhad (?:\w+ly |never |not |just )?(?P<done>[a-z]+)\b")
-_MONTH = "(?:January|February|March|April|May|June|July|August|September|October|November|December)"
-_DATE = re.compile(rf"\b\d{{1,2}} {_MONTH}\b|\b{_MONTH} \d|\b(?:[Ii]n|[Ss]ince|[Bb]y|[Uu]ntil) (?:1\d|20)\d\d\b")
 # Of somebody, who has to be named.
 _PART = re.compile(
     r"\b(?:the|an?|these|those|two|both) (?:[a-z-]+ ){0,2}(?:hand|finger|thumb|fist|arm|elbow|shoulder|leg|knee"
@@ -121,7 +117,7 @@ _I = re.compile(r"\b(?:I|[Mm]e|[Mm]y|[Ww]e|[Oo]ur)\b")
 _SMALL = re.compile(r"\b[a-z]{2,}\b")
 # Who does something, known by what he is alone: the reader has to have met him.
 _DOER = re.compile(
-    rf"The (?:[a-z-]+ )?(?:{_MEN}|{_WOMEN}|{_EITHER}|[a-z]{{3,}}(?:er|or|ist|m[ae]n)s?) (?:\w+ly )?(?P<verb>[a-z]+)\b"
+    rf"The (?:[a-z-]+ )?(?i:{_MEN}|{_WOMEN}|{_EITHER}|[a-z]{{3,}}(?:er|or|ist|m[ae]n)s?) (?:\w+ly )?(?P<verb>[a-z]+)\b"
 )
 _SPEECH = re.compile(r"[\"“”«»]")
 
@@ -202,13 +198,6 @@ def pointers(text: str, cast: Cast) -> set[Pointer]:
     return found
 
 
-def says_when(text: str) -> bool:
-    """Whether a sentence says itself when it was, whatever stands before it."""
-    had = _EARLIER.search(text)
-    before = had and is_participle(had["done"]) and not _NEW_SUBJECT.search(text, 0, had.start())
-    return bool(before or _DATE.search(text))
-
-
 def points_back(text: str) -> bool:
     """Whether a sentence goes on from what was said, or speaks of "this"."""
     return bool(_BACK.search(text))
@@ -221,7 +210,9 @@ def _is_unnamed(text: str, mentions: Sequence[Mention]) -> bool:
         return True
     if part is None:
         return False
-    return not any(one.end <= part.start() for one in mentions) and not _owned(text, part.start())
+    end = part.start()
+    owned = _PEOPLE.search(text, 0, end) or PRONOUN.search(text, 0, end) or _I.search(text, 0, end)
+    return not owned and not any(one.end <= end for one in mentions)
 
 
 def _goes_on_then(text: str) -> bool:
@@ -230,11 +221,6 @@ def _goes_on_then(text: str) -> bool:
     if not found or _WHEN.search(text):
         return False
     return not any(is_past(word) for word in _SMALL.findall(text[: found.start()]))
-
-
-def _owned(text: str, end: int) -> bool:
-    """Whether somebody stands before there of whom a part may be spoken."""
-    return bool(_PEOPLE.search(text, 0, end) or PRONOUN.search(text, 0, end) or _I.search(text, 0, end))
 
 
 def _is_within(pronoun: re.Match[str], text: str, gender: Gender, mentions: Sequence[Mention]) -> bool:

@@ -14,18 +14,18 @@ import numpy as np
 
 from redraft.builtin.details import details
 from redraft.builtin.origin import Origin, Placed, origin_of
-from redraft.builtin.pointing import following, says_when
+from redraft.builtin.pointing import following
 from redraft.builtin.prose import cut
 from redraft.builtin.registry import answers
 from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import keys, telling, words
+from redraft.text.wording import MONTHS, keys, telling, words
 from redraft.text.words import count_words
 
 # What is told within so many sentences of another is in one scene with it.
-_SCENE = 6
+_SCENE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,11 +191,21 @@ class _Reviser:
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
     def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether a sentence would be taken to go on from the one before it, and is of another scene."""
-        if needed.at is None or is_foreign(self._source.language) or says_when(needed.text):
+        """Whether a sentence would be taken to go on from the one before it, and is of another scene; one with a date
+        says itself when it was."""
+        if needed.at is None or _is_dated(needed.text):
             return False
-        before = self._source.position(draft.units[place - 1].text) if place else -1
-        return not 0 < needed.at - before <= _SCENE or self._source.is_parted(before, needed.at)
+        return self._leaps(self._source.position(draft.units[place - 1].text) if place else -1, needed.at)
+
+    def _leaps(self, before: int, at: int) -> bool:
+        """Whether what stands in one place of the document and in another is of two scenes."""
+        apart = not 0 < at - before <= _SCENE or self._source.is_parted(before, at)
+        return apart and not is_foreign(self._source.language)
+
+    def _strands(self, places: Sequence[int], at: int) -> bool:
+        """Whether a sentence that goes on from this one would seem to go on from the one before this."""
+        goes_on = at + 1 < len(places) and not self._leaps(places[at], places[at + 1])
+        return goes_on and self._leaps(places[at - 1] if at else -1, places[at + 1])
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the
@@ -233,19 +243,21 @@ class _Reviser:
     def fitted(self, draft: _Draft) -> _Draft | None:
         """The draft without as many of its least central sentences as are too many; None where too much is to stay.
 
-        What others point back to stays with them.
+        What others point back to, or go on from, stays with them.
         """
-        worth = [self._source.worth_of(self._source.position(unit.text)) for unit in draft.units]
+        places = [self._source.position(unit.text) for unit in draft.units]
         while count_words(draft.text) > self._limit:
             behind = [unit.text for unit in draft.units[1:]] + [""]
             loose = [
-                at for at, unit in enumerate(draft.units) if not unit.fixed and not self._source.points(behind[at])
+                at
+                for at, unit in enumerate(draft.units)
+                if not (unit.fixed or self._source.points(behind[at]) or self._strands(places, at))
             ]
             if not loose:
                 return None
-            least = min(loose, key=lambda at: (worth[at], at))
+            least = min(loose, key=lambda at: (self._source.worth_of(places[at]), at))
             draft = self._without(draft, least)
-            del worth[least]
+            del places[least]
         return draft
 
     def within(self, draft: _Draft) -> str:
@@ -253,6 +265,11 @@ class _Reviser:
         loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
         fitting = self.fitted(draft) or self.fitted(loose)
         return fitting.text if fitting and fitting.units else cut(draft.text, self._limit, draft.language)
+
+
+def _is_dated(text: str) -> bool:
+    numbers = (one for one in details(text, words(text)) if one.kind == "number" and one.last > one.first)
+    return any(MONTHS.intersection(text[one.start : one.end].lower().split()) for one in numbers)
 
 
 def _without_told_again(draft: _Draft, sentence: str) -> _Draft:

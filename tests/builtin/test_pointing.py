@@ -9,7 +9,8 @@ from redraft.builtin.prose import read
 from redraft.builtin.revising import revise
 from redraft.prompts.revising import Point, ReviseGiven
 from redraft.text.languages import ENGLISH
-from tests.builtin.support import sample
+from redraft.text.words import count_words
+from tests.builtin.support import sample, split
 
 PEOPLE = (
     "Ada Quill kept her lamp. Ada Quill lost her boat. Tom Renn lost his hat. Tom Renn sold his mill.\n\n"
@@ -59,6 +60,8 @@ def _how(text: str) -> str | None:
         ("Tom Renn mended the nets and sold it at the reef.", None),
         ("Ada Quill was glad that was no reef.", None),
         ("The decision was made in the spring.", None),
+        ("The Quartermaster rose and coughed.", None),
+        ("Ada Quill shouted and the victim fell.", None),
         ("The board met. The decision was made in the spring.", None),
         ("The decision of the board made a stir.", "The decision of the board made a stir."),
         ("Sie ging nach Hause, weil es regnete.", "Sie ging nach Hause, weil es regnete."),
@@ -109,7 +112,10 @@ DEED = "Ada Quill passed the lamp across the desk."
         ("Tom Renn lost his hat.", DEED, False),
         ("Rain number 39 fell on the valley.", DEED, True),
         ("Tom Renn lost his hat.", "On 3 May Ada Quill passed the lamp across the desk.", True),
-        ("Tom Renn lost his hat.", "Ada Quill had passed the lamp across the desk.", True),
+        ("Tom Renn lost his hat.", "Ada Quill passed 17 lamps across the desk.", False),
+        ("Tom Renn lost his hat.", "In May Ada Quill passed the lamp across the desk.", False),
+        # Before what it was is told by what stands before it.
+        ("Tom Renn lost his hat.", "Ada Quill had passed the lamp across the desk.", False),
     ],
 )
 def test_what_would_be_taken_to_go_on_is_brought_in_behind_its_own_scene_alone(
@@ -119,6 +125,16 @@ def test_what_would_be_taken_to_go_on_is_brought_in_behind_its_own_scene_alone(
     document = f"{PEOPLE}\n\n{rain}\n\n{told}"
     summary = f"Ada Quill kept her lamp. {before}"
     assert (told in _answering(summary, told, document=document)) == is_brought_in
+
+
+def test_nothing_is_left_to_go_on_from_another_scene() -> None:
+    """Where there is no room, a sentence stays that keeps two scenes apart, though it matters least."""
+    rain = " ".join(f"Rain number {n} fell on the valley." for n in range(40))
+    apart, last = "Tom Renn met a goat.", "Tom Renn sold the old mill in the valley to Ada Quill for a song."
+    document = f"Ada Quill kept her lamp in the valley.\n\n{rain}\n\n{apart}\n\n{last}"
+    summary = f"Ada Quill kept her lamp in the valley. {apart}"
+    said = split(_answering(summary, last, count_words(f"{summary} {last}") - 1, document))
+    assert said == [apart, last]
 
 
 def test_an_answer_may_not_leave_less_of_what_is_said_again_and_again() -> None:

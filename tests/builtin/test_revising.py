@@ -69,29 +69,6 @@ def test_a_sentence_that_points_back_is_not_brought_in() -> None:
     assert "He had been dead" not in changed
 
 
-_FILLERS = [f"Edgar Harrow counted {n} barrels of herring on Quay {n}." for n in range(20, 29)]
-
-
-@pytest.mark.parametrize(
-    ("told", "fits"),
-    [
-        ("Ruth Crane locked the lighthouse with a brass key.", False),
-        ("Ruth Crane locked the lighthouse with 17 brass keys.", False),
-        ("Ruth Crane locked the lighthouse that Tobias Wren had built.", False),
-        ("Ruth Crane had a brass key for the lighthouse.", False),
-        ("Ruth Crane had locked the lighthouse with a brass key.", True),
-        ("On 4 March 1924 Ruth Crane locked the lighthouse.", True),
-        ("In 1899 Ruth Crane locked the lighthouse with a brass key.", True),
-    ],
-)
-@pytest.mark.parametrize("far", [True, False])
-def test_what_happened_in_another_scene_says_when_or_is_not_brought_in(told: str, fits: bool, far: bool) -> None:
-    text = " ".join([SENTENCES[0], *(_FILLERS if far else _FILLERS[:2]), told])
-    point = _add(told, question="What did Ruth Crane do with the lighthouse?", answer=told)
-    revised = _revised(point, summary=SENTENCES[0], document=text)
-    assert (told in revised) == (fits or not far)
-
-
 def test_a_heading_parts_two_scenes() -> None:
     told = "Ruth Crane locked the lighthouse with a brass key."
     point = _add(told, question="What did Ruth Crane lock?", answer=told)

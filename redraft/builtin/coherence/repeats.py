@@ -70,17 +70,17 @@ def _read(sentences: Sequence[str]) -> list[_Line]:
     return [
         _Line(
             words_key(text),
-            frozenset(family(word.key) for word in of if carries(word.key) and not _turns(word.key)),
+            frozenset(
+                family(word.key)
+                for word in of
+                if carries(word.key) and not (is_number(word.key) or is_negation(word.key))
+            ),
             tuple(dict.fromkeys(word.key for word in of if word.key in names)),
             frozenset(word.key for word in of if is_number(word.key)),
             any(is_negation(word.key) for word in of),
         )
         for text, of in zip(sentences, found, strict=True)
     ]
-
-
-def _turns(key: str) -> bool:
-    return is_number(key) or is_negation(key)
 
 
 def _is_opposite(one: _Line, other: _Line) -> bool | None:

@@ -27,7 +27,6 @@ from redraft.prompts.judging import (
     AskDocumentGiven,
     DocumentQuestion,
     DocumentQuestions,
-    Kind,
     RankGiven,
     Ranking,
 )
@@ -48,7 +47,6 @@ _LONGEST_GAP, _FEWEST_TELLING, _FEWEST_SAID = 30, 3, 2
 _GAP, _GESTURE = 0.1, 0.2
 _IS_GAP = re.compile(r"_{2,}")
 _BODY = re.compile(r"\b(?:hands?|legs?|feet|foot|knees?|hair|chin|nose|eyes|teeth)\b")
-_NUMBER: Kind = "how"
 
 
 @answers(ASK_DOCUMENT)
@@ -179,5 +177,4 @@ def _gaps(text: str) -> Iterator[Asking]:
         asked = ask_for_gap(text, detail)
         telling = sum(map(carries, keys(asked))) >= _FEWEST_TELLING
         if 2 * (detail.end - detail.start) < len(text) and telling and count_words(asked) <= _LONGEST_GAP:
-            kind: Kind = _NUMBER if detail.kind == "number" else "who"
-            yield Asking(asked, kind, text[detail.start : detail.end])
+            yield Asking(asked, "how" if detail.kind == "number" else "who", text[detail.start : detail.end])

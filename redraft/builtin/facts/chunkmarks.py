@@ -44,15 +44,13 @@ def judge_chunk(given: ChunkGiven) -> ChunkMarks:
 def _facts(excerpt: str) -> list[Statement]:
     """The statements that say something new."""
     facts: list[Statement] = []
-    known: list[frozenset[str]] = []
     for sentence in read([excerpt], language_of(excerpt)):
         statement = read_statement(sentence.text)
         terms = statement.terms
         if sentence.standing < _LEAST_STANDING or len(terms) < _FEWEST_TERMS or GESTURE.search(sentence.text):
             continue
-        if not any(len(terms & other) >= _REPEATED * len(terms) for other in known):
+        if not any(len(terms & other.terms) >= _REPEATED * len(terms) for other in facts):
             facts.append(statement)
-            known.append(terms)
     return facts
 
 

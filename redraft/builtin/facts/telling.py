@@ -85,10 +85,7 @@ def distinct(told: Sequence[Told]) -> list[Told]:
     """Those that say something that none before them says."""
     kept: list[Told] = []
     for one in told:
-        if not any(_say_the_same(one.terms, other.terms) for other in kept):
+        shared = ((len(one.terms & other.terms), min(len(one.terms), len(other.terms))) for other in kept)
+        if not any(both and both >= _SAME * shorter for both, shorter in shared):
             kept.append(one)
     return kept
-
-
-def _say_the_same(one: frozenset[str], other: frozenset[str]) -> bool:
-    return bool(one & other) and len(one & other) >= _SAME * min(len(one), len(other))

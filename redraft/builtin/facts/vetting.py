@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from redraft.builtin.consistency.holding import Ground, ground_of
+from redraft.builtin.consistency.holding import Ground, Verdict, ground_of
 from redraft.builtin.facts.statements import Statement, read_statement
 from redraft.builtin.facts.verifying import reason
 from redraft.builtin.lexicon import ATTRIBUTED, GUESSING, OPINION
@@ -33,6 +33,7 @@ from redraft.text.vectors import SentenceVectors
 
 # What is not central, and about nobody and nothing that recurs, is trivial.
 _LEAST_WEIGHT, _RECURS = 0.5, 3
+_SAYS: dict[Verdict, Pass | Unsure] = {"borne out": "pass", "contradicted": "fail", "absent": "fail"}
 _FOR_NAME, _FOR_NUMBER, _FOR_DEED, _AGAINST_SETTING = 0.25, 0.15, 0.2, 0.25
 
 
@@ -52,19 +53,13 @@ def facts_objective(given: VetGiven) -> Opinions:
 @answers(FACTS_SIGNIFICANT)
 def facts_significant(given: VetGiven) -> Opinions:
     """A fact passes where what it says is central to the excerpt, or about those who recur in it."""
-    salience = _Salience(_lines(given.excerpt))
+    salience = _Salience([given.excerpt[span.start : span.end] for span in sentences(given.excerpt)])
     return Opinions(facts=[salience.judge(fact) for fact in given.facts])
-
-
-def _lines(excerpt: str) -> list[str]:
-    return [excerpt[span.start : span.end] for span in sentences(excerpt)]
 
 
 def _support(ground: Ground, fact: TreeFact) -> Support:
     held = ground.hold(fact.fact)
-    verdict: Pass | Unsure = "fail" if held.verdict in ("contradicted", "absent") else UNSURE
-    if held.verdict == "borne out":
-        verdict = "pass"
+    verdict = _SAYS.get(held.verdict, UNSURE)
     said = reason(held).replace("The sentence", "The fact").replace("passages have", "excerpt has")
     said = said.replace("The passages", "The excerpt").replace("the passages", "the excerpt")
     return Support(id=fact.id, reason=said, quote=ground.text_of(held), verdict=verdict)
