@@ -25,7 +25,7 @@ from redraft.text.wording import MONTHS, keys, telling, words
 from redraft.text.words import count_words
 
 # What is told within so many sentences of another is in one scene with it.
-_SCENE = 8
+_SCENE = 7
 
 
 @dataclass(frozen=True, slots=True)
