@@ -1,6 +1,6 @@
 """Whether the built-in judge can be believed: false accusations, verdicts that hold, swaps that are found, people.
 
-    python -m benchmarks.trust [--only accusations|verdicts|swaps|agreement|recall|story]
+    python -m benchmarks.trust [--only accusations|verdicts|kinds|swaps|agreement|recall|story]
 
 Reads squality, summedits, qags, summeval and realsumm under $REDRAFT_DATA (by default ../shared/data). The rules were
 chosen on the halves "developed on" of QAGS and REALSumm (by a hash of the document) and on the texts of examples/;
@@ -20,7 +20,7 @@ from statistics import fmean
 
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
-from benchmarks.agreement import HEAD, QAGS, SUMMEVAL, judged, rows_of
+from benchmarks.agreement import HALVES, HEAD, QAGS, SUMMEVAL, half, judged, rows_of
 from benchmarks.common import SAMPLE, stories, table
 from benchmarks.trust_sets import realsumm, references, summedits
 from benchmarks.trust_swaps import KINDS, swaps
@@ -80,6 +80,22 @@ def verdicts() -> None:
     for kind in sorted({kind for kind, _ in edits}):
         whole = edits[kind, True] + edits[kind, False]
         rows.append([kind, whole, edits[kind, True], edits[kind, True] / whole])
+    table(rows)
+
+
+def kinds() -> None:
+    """QAGS: of the sentences of which the judge says so, how many people find supported. What it says of fewer than
+    nine in ten to be so, or not to be, is no verdict: "in part" counts for a share, and "open" for nothing."""
+    rows: list[list[object]] = [["kinds of verdicts, QAGS", "half", "sentences", "supported", "share"]]
+    if not QAGS.is_there:
+        return
+    for name in HALVES:
+        people: dict[str, list[bool]] = defaultdict(list)
+        for item in half(QAGS.read(), name).items:
+            for one, label in zip(held(item.source, item.sentences), item.labels, strict=True):
+                if label is not None:
+                    people[one.verdict].append(label)
+        rows += [[kind, name, len(said), sum(said), fmean(said)] for kind, said in sorted(people.items())]
     table(rows)
 
 
@@ -153,6 +169,7 @@ def story() -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "accusations": accusations,
     "verdicts": verdicts,
+    "kinds": kinds,
     "swaps": swapped,
     "agreement": agreement,
     "recall": recall,
