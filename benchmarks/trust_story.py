@@ -84,6 +84,8 @@ class Insertion(NamedTuple):
     before: str
     inserted: str
     context: str
+    begins: bool
+    """Whether a paragraph begins with it."""
 
 
 class Refined(NamedTuple):
@@ -103,11 +105,12 @@ async def refined(document: Document, words: int, rounds: int, shop: Workshop) -
 
 
 def _insertions(draft: str, final: str, document: str) -> Iterator[Insertion]:
-    known = set(worded(draft))
-    told = worded(final)
-    for before, line in zip(["", *told], told, strict=False):
-        if line not in known:
-            yield Insertion(before, line, _context(line, document))
+    known, before = set(worded(draft)), ""
+    for paragraph in final.split("\n\n"):
+        for at, line in enumerate(worded(paragraph)):
+            if line not in known:
+                yield Insertion(before, line, _context(line, document), begins=at == 0 and bool(before))
+            before = line
 
 
 def _context(line: str, document: str) -> str:
@@ -148,9 +151,11 @@ def print_refinements(stories: Sequence[Story], done: Sequence[Refined]) -> None
 
 def write_insertions(done: Sequence[Refined], path: Path) -> None:
     """The insertions, to be read."""
+    told = [one for story in done for one in story.insertions]
     parts = [
-        f"{n}\n  before:   {one.before or '(nothing)'}\n  inserted: {one.inserted}\n  document: {one.context}\n"
-        for n, one in enumerate((one for story in done for one in story.insertions), 1)
+        f"{n}\n  before:   {one.before or '(nothing)'}\n  inserted: {'(new paragraph) ' * one.begins}{one.inserted}\n"
+        f"  document: {one.context}\n"
+        for n, one in enumerate(told, 1)
     ]
     path.write_text("\n".join(parts), "utf-8")
 

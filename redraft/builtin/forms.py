@@ -97,6 +97,5 @@ def read_question(question: str) -> Sought:
 
 def _kind(asks: str) -> Kind:
     kinds: dict[str, Kind] = {"when": "when", "where": "where", "why": "why"}
-    if asks.startswith("who"):
-        return "who"
-    return kinds.get(asks, "how" if asks.startswith("how") else "what")
+    others: Kind = "who" if asks.startswith("who") else "how" if asks.startswith("how") else "what"
+    return kinds.get(asks, others)

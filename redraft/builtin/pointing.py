@@ -248,7 +248,10 @@ def _may_be(mention: Mention, gender: Gender, text: str) -> bool:
     if _owns(text, mention.end):
         return False
     # A lone word that has its capital from its place is a name only where that is known from elsewhere.
-    return mention.gender == gender or (mention.gender is None and mention.start == 0 and " " in mention.name)
+    if mention.gender or mention.start or " " not in mention.name:
+        return mention.gender == gender
+    # One of whom nothing is known is not he and she at once.
+    return all(one.lastgroup in (gender, "they", "it") for one in PRONOUN.finditer(text))
 
 
 def points_at_nobody(text: str, before: Sequence[str], cast: Cast) -> re.Match[str] | None:

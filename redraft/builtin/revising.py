@@ -2,7 +2,7 @@
 
 A revision must not buy answers with the sentences that carry the story: what is brought in to answer a question may
 not leave the summary with less of what the document says again and again. And nothing that is brought in, or loses its
-place, may change who or when: that is the rule of `pointing`; nor does it seem to go on where another scene stands.
+place, may change who or when: that is the rule of `pointing`; and where another scene begins, a paragraph does.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from redraft.prompts.revising import REVISE, Point, ReviseGiven
 from redraft.text.languages import is_foreign
 from redraft.text.sentences import sentences
 from redraft.text.vectors import SentenceVectors
-from redraft.text.wording import MONTHS, keys, telling, words
+from redraft.text.wording import keys, telling, words
 from redraft.text.words import count_words
 
 # What is told within so many sentences of another is in one scene with it.
@@ -132,12 +132,12 @@ class _Reviser:
         return None if at is None or draft.units[at].fixed else self.fitted(self._without(draft, at))
 
     def _without(self, draft: _Draft, at: int) -> _Draft:
-        """The draft without a sentence; where the next one says "he" of one whom it named, that says who."""
+        """The draft without a sentence; the next one says who is meant, and begins a paragraph, where that takes it."""
         if at + 1 < len(draft.units) and not is_foreign(self._source.language):
             after = draft.units[at + 1]
             named = following(draft.units[at].text, after.text, self._source.cast)
             draft = draft.put(at + 1, replace(after, text=named or after.text))
-        return draft.drop(at)
+        return self._parted(draft.drop(at), at)
 
     def _explained(self, draft: _Draft, point: Point) -> _Draft | None:
         """The draft with what leads to a sentence before it; one out of the document's order goes where it belongs.
@@ -183,29 +183,35 @@ class _Reviser:
         if not needed or draft.holds(needed):
             return None
         place = self._place(draft, needed.at, needed.text)
-        changed = self.fitted(_without_told_again(draft.insert(place, needed), needed.text))
+        inserted = draft.insert(place, needed)
+        if needed.at is not None:
+            inserted = self._parted(self._parted(inserted, place), place + 1)
+        changed = self.fitted(_without_told_again(inserted, needed.text))
         if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
-        if self._jumps(draft, place, needed):
+        at = changed.where(needed.text)
+        if at and not self._begins_anew(changed.units[at - 1].text, needed):
             return None
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
-    def _jumps(self, draft: _Draft, place: int, needed: Placed) -> bool:
-        """Whether a sentence would be taken to go on from the one before it, and is of another scene; one with a date
-        says itself when it was."""
-        if needed.at is None or _is_dated(needed.text):
-            return False
-        return self._leaps(self._source.position(draft.units[place - 1].text) if place else -1, needed.at)
+    def _begins_anew(self, before: str, needed: Placed) -> bool:
+        """Whether a sentence goes on from the one before, or is about somebody else and nothing that stands there."""
+        if needed.at is None or not self._leaps(self._source.position(before), needed.at):
+            return True
+        said, known = (telling(text, self._source.language) for text in (needed.text, before))
+        return bool(self._source.cast.mentions(needed.text)) and said.isdisjoint(known)
+
+    def _parted(self, draft: _Draft, at: int) -> _Draft:
+        """The draft with a paragraph that begins at a sentence, where that is of another scene than the one before."""
+        if not 0 < at < len(draft.units) or "\n" in draft.units[at].gap:
+            return draft
+        before, own = (self._source.position(unit.text) for unit in draft.units[at - 1 : at + 1])
+        return draft.put(at, replace(draft.units[at], gap="\n\n")) if self._leaps(before, own) else draft
 
     def _leaps(self, before: int, at: int) -> bool:
         """Whether what stands in one place of the document and in another is of two scenes."""
         apart = not 0 < at - before <= _SCENE or self._source.is_parted(before, at)
         return apart and not is_foreign(self._source.language)
-
-    def _strands(self, places: Sequence[int], at: int) -> bool:
-        """Whether a sentence that goes on from this one would seem to go on from the one before this."""
-        goes_on = at + 1 < len(places) and not self._leaps(places[at], places[at + 1])
-        return goes_on and self._leaps(places[at - 1] if at else -1, places[at + 1])
 
     def _needed(self, point: Point, beside: _Draft | None = None) -> Placed | None:
         """The sentence of the evidence that says most of what a point asks for; with a draft `beside`, one that the
@@ -243,15 +249,13 @@ class _Reviser:
     def fitted(self, draft: _Draft) -> _Draft | None:
         """The draft without as many of its least central sentences as are too many; None where too much is to stay.
 
-        What others point back to, or go on from, stays with them.
+        What others point back to stays with them.
         """
         places = [self._source.position(unit.text) for unit in draft.units]
         while count_words(draft.text) > self._limit:
             behind = [unit.text for unit in draft.units[1:]] + [""]
             loose = [
-                at
-                for at, unit in enumerate(draft.units)
-                if not (unit.fixed or self._source.points(behind[at]) or self._strands(places, at))
+                at for at, unit in enumerate(draft.units) if not unit.fixed and not self._source.points(behind[at])
             ]
             if not loose:
                 return None
@@ -265,11 +269,6 @@ class _Reviser:
         loose = replace(draft, units=tuple(replace(unit, fixed=False) for unit in draft.units))
         fitting = self.fitted(draft) or self.fitted(loose)
         return fitting.text if fitting and fitting.units else cut(draft.text, self._limit, draft.language)
-
-
-def _is_dated(text: str) -> bool:
-    numbers = (one for one in details(text, words(text)) if one.kind == "number" and one.last > one.first)
-    return any(MONTHS.intersection(text[one.start : one.end].lower().split()) for one in numbers)
 
 
 def _without_told_again(draft: _Draft, sentence: str) -> _Draft:
