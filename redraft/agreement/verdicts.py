@@ -9,9 +9,10 @@ from redraft.agents.factfinder import SUPPORTED
 from redraft.domain import Evaluation
 from redraft.evaluators.base import statements_of
 from redraft.evaluators.booookscore import CLEAR, Booookscore
-from redraft.evaluators.consensus import IN_PART, OPEN
+from redraft.evaluators.consensus import OPEN
 from redraft.evaluators.consistency import CONSISTENT, Consistency
 from redraft.evaluators.faithfulness import Faithfulness
+from redraft.evaluators.words import IN_PART
 
 Verdicts = dict[int, bool]
 """By the number of a sentence of ours whether it is right."""

@@ -9,10 +9,10 @@ from itertools import combinations
 from math import fsum
 from statistics import fmean, stdev
 
+from redraft.evaluators.words import IN_PART
+
 DISPUTED = "disputed"
 """The verdict on an item when no single one has more than half of the votes."""
-IN_PART = "in part"
-"""A verdict that neither finds an item fine nor objects to it: it counts for as much as there is of it."""
 
 Ballot = Mapping[int, str]
 """One judge's verdicts on items; an item that it left open is not in it."""

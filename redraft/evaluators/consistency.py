@@ -15,10 +15,10 @@ from redraft.agents.judge import Judge
 from redraft.agents.together import together
 from redraft.domain import Evaluation, Finding
 from redraft.evaluators.base import Case, Evaluator, concluded
-from redraft.evaluators.consensus import IN_PART, UNJUDGED, Polled, Sitting, objected, polled
+from redraft.evaluators.consensus import UNJUDGED, Polled, Sitting, objected, polled
 from redraft.evaluators.forecasting import A_QUESTION, Ahead, Stage
 from redraft.evaluators.similarity import Similarity, is_doubtful, is_same, share_borne_out, similarity
-from redraft.evaluators.words import UNSUPPORTED
+from redraft.evaluators.words import IN_PART, UNSUPPORTED
 from redraft.prompts.book import PromptBook
 from redraft.prompts.judging import (
     ANSWER_FROM_DOCUMENT,

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from redraft import Workshop
+from redraft import Workshop, load
 from redraft.agreement.verdicts import of_sentences
+from redraft.cli.views.findings import evaluation
 from redraft.doctor.sentences import said_of
 from redraft.domain import Evaluation
-from redraft.evaluators.consensus import IN_PART, Sitting, objected, polled
+from redraft.evaluators.consensus import Sitting, objected, polled
+from redraft.evaluators.words import IN_PART
 from tests.support import SAMPLE
 
 COPIED = "Hester Vane came to the island of Sarn on Monday, 3 March 1924, sitting on a sack of oats"
@@ -66,3 +68,10 @@ def test_among_several_judges_it_is_no_objection() -> None:
     assert objected(items, "consistent") == [1, 2]
     assert [items[n].against("consistent") for n in range(3)] == [(0, 2), (1, 2), (1, 2)]
     assert items[1].objection("consistent") == "inconsistent"
+
+
+async def test_who_reads_the_score_is_told_of_it(tmp_path: Path) -> None:
+    told = await _judged(tmp_path, f"{PATCHED} Everybody knew that the Long Bank was rotten.")
+    first, *_ = evaluation(told, load(str(SAMPLE)))
+    assert first.startswith("consistency 0.7")
+    assert first.endswith(": 2 claims judged, 1 of them in part, 0 findings")

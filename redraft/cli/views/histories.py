@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
 from redraft.domain import Document, Finding, Lookup, Round
-from redraft.evaluators.words import is_unheard
+from redraft.evaluators.words import in_part, is_unheard
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
@@ -100,6 +100,8 @@ def _found(turn: Turn) -> Iterator[str]:
             continue
         kinds = Counter(finding.kind for finding in one.findings)
         parts = [f"{number} {render.spaced(kind)}" for kind, number in kinds.most_common()]
+        if partly := in_part(one):
+            parts.append(f"{partly} borne out in part")
         if one.unjudged:
             parts.append(f"{one.unjudged} without a verdict")
         if one.outcome == "failed":
