@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -24,9 +25,15 @@ async def _judged(folder: Path, summary: str) -> Evaluation:
         return (await shop.evaluate(str(SAMPLE), summary, metrics=["consistency"])).evaluations["consistency"]
 
 
+def _claims(told: Evaluation) -> list[dict[str, Any]]:
+    details: Any = told.details
+    found: list[dict[str, Any]] = details["claims"]
+    return found
+
+
 async def test_a_patched_sentence_counts_in_part_and_is_no_finding(tmp_path: Path) -> None:
     told = await _judged(tmp_path, PATCHED)
-    (claim,) = told.details["claims"]  # type: ignore[misc]
+    (claim,) = _claims(told)
     assert claim["verdict"] == IN_PART
     assert told.score == claim["value"] == pytest.approx(0.5, abs=0.1)
     assert told.judged == 1
@@ -35,7 +42,7 @@ async def test_a_patched_sentence_counts_in_part_and_is_no_finding(tmp_path: Pat
 
 async def test_one_that_is_nearly_all_there_is_borne_out(tmp_path: Path) -> None:
     told = await _judged(tmp_path, f"{COPIED}.")
-    assert [claim["verdict"] for claim in told.details["claims"]] == ["consistent"]  # type: ignore[attr-defined]
+    assert [claim["verdict"] for claim in _claims(told)] == ["consistent"]
 
 
 async def test_nobody_takes_it_for_right_or_wrong(tmp_path: Path) -> None:
