@@ -190,11 +190,11 @@ class _Reviser:
         if not point.question or changed is None:  # what a person asks for is brought in at any price
             return changed
         at = changed.where(needed.text)
-        if at and not self._begins_anew(changed.units[at - 1].text, needed):
+        if at and not self._fits_behind(changed.units[at - 1].text, needed):
             return None
         return changed if self._source.recurrent(changed.text) >= self._source.recurrent(draft.text) else None
 
-    def _begins_anew(self, before: str, needed: Placed) -> bool:
+    def _fits_behind(self, before: str, needed: Placed) -> bool:
         """Whether a sentence goes on from the one before, or is about somebody else and nothing that stands there."""
         if needed.at is None or not self._leaps(self._source.position(before), needed.at):
             return True
@@ -251,7 +251,7 @@ class _Reviser:
 
         What others point back to stays with them.
         """
-        places = [self._source.position(unit.text) for unit in draft.units]
+        worth = [self._source.worth_of(self._source.position(unit.text)) for unit in draft.units]
         while count_words(draft.text) > self._limit:
             behind = [unit.text for unit in draft.units[1:]] + [""]
             loose = [
@@ -259,9 +259,9 @@ class _Reviser:
             ]
             if not loose:
                 return None
-            least = min(loose, key=lambda at: (self._source.worth_of(places[at]), at))
+            least = min(loose, key=lambda at: (worth[at], at))
             draft = self._without(draft, least)
-            del places[least]
+            del worth[least]
         return draft
 
     def within(self, draft: _Draft) -> str:
