@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from redraft.doctor.sentences import said_of
 from redraft.domain import Evaluation
 from redraft.evaluators.consensus import Sitting, objected, polled
 from redraft.evaluators.words import IN_PART
+from tests.command import Command
 from tests.support import SAMPLE
 
 COPIED = "Hester Vane came to the island of Sarn on Monday, 3 March 1924, sitting on a sack of oats"
@@ -82,3 +84,12 @@ async def test_who_reads_the_score_is_told_of_it(tmp_path: Path) -> None:
     first, *_ = evaluation(told, load(str(SAMPLE)))
     assert first.startswith("consistency 0.7")
     assert first.endswith(": 2 claims judged, 1 of them in part, 0 findings")
+
+
+@pytest.mark.slow
+def test_the_page_says_it_too(tmp_path: Path) -> None:
+    command, summary, page = Command(tmp_path), tmp_path / "summary.txt", tmp_path / "page.html"
+    summary.write_text(f"{PATCHED} Everybody knew that the Long Bank was rotten.", "utf-8")
+    refined = command.run("refine", str(SAMPLE), str(summary), "-g", "consistency=0.95", "--rounds", "1", "--json")
+    assert command.run("export", json.loads(refined.out)["run"], "-o", str(page)).code == 0
+    assert "2 items judged, 1 of them in part<" in page.read_text("utf-8")
