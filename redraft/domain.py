@@ -215,6 +215,10 @@ class Finding:
     evidence: Evidence | None = None
     said_by: tuple[int, int] | None = None
     """How many judges say so, and of how many who gave a verdict on it; None where it was one judge's to say."""
+    read: str = ""
+    """What of the document was read for it: "the whole document (22,479 tokens)", or "14 passages"."""
+    value: float = 0.0
+    """What its item counts in the score; 1 where it is withdrawn."""
 
     @property
     def id(self) -> str:

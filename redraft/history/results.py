@@ -261,6 +261,7 @@ def finding_json(finding: Finding, document: Document | None = None) -> dict[str
         else {"text": evidence.text, "span": list(evidence.span) if evidence.span else None}
         | (_place_json(document, evidence.span) if document is not None and evidence.span else {}),
         "said_by": {"judges": finding.said_by[0], "of": finding.said_by[1]} if finding.said_by else None,
+        "read": finding.read,
     }
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from redraft.domain import Evaluation, Evidence, Finding, Lookup, Round, Span
 from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now
 
-# Under this key the details on record have how many judges say what a finding says, by its place among the findings.
-_SAID_BY = "redraft:said_by"
+# Under this key the details on record hold what the table of findings has no column for, by a finding's place there.
+_MORE = "redraft:findings"
 # SQLite takes a limited number of parameters in a statement.
 _AT_ONCE = 500
 _OF_A_ROUND = ("draft", "base", "aims", "findings", "accepted", "reason", "why", "instruction")
@@ -39,7 +40,7 @@ class Judgments:
                     evaluation.unjudged,
                     storable(evaluation.reason),
                     storable(json.dumps(evaluation.held, ensure_ascii=False)),
-                    storable(json.dumps({**evaluation.details, **_weights(evaluation)}, ensure_ascii=False)),
+                    storable(json.dumps({**evaluation.details, **_more(evaluation)}, ensure_ascii=False)),
                     now(),
                 ),
             ).fetchone()["id"]
@@ -55,7 +56,7 @@ class Judgments:
     def _evaluation(self, row: Row) -> Evaluation:
         found = self._connection.rows("SELECT * FROM findings WHERE evaluation = ? ORDER BY idx", (row["id"],))
         details = json.loads(row["details"])
-        said_by = details.pop(_SAID_BY, {})
+        more = details.pop(_MORE, {})
         return Evaluation(
             metric=row["metric"],
             version=row["version"],
@@ -63,7 +64,7 @@ class Judgments:
             score=row["score"],
             judged=row["judged"],
             unjudged=row["unjudged"],
-            findings=tuple(_finding(row["metric"], one, said_by.get(str(one["idx"]))) for one in found),
+            findings=tuple(_finding(row["metric"], one, more.get(str(one["idx"]), {})) for one in found),
             held=tuple(json.loads(row["held"])),
             details=details,
             reason=row["reason"],
@@ -183,12 +184,17 @@ def _finding_row(evaluation: int, index: int, finding: Finding) -> tuple[object,
     )
 
 
-def _weights(evaluation: Evaluation) -> dict[str, object]:
-    weights = {str(n): one.said_by for n, one in enumerate(evaluation.findings) if one.said_by}
-    return {_SAID_BY: weights} if weights else {}
+def _more(evaluation: Evaluation) -> dict[str, object]:
+    found: dict[str, dict[str, object]] = {}
+    for n, one in enumerate(evaluation.findings):
+        fields = {"said_by": one.said_by, "read": one.read or None, "value": one.value or None}
+        if kept := {name: value for name, value in fields.items() if value is not None}:
+            found[str(n)] = kept
+    return {_MORE: found} if found else {}
 
 
-def _finding(metric: str, row: Row, said_by: list[int] | None) -> Finding:
+def _finding(metric: str, row: Row, more: Mapping[str, Any]) -> Finding:
+    said_by = more.get("said_by")
     span = None if row["start"] is None else Span(row["start"], row["end"])
     return Finding(
         metric=metric,
@@ -201,4 +207,6 @@ def _finding(metric: str, row: Row, said_by: list[int] | None) -> Finding:
         expected=row["expected"],
         evidence=None if row["evidence"] is None else Evidence(row["evidence"], span),
         said_by=(said_by[0], said_by[1]) if said_by else None,
+        read=more.get("read", ""),
+        value=more.get("value", 0.0),
     )
