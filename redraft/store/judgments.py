@@ -188,7 +188,8 @@ def _more(evaluation: Evaluation) -> dict[str, object]:
     found: dict[str, dict[str, object]] = {}
     for n, one in enumerate(evaluation.findings):
         fields = {"said_by": one.said_by, "read": one.read or None, "value": one.value or None}
-        if kept := {name: value for name, value in fields.items() if value is not None}:
+        kept: dict[str, object] = {name: value for name, value in fields.items() if value is not None}
+        if kept:
             found[str(n)] = kept
     return {_MORE: found} if found else {}
 
