@@ -130,7 +130,7 @@ def read_spoiled(number: int) -> None:
 
 def _spoiled(form: Format, number: int) -> str:
     """The row of a format, read in one process under the limits of a reader."""
-    child._limit()
+    child._limit(form)
     ended: Counter[str] = Counter()
     longest = 0.0
     for seed in range(number):

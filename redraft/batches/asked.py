@@ -37,7 +37,7 @@ class Asked:
             "settings": self.settings.model_dump(mode="json", exclude_unset=True),
             "judging": self.judging.model_dump(mode="json") if self.judging else None,
             "refinement": self.refinement.model_dump(mode="json") if self.refinement else None,
-            "reading": asdict(self.reading) | {"skip": list(self.reading.skip)},
+            "reading": _reading_json(self.reading),
         }
 
     @classmethod
@@ -58,6 +58,12 @@ class Asked:
     def name(self, sources: Sequence[str], folder: str) -> str:
         """What a batch of these sources is called where nobody has named it: the same for the same command."""
         return content_id(json.dumps([self.to_json(), list(sources), folder], sort_keys=True))[:_NAME_LENGTH]
+
+
+def _reading_json(reading: Choice) -> dict[str, Any]:
+    """Without `partial` where it is not asked for, so that a batch is called as it was before there was such a word."""
+    made = asdict(reading) | {"skip": list(reading.skip)}
+    return made if reading.partial else {name: value for name, value in made.items() if name != "partial"}
 
 
 def pot_of(batch: str) -> str:

@@ -201,7 +201,8 @@ def part(given: Given) -> Choice:
     """Which part of a document is to be read, and in which language it is."""
     from redraft.readers.choosing import choice
 
-    return choice(given["chapters"] or "", given["pages"] or "", given["skip"], given["source_language"] or "")
+    ranges = (given["chapters"] or "", given["pages"] or "")
+    return choice(*ranges, given["skip"], given["source_language"] or "", partial=given["partial"])
 
 
 def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | Document:
@@ -209,7 +210,7 @@ def document_at(sources: Sequence[str], given: Given) -> str | Sequence[str] | D
     from redraft.readers.corpus import check_sources, load_all
 
     check_sources(sources)
-    if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language")):
+    if any(given.get(name) for name in ("chapters", "pages", "skip", "source_language", "partial")):
         return load_all(sources, wanted=part(given))
     return sources[0] if len(sources) == 1 else sources
 

@@ -270,6 +270,12 @@ part_options = grouped(
         metavar="CODE",
         help="The language that SOURCE is in, such as de; without it, what the file says, or the text shows.",
     ),
+    typed_option(
+        "--partial",
+        section="source",
+        is_flag=True,
+        help="Read a damaged file even where less than 90 % of its text can be read.",
+    ),
 )
 """Which part of a document is read."""
 

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 from redraft.errors import DocumentError
-from redraft.readers.formats import MOST_SECONDS, TOO_LARGE, TOO_SLOW, Format
+from redraft.readers.formats import MOST_SECONDS, TOO_SLOW, Format, too_large
 from redraft.readers.reading import Reading
 
 # The child looks for modules where we do, and not in the directory that we happen to be in.
@@ -44,19 +44,19 @@ def read_apart(form: Format, data: bytes, name: str) -> Reading:
             hint="convert the file to .txt first",
         ) from error
     if done.returncode:
-        raise _refusal(_ending(done.returncode, done.stderr), name)
+        raise _refusal(_ending(form, done.returncode, done.stderr), name)
     answer = json.loads(done.stdout)
     if "error" in answer:
         raise _refusal(answer, name)
     return Reading.from_json(answer)
 
 
-def _ending(code: int, said: bytes) -> dict[str, object]:
+def _ending(form: Format, code: int, said: bytes) -> dict[str, object]:
     """Why a process ended before it had said anything."""
     if -code in (getattr(signal, "SIGXCPU", 0), getattr(signal, "SIGKILL", 0)) and code:
         return TOO_SLOW
     if b"MemoryError" in said or b"bad_alloc" in said or b"emory" in said:
-        return TOO_LARGE
+        return too_large(form)
     if b"ModuleNotFoundError" in said:
         missing = said.decode("utf-8", "replace").strip().rpartition("'")[0].rpartition("'")[2]
         return {"error": f"the package {missing} is not installed", "hint": f"install it: pip install {missing}"}

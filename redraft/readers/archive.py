@@ -37,6 +37,11 @@ class Archive:
         """Whether there is such a part."""
         return self._real(name) is not None
 
+    def size(self, name: str) -> int:
+        """How many bytes a part has, as the archive says."""
+        real = self._real(name)
+        return min(self._zip.getinfo(real).file_size, _MOST_OF_ONE) if real is not None else 0
+
     def part(self, name: str) -> bytes:
         """The bytes of a part."""
         real = self._real(name)

@@ -9,7 +9,7 @@ from contextlib import suppress
 
 from redraft.errors import DocumentError
 from redraft.readers import docx, epub, html, odt, rtf
-from redraft.readers.formats import MOST_MEMORY, MOST_SECONDS, TOO_LARGE, Format
+from redraft.readers.formats import MOST_SECONDS, Format, most_memory, too_large
 from redraft.readers.pdf import file as pdf
 from redraft.readers.reading import Reading
 
@@ -29,13 +29,13 @@ READERS: dict[Format, Callable[[bytes, str], Reading]] = {
 
 def main(form: Format, name: str) -> None:
     """Read the file on standard input, and write what it says, or why it cannot be read, as JSON to standard output."""
-    _limit()
+    _limit(form)
     try:
         answer: dict[str, object] = READERS[form](sys.stdin.buffer.read(), name).to_json()
     except DocumentError as error:
         answer = {"error": error.message, "hint": error.hint}
     except MemoryError:
-        answer = TOO_LARGE
+        answer = too_large(form)
     except Exception as error:  # noqa: BLE001 - a file that breaks its parser is broken, however that looks
         answer = {"error": f"the file is broken ({type(error).__name__})", "hint": _HINT}
     sys.stdout.buffer.write(json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace"))
@@ -44,9 +44,9 @@ def main(form: Format, name: str) -> None:
 _HINT = "open it with the program that made it and save it again, or convert it to .txt"
 
 
-def _limit() -> None:
+def _limit(form: Format) -> None:
     with suppress(NameError, ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (most_memory(form), most_memory(form)))
     with suppress(NameError, ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS + 1))
     with suppress(NameError, ValueError, OSError):

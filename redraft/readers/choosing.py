@@ -41,9 +41,18 @@ class Choice:
     pages: str = ""
     skip: tuple[MarkKind, ...] = USUALLY_SKIPPED
     language: str = ""
+    partial: bool = False
+    """Whether a damaged file may be read of which more than a tenth is missing."""
 
 
-def choice(chapters: str = "", pages: str = "", skip: Collection[str] = (), language: str = "") -> Choice:
+def choice(
+    chapters: str = "",
+    pages: str = "",
+    skip: Collection[str] = (),
+    language: str = "",
+    *,
+    partial: bool = False,
+) -> Choice:
     """A choice; `skip` is left out besides what usually is, and nothing is for `none`."""
     if language and not primary(language):
         raise UsageError(f"{language!r} names no language", hint="give a code of ISO 639, such as de, ja or pt-BR")
@@ -53,8 +62,9 @@ def choice(chapters: str = "", pages: str = "", skip: Collection[str] = (), lang
             f"there is no {unknown[0]!r} to be left out", hint=f"name some of {', '.join(MATTER)}, or {NOTHING}"
         )
     if NOTHING in wanted:
-        return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language)
-    return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED), language)
+        return Choice(chapters, pages, tuple(one for one in MATTER if one in wanted), language, partial)
+    skipped = tuple(one for one in MATTER if one in wanted or one in USUALLY_SKIPPED)
+    return Choice(chapters, pages, skipped, language, partial)
 
 
 def chosen(document: Document, wanted: Choice) -> Document:

@@ -12,7 +12,8 @@ from redraft.errors import DocumentError, UsageError
 from redraft.readers.apart import read_apart
 from redraft.readers.choosing import Choice, chosen
 from redraft.readers.decoding import decode, without_nul
-from redraft.readers.formats import BY_SUFFIX, format_of
+from redraft.readers.extent import check
+from redraft.readers.formats import BY_SUFFIX, Format, format_of
 from redraft.readers.installed import SUFFIXES, how_to_read, installed_for, read_installed
 from redraft.readers.matter import recognised
 from redraft.readers.plain import headings, title_of
@@ -35,20 +36,27 @@ class Text(NamedTuple):
     notes: tuple[str, ...]
 
 
-def load(source: str | Path, *, max_bytes: int | None = None, wanted: Choice | None = None) -> Document:
+def load(
+    source: str | Path, *, max_bytes: int | None = None, wanted: Choice | None = None, partial: bool = False
+) -> Document:
     """Read the document at `source`, the path of a file, or `-` for standard input.
 
     One of more than `max_bytes` is refused, by default one of more than 200 MB. `wanted` says which part of it is to be
     read; without it, all but what usually is no part of a text. Its language is what `wanted` says it is, else what the
     file says, unless the text is plainly in another, else what the text shows.
+
+    A damaged file of which less than 90 % can be read is refused, unless `partial` says that it will do.
     """
     source = str(source)
+    wanted = wanted or Choice()
+    wanted = replace(wanted, partial=True) if partial else wanted
     path = _path(source, "redraft.Document.from_text(text, title=...)")
     if source == STDIN:
         data = _bytes(None, source, max_bytes)
         form = format_of(data)
-        found = read_apart(form, data, "stdin").document("stdin", "stdin") if form else parse(data, name="stdin")
-        return _chosen(found, wanted)
+        if form:
+            return _chosen(_read(form, data, "stdin", wanted).document("stdin", "stdin"), wanted)
+        return _chosen(parse(data, name="stdin"), wanted)
     _check_suffix(path, source)
     return load_bytes(_bytes(path, source, max_bytes), path.name, wanted=wanted)
 
@@ -57,20 +65,29 @@ def load_bytes(data: bytes, name: str, *, wanted: Choice | None = None) -> Docum
     """The document that a file of this name and with these bytes holds, wherever they come from."""
     path = Path(name)
     _check_suffix(path, name)
-    return _chosen(_whole(data, path, name), wanted)
+    wanted = wanted or Choice()
+    return _chosen(_whole(data, path, name, wanted), wanted)
 
 
-def _chosen(found: Document, wanted: Choice | None) -> Document:
+def _chosen(found: Document, wanted: Choice) -> Document:
     """What is wanted of a document, and the language of that."""
-    part = chosen(recognised(found), wanted := wanted or Choice())
+    part = chosen(recognised(found), wanted)
     return said_to_be(replace(part, language=settled(part.language, part.text)), wanted.language or None)
 
 
-def _whole(data: bytes, path: Path, name: str) -> Document:
+def _read(form: Format, data: bytes, name: str, wanted: Choice) -> Reading:
+    """What a file says, if enough of it can be read."""
+    found = read_apart(form, data, name)
+    if not wanted.partial:
+        check(found.extents, name)
+    return found
+
+
+def _whole(data: bytes, path: Path, name: str, wanted: Choice) -> Document:
     if suffix := installed_for(path):
         return finished(read_installed(suffix, data, name), name)
     if form := BY_SUFFIX.get(path.suffix.lower()):
-        found = read_apart(form, data, name)
+        found = _read(form, data, name, wanted)
         if not found.text.strip():
             raise DocumentError("the document is empty", place=name, hint="give a file that holds text")
         return found.document(name, one_line(path.stem, TITLE_WIDTH) or name)

@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from redraft.domain import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive, beside
-from redraft.readers.markup import Element, local, tag, xml
+from redraft.readers.extent import Extent
+from redraft.readers.markup import Element, local, part, tag, text_in, xml
 from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 
 _CONTENT_TYPES = "[Content_Types].xml"
@@ -33,6 +35,7 @@ _LEFT_OUT = {
     "tblpr": "",
     "prooferr": "",
 }
+_NO_BLOCKS = frozenset({"del", "movefrom", "sectpr", "sdtpr", "fallback", "ppr", "tblpr"})
 _SIGNS = {"tab": "\t", "nobreakhyphen": "-", "softhyphen": "", "cr": BREAK}
 _HINT = "save it again as .docx with the program that made it"
 
@@ -91,24 +94,34 @@ class _Reader:
         self._contents: int | None = None
         self._last_was_item = False
         self._carried: list[Run] = []
+        self._held = self._seen = 0
+        """How many characters the part has that is read, and how many of them were read, or left out on purpose."""
 
     def read(self) -> Reading:
-        root = xml(self._archive.part(self._main), self._name)
         for kind in ("footnote", "endnote"):
             self._read_notes(kind)
-        body = next((one for one in root.iter() if tag(one) == "body"), root)
-        has_pages = any(tag(one) == "lastrenderedpagebreak" for one in body.iter())
+        root = self._root(self._main)
+        has_pages = any(tag(one) == "lastrenderedpagebreak" for one in root.iter())
         if has_pages:
             self._builder.begin_page(Anchor("1", ""))
             self._builder.oddities.append("its pages are as its word processor laid them out last")
-        for block in _blocks(body):
+        self._seen = 0
+        for block in self._blocks(root):
             self._block(block)
         self._builder.add(self._carried)
+        self._builder.extents.append(Extent(self._main, self._held, self._seen))
         self._end_contents()
         self._say_what_was_not_read()
         said, language = self._properties()
         title = self._title or next((one.title for one in self._builder.headings if one.level == 1), "") or said
         return self._builder.reading(title, language)
+
+    def _root(self, name: str) -> Element:
+        """The root of a part with text in it."""
+        found = part(self._archive.part(name), self._name, name)
+        self._builder.oddities.extend(found.notes)
+        self._held = found.held
+        return found.root
 
     def _block(self, block: Element) -> None:
         if tag(block) == "tbl":
@@ -116,6 +129,20 @@ class _Reader:
             self._put_notes()
         else:
             self._paragraph(block)
+
+    def _blocks(self, holder: Element, *names: str) -> Iterator[Element]:
+        """The paragraphs and tables in something, or what else is named, out of whatever holds them."""
+        names = names or ("p", "tbl")
+        stack = list(reversed(holder))
+        while stack:
+            one = stack.pop()
+            name = tag(one)
+            if name in names:
+                yield one
+            elif name in _NO_BLOCKS:
+                self._seen += text_in(one)
+            else:
+                stack.extend(reversed(one))
 
     def _paragraph(self, paragraph: Element) -> None:
         style = self._style(paragraph)
@@ -166,8 +193,8 @@ class _Reader:
     def _table(self, table: Element) -> None:
         first: Span | None = None
         last = Span(0, 0)
-        for row in (one for one in table.iterchildren() if tag(one) == "tr"):
-            cells = [_one_line(self._cell(cell)) for cell in row.iterchildren() if tag(cell) == "tc"]
+        for row in self._blocks(table, "tr"):
+            cells = [_one_line(self._cell(cell)) for cell in self._blocks(row, "tc")]
             if any(cells):
                 last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
                 first = first or last
@@ -175,7 +202,7 @@ class _Reader:
             self._builder.mark("table", Span(first.start, last.end))
 
     def _cell(self, cell: Element) -> Iterator[Run]:
-        for paragraph in (one for one in cell.iter() if tag(one) == "p"):
+        for paragraph in self._blocks(cell, "p"):
             yield from (run for run in self._runs(paragraph) if isinstance(run, str))
             yield " "
 
@@ -186,6 +213,7 @@ class _Reader:
             one = stack.pop()
             name = tag(one)
             if name == "t":
+                self._seen += size(one.text or "")
                 yield one.text or ""
             elif name in _SIGNS:
                 yield _SIGNS[name]
@@ -200,8 +228,12 @@ class _Reader:
                 # A paragraph in a paragraph is that of a text box.
                 stack.extend(reversed(one))
                 yield BREAK if name == "p" else ""
-            elif name == "drawing":
-                stack.extend(text for text in one.iter() if tag(text) == "txbxcontent")
+            elif name in ("drawing", "pict", "object"):
+                boxes = list(_boxes(one))
+                self._seen += text_in(one) - sum(map(text_in, boxes))
+                stack.extend(reversed(boxes))
+            else:
+                self._seen += text_in(one)
 
     def _is_text(self, one: Element, name: str) -> bool:
         """Whether there may be text in an element; what there is in others is on record."""
@@ -250,22 +282,22 @@ class _Reader:
         return "  " * min(level, 8) + (f"{self._numbers[key, level]}. " if ordered else "- ")
 
     def _read_styles(self) -> dict[str, _Style]:
-        part, _ = beside(self._main, "styles.xml")
-        if not self._archive.has(part):
+        name, _ = beside(self._main, "styles.xml")
+        if not self._archive.has(name):
             return {f"Heading{rank}": _Style(rank=rank) for rank in range(1, 7)}
         raw = {
             local(one, "styleId"): one
-            for one in xml(self._archive.part(part), self._name).iter()
+            for one in xml(self._archive.part(name), self._name).iter()
             if tag(one) == "style"
         }
         return {key: _style_of(key, raw) for key in raw}
 
     def _read_numbering(self) -> set[tuple[str, int]]:
         """The lists that are numbered, by their keys and their levels."""
-        part, _ = beside(self._main, "numbering.xml")
-        if not self._archive.has(part):
+        name, _ = beside(self._main, "numbering.xml")
+        if not self._archive.has(name):
             return set()
-        root = xml(self._archive.part(part), self._name)
+        root = xml(self._archive.part(name), self._name)
         ordered: dict[str, set[int]] = {}
         for one in (found for found in root.iter() if tag(found) == "abstractnum"):
             levels = {
@@ -280,21 +312,25 @@ class _Reader:
         return {(key, level) for key, abstract in means.items() for level in ordered.get(abstract, ())}
 
     def _read_notes(self, kind: str) -> None:
-        part, _ = beside(self._main, f"{kind}s.xml")
-        if not self._archive.has(part):
+        name, _ = beside(self._main, f"{kind}s.xml")
+        if not self._archive.has(name):
             return
-        for one in xml(self._archive.part(part), self._name).iter():
-            if tag(one) == kind and local(one, "type") in ("", "normal"):
-                texts = [list(self._runs(paragraph)) for paragraph in one.iter() if tag(paragraph) == "p"]
+        root, self._seen = self._root(name), 0
+        for one in (found for found in root.iter() if tag(found) == kind):
+            if local(one, "type") in ("", "normal"):
+                texts = [list(self._runs(paragraph)) for paragraph in self._blocks(one, "p")]
                 self._notes.texts[kind, local(one, "id")] = texts
+            else:
+                self._seen += text_in(one)
+        self._builder.extents.append(Extent(name, self._held, self._seen))
 
     def _say_what_was_not_read(self) -> None:
         for name, what in (("header", "running heads"), ("footer", "running feet")):
             if count := sum(1 for one in self._archive.names() if re.fullmatch(rf"word/{name}\d*\.xml", one)):
                 self._builder.leave_out(what, count)
-        part, _ = beside(self._main, "comments.xml")
-        if self._archive.has(part) and "comments" not in self._builder.left_out:
-            self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(part), self._name)))
+        name, _ = beside(self._main, "comments.xml")
+        if self._archive.has(name) and "comments" not in self._builder.left_out:
+            self._builder.leave_out("comments", sum(1 for _ in xml(self._archive.part(name), self._name)))
 
     def _properties(self) -> tuple[str, str]:
         """The title that the document has in its properties, and its language."""
@@ -311,15 +347,14 @@ def _is_joined_to_next(paragraph: Element) -> bool:
     return any(tag(one) in ("del", "movefrom") for found in of_end for one in found.iterchildren())
 
 
-def _blocks(body: Element) -> Iterator[Element]:
-    """The paragraphs and tables of a document, out of whatever holds them."""
-    stack = list(reversed(body))
+def _boxes(drawing: Element) -> Iterator[Element]:
+    """The text boxes of a drawing, without those within them and without the same once more for older programs."""
+    stack = [drawing]
     while stack:
         one = stack.pop()
-        name = tag(one)
-        if name in ("p", "tbl"):
+        if tag(one) == "txbxcontent":
             yield one
-        elif name not in ("del", "movefrom", "sectpr", "sdtpr"):
+        elif tag(one) != "fallback":
             stack.extend(reversed(one))
 
 

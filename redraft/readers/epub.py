@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import NamedTuple
 
 from redraft.errors import DocumentError
 from redraft.marks import Mark, MarkKind
 from redraft.readers.archive import Archive, beside
-from redraft.readers.html import Walker, kinds
-from redraft.readers.markup import Element, local, page, tag, xml
+from redraft.readers.extent import Extent
+from redraft.readers.formats import MOST_ENTRIES
+from redraft.readers.html import Walker, body_of, kinds
+from redraft.readers.markup import Element, local, page, tag, text_in, xml
 from redraft.readers.reading import TITLE_WIDTH, Anchor, Builder, Heading, Reading
 from redraft.text.cleaning import one_line
 
@@ -83,24 +87,30 @@ class _Book:
         self._add_pages()
         reading = self._builder.reading(title, language)
         headings = self._headings(reading) or reading.headings
-        return Reading(reading.text, title, reading.language, headings, reading.marks, reading.notes)
+        return replace(reading, title=title, headings=headings)
 
     def _chapter(self, item: _Item, matter: MarkKind | None, *, linear: bool) -> None:
         """One file of the book."""
         builder, start = self._builder, self._builder.length
         self._starts[item.part] = start
         try:
-            root, _, notes = page(self._archive.part(item.part), self._name)
+            found = page(self._archive.part(item.part), self._name)
         except DocumentError as error:
-            if "encrypted" in error.message or "unpacked" in error.message:
+            if "encrypted" in error.message or "unpacked" in error.message or "attributes" in error.message:
                 raise
-            builder.oddities.append(f"a part of the book cannot be read: {error.message}")
+            builder.oddities.append(f"a part of the book cannot be read: {item.part}: {error.message}")
+            builder.extents.append(Extent(item.part, self._archive.size(item.part), 0))
             return
-        builder.oddities.extend(notes)
-        body = next((one for one in root.iter() if tag(one) == "body"), root)
-        walker = Walker(builder, item.part)
-        walker.walk(body)
-        self._places |= {(item.part, key): at for key, at in walker.ids.items()}
+        builder.oddities.extend(f"{item.part}: {note}" for note in found.notes)
+        seen = 0
+        for root in found.roots:
+            body = body_of(root)
+            walker = Walker(builder, item.part)
+            walker.walk(body)
+            seen += text_in(root) - text_in(body) + walker.seen
+            self._places |= {(item.part, key): at for key, at in walker.ids.items()}
+        builder.extents.append(Extent(item.part, found.held, seen))
+        body = body_of(found.roots[0])
         is_contents = "nav" in item.properties
         kind = matter or ("contents" if is_contents else None)
         if kind is None and (said := kinds(body) & _MATTER.keys()):
@@ -159,9 +169,14 @@ class _Book:
 
     def _headings(self, reading: Reading) -> tuple[Heading, ...]:
         """The sections as the contents have them, where these lead into the text."""
+        contents = list(islice(self._contents(), MOST_ENTRIES + 1))
+        if len(contents) > MOST_ENTRIES:
+            raise DocumentError(
+                f"its contents have more than {MOST_ENTRIES:,} entries", place=self._name, hint=_BAD_BOOK
+            )
         found = [
             Heading(at, entry.level, entry.title)
-            for entry in self._contents()
+            for entry in contents
             if entry.title and (at := self._place(entry.part, entry.fragment)) is not None and at < len(reading.text)
         ]
         settled = sorted({one._replace(at=_after_blank(reading.text, one.at)) for one in found})
@@ -174,25 +189,25 @@ class _Book:
             return self._places[part, fragment]
         return self._starts.get(part)
 
-    def _contents(self) -> list[_Entry]:
+    def _contents(self) -> Iterator[_Entry]:
         """The entries of the newer contents, else of the older ones."""
         nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
         if nav and self._archive.has(nav):
-            root, _, _ = page(self._archive.part(nav), self._name)
+            root = page(self._archive.part(nav), self._name).roots[0]
             lists = [one for one in root.iter() if tag(one) == "nav" and "toc" in kinds(one)]
-            if found := [entry for one in lists[:1] for entry in _nav(one, nav)]:
-                return found
+            if found := [entry for one in lists[:1] for entry in islice(_nav(one, nav), MOST_ENTRIES + 1)]:
+                yield from found
+                return
         ncx = next((one.part for one in self._items.values() if "ncx" in one.kind), None)
         if ncx and self._archive.has(ncx):
-            return list(_ncx(xml(self._archive.part(ncx), self._name), ncx))
-        return []
+            yield from _ncx(xml(self._archive.part(ncx), self._name), ncx)
 
     def _add_pages(self) -> None:
         """The pages of the list of pages, where the text itself does not say where they begin."""
         nav = next((one.part for one in self._items.values() if "nav" in one.properties), None)
         if any(mark.kind == "page" for mark in self._builder.marks) or not nav or not self._archive.has(nav):
             return
-        root, _, _ = page(self._archive.part(nav), self._name)
+        root = page(self._archive.part(nav), self._name).roots[0]
         lists = [one for one in root.iter() if tag(one) == "nav" and "page-list" in kinds(one)]
         begins = []
         for link in (one for listed in lists for one in listed.iter() if tag(one) == "a"):

@@ -12,16 +12,31 @@ BY_SUFFIX: dict[str, Format] = {f".{name}": name for name in get_args(Format)} |
     ".dotx": "docx",
 }
 MOST_MEMORY = 2_000_000_000
+_OF_PDF = 900_000_000
+"""Forms that hold one another make a page of a PDF file as large as anybody lets it become."""
 MOST_SECONDS = 60
 """Of a processor's time."""
-TOO_LARGE: dict[str, object] = {
-    "error": f"reading it takes more than {MOST_MEMORY // 10**9} GB of memory",
-    "hint": "split it, or convert it to .txt",
-}
+MOST_ENTRIES = 30_000
+"""So many entries the outline of a PDF file, or the contents of a book, may have."""
 TOO_SLOW: dict[str, object] = {
     "error": f"reading it takes more than {MOST_SECONDS} seconds",
     "hint": "split it, or convert it to .txt",
 }
+
+
+def most_memory(form: Format) -> int:
+    """How many bytes a process may have that reads a file of this format."""
+    return _OF_PDF if form == "pdf" else MOST_MEMORY
+
+
+def too_large(form: Format) -> dict[str, object]:
+    """What is said of a file that takes more."""
+    return {
+        "error": f"reading it takes more than {most_memory(form) / 10**9:g} GB of memory",
+        "hint": "split it, or convert it to .txt",
+    }
+
+
 _ARCHIVE = b"PK\x03\x04"
 _HEAD = 4096
 

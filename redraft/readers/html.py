@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 from redraft.domain import Span
 from redraft.marks import MarkKind
-from redraft.readers.markup import Element, local, page, tag
+from redraft.readers.extent import Extent
+from redraft.readers.markup import Element, local, page, tag, text_in
 from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 from redraft.text.words import count_words
 
@@ -76,15 +78,29 @@ _PAGE_NUMBER = re.compile(r"[\[({]?\s*(?:p(?:g|age)?\.?\s*)?([0-9]{1,5}|[ivxlcdm
 
 
 def read(data: bytes, name: str) -> Reading:
-    """What a page says."""
-    root, encoding, notes = page(data, name)
-    builder = Builder(oddities=[*notes] if encoding == "utf-8" else [f"the page is in {encoding}", *notes])
+    """What a page says, or several in one file."""
+    found = page(data, name)
+    odd = [] if found.encoding == "utf-8" else [f"the page is in {found.encoding}"]
+    builder = Builder(oddities=[*odd, *found.notes])
+    seen = 0
+    for root in found.roots:
+        body = body_of(root)
+        main = _main(body)
+        if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
+            builder.leave_out("words outside of the main content", outside)
+        walker = Walker(builder)
+        walker.walk(main)
+        seen += text_in(root) - text_in(main) + walker.seen
+    builder.extents.append(Extent(name, found.held, seen))
+    first = found.roots[0]
+    return builder.reading(title_of(first, builder), local(first, "lang"))
+
+
+def body_of(root: Element) -> Element:
+    """The body of a page, unless there is text beside it."""
     body = next((one for one in root.iter() if tag(one) == "body"), root)
-    main = _main(body)
-    if main is not body and (outside := max(0, count_words(_words(body)) - count_words(_words(main)))):
-        builder.leave_out("words outside of the main content", outside)
-    Walker(builder).walk(main)
-    return builder.reading(title_of(root, builder), local(root, "lang"))
+    heads = sum(text_in(one) for one in root.iterchildren() if tag(one) == "head")
+    return body if text_in(root) <= text_in(body) + heads else root
 
 
 def title_of(root: Element, builder: Builder) -> str:
@@ -138,6 +154,8 @@ class Walker:
         self._heading = 0
         self._open: list[tuple[Element, MarkKind, int]] = []
         self.ids: dict[str, int] = {}
+        self.seen = 0
+        """How many characters of text were read, or left out on purpose."""
 
     def walk(self, root: Element) -> None:
         """Read an element with all that is in it."""
@@ -151,12 +169,15 @@ class Walker:
                 stack.extend((child, False) for child in reversed(element))
                 self._say(element.text)
                 continue
+            else:
+                self.seen += text_in(element)
             if element is not root:
                 self._say(element.tail)
         self._flush()
 
     def _say(self, text: str | None) -> None:
         if text:
+            self.seen += size(text)
             self._runs.append(text)
 
     def _enter(self, element: Element) -> bool:
@@ -244,8 +265,8 @@ class Walker:
             self._builder.mark("caption", self._builder.add([label]), label)
         first: Span | None = None
         last = Span(0, 0)
-        for row in (one for one in table.iter() if tag(one) == "tr"):
-            cells = [_cell(one) for one in row.iterchildren() if tag(one) in ("td", "th")]
+        for found in _rows(table):
+            cells = [_cell(one) for one in found]
             if any(cells):
                 last = self._builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
                 first = first or last
@@ -324,7 +345,17 @@ def _is_data(table: Element) -> bool:
     cells = [one for one in table.iter() if tag(one) in ("td", "th")]
     rows = sum(1 for one in table.iter() if tag(one) == "tr")
     nested = any(tag(one) in ("table", "h1", "h2", "h3", "ul", "ol", "pre") for cell in cells for one in cell.iter())
-    return bool(cells) and not nested and len(cells) > rows and all(len(_words(one)) <= _LONG_CELL for one in cells)
+    if not cells or nested or len(cells) <= rows or any(len(_words(one)) > _LONG_CELL for one in cells):
+        return False
+    read = [cell for cells in _rows(table) for cell in cells]
+    captions = [one for one in table.iterchildren() if tag(one) == "caption"][:1]
+    return text_in(table) <= sum(map(text_in, (*read, *captions)))
+
+
+def _rows(table: Element) -> Iterator[list[Element]]:
+    """The cells of each row of a table."""
+    for row in (one for one in table.iter() if tag(one) == "tr"):
+        yield [one for one in row.iterchildren() if tag(one) in ("td", "th")]
 
 
 def _cell(cell: Element) -> str:

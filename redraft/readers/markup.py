@@ -5,12 +5,15 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from html.entities import html5
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from lxml import etree, html
 
 from redraft.errors import DocumentError
 from redraft.readers.decoding import decode
+from redraft.readers.extent import Extent
+from redraft.readers.recovery import tree
+from redraft.readers.tokens import RAW, Token, size, tokens
 
 Element: TypeAlias = etree._Element
 _ENTITY = re.compile(r"&([A-Za-z][A-Za-z0-9]{1,31};)")
@@ -21,6 +24,29 @@ _CHARSET = re.compile(
 )
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _HEAD = 4096
+_END_OF_PAGE = re.compile(r"</html\s*>", re.IGNORECASE)
+_MOST_PAGES = 100
+"""So many pages in one file are parsed one by one; more of them are read as a single one."""
+_ROOT = re.compile(r"<([A-Za-z_][\w:.-]*)")
+_XHTML = "http://www.w3.org/1999/xhtml"
+
+
+class Page(NamedTuple):
+    """What an HTML file holds: mostly one root, or those of several pages that stand in it one behind the other."""
+
+    roots: tuple[Element, ...]
+    encoding: str
+    notes: tuple[str, ...]
+    held: int
+    """How many characters of text its source has."""
+
+
+class Part(NamedTuple):
+    """The root of an XML file, how many characters of text its source has, and what there is to say of it."""
+
+    root: Element
+    held: int
+    notes: tuple[str, ...]
 
 
 def xml(data: bytes, place: str) -> Element:
@@ -43,13 +69,70 @@ def xml(data: bytes, place: str) -> Element:
     return root
 
 
-def page(data: bytes, name: str) -> tuple[Element, str, tuple[str, ...]]:
-    """The root of an HTML page, the encoding that it was in, and what there is to say of that."""
+def part(data: bytes, place: str, name: str) -> Part:
+    """An XML file of this name whose text matters. What libxml2 drops of a broken one is read all the same."""
+    if _OWN_ENTITIES.search(data):
+        xml(data, place)
+    text, _, _ = _decoded(data, place)
+    found = list(tokens(text, place, xml=True))
+    held = _size(found)
+    try:
+        root = xml(data, place)
+    except DocumentError:
+        root = None
+    if root is None or Extent(name, held, text_in(root)).is_short:
+        root = tree(found, xml=True)
+    return Part(root, held, (f"{name} breaks off: its end is missing",) if _is_cut(text) else ())
+
+
+def page(data: bytes, name: str) -> Page:
+    """The roots of an HTML file, the encoding that it was in, and what there is to say of that."""
     text, encoding, notes = _decoded(data, name)
-    root = _parsed(text)
-    if root is None:
+    text = _DECLARATION.sub("", text)
+    is_xml = _XHTML in text[:_HEAD]
+    if is_xml and _is_cut(text):
+        notes = (*notes, "it breaks off: its end is missing")
+    found = list(tokens(text, name, xml=False))
+    held = _size(found)
+    pieces = _pieces(text)
+    parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MOST_PAGES else []
+    roots = tuple(one for one in parsed if one is not None)
+    if Extent(name, held, sum(map(text_in, roots))).is_short:
+        roots = (tree(found, xml=False),)
+    if not roots:
         raise DocumentError("there is no text in the page", place=name, hint="give a page that holds text")
-    return root, encoding, notes
+    return Page(roots, encoding, notes, held)
+
+
+def text_in(root: Element) -> int:
+    """How many characters of text there are in an element, without scripts and style sheets."""
+    return size("".join(map(str, root.itertext()))) - sum(
+        size(str(one.text or "")) for one in root.iter() if tag(one) in RAW and _is_of_page(one)
+    )
+
+
+def _is_of_page(one: Element) -> bool:
+    """Whether an element is none of a word processor's, which have a namespace of their own."""
+    return str(one.tag).startswith(("script", "style", f"{{{_XHTML}}}", "{http://www.w3.org/2000/svg}"))
+
+
+def _size(found: list[Token]) -> int:
+    return sum(size(one.value) for one in found if one.kind == "text")
+
+
+def _pieces(text: str) -> list[str]:
+    """The pages of a file that holds several; what follows the end of one is another."""
+    ends = [0, *(found.end() for found in _END_OF_PAGE.finditer(text))]
+    found = [text[start:end] for start, end in zip(ends, [*ends[1:], len(text)], strict=True)]
+    return [one for one in found if one.strip()]
+
+
+def _is_cut(text: str) -> bool:
+    """Whether an XML file does not end as it began."""
+    first = _ROOT.search(text)
+    return first is not None and not re.search(
+        rf"</{re.escape(first[1])}\s*>[^<]*(?:<!--[^>]*-->\s*)*\Z", text[-_HEAD:]
+    )
 
 
 def tag(element: Element) -> str:
@@ -73,9 +156,9 @@ def local(element: Element, name: str) -> str:
 
 def _parsed(text: str) -> Element | None:
     """XHTML is read as XML, since empty elements mean something else in HTML."""
-    data = _DECLARATION.sub("", text).encode("utf-8", "replace")
-    if "http://www.w3.org/1999/xhtml" in text[:_HEAD] and not _OWN_ENTITIES.search(data):
-        known = _ENTITY.sub(_character, _DECLARATION.sub("", text)).encode("utf-8", "replace")
+    data = text.encode("utf-8", "replace")
+    if _XHTML in text[:_HEAD] and not _OWN_ENTITIES.search(data):
+        known = _ENTITY.sub(_character, text).encode("utf-8", "replace")
         strict = etree.XMLParser(
             resolve_entities=False, no_network=True, load_dtd=False, remove_comments=True, encoding="utf-8"
         )

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from redraft.domain import Span
 from redraft.errors import DocumentError
 from redraft.readers.archive import Archive
-from redraft.readers.markup import Element, local, tag, xml
+from redraft.readers.extent import Extent
+from redraft.readers.markup import Element, local, part, tag, text_in, xml
 from redraft.readers.reading import BREAK, Anchor, Builder, Reading, Run
+from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 
 _CONTENT, _META, _MANIFEST = "content.xml", "meta.xml", "META-INF/manifest.xml"
@@ -18,6 +20,9 @@ _LEFT_OUT = {
     "frame": "pictures",
     "forms": "form fields",
     "ruby-text": "",
+    "automatic-styles": "",
+    "font-face-decls": "",
+    "scripts": "",
     "hidden-text": "hidden parts",
     "hidden-paragraph": "hidden parts",
 }
@@ -31,10 +36,12 @@ def read(data: bytes, name: str) -> Reading:
         raise DocumentError("it is encrypted", place=name, hint="save it without a password first")
     if not archive.has(_CONTENT):
         raise DocumentError("this is no ODT document", place=name, hint="save it again as .odt, or as .docx")
-    root = xml(archive.part(_CONTENT), name)
+    found = part(archive.part(_CONTENT), name, _CONTENT)
     said = {tag(one): one.text or "" for one in xml(archive.part(_META), name).iter()} if archive.has(_META) else {}
     reader = _Reader()
-    reader.read(next((one for one in root.iter() if tag(one) == "text"), root))
+    reader.read(found.root)
+    reader.builder.oddities.extend(found.notes)
+    reader.builder.extents.append(Extent(_CONTENT, found.held, reader.seen))
     first = next((one.title for one in reader.builder.headings if one.level == 1), "")
     return reader.builder.reading(first or said.get("title", ""), said.get("language", ""))
 
@@ -44,6 +51,8 @@ class _Reader:
         self.builder = Builder()
         self._notes: list[tuple[str, list[Run]]] = []
         self._after_item = False
+        self.seen = 0
+        """How many characters were read, or left out on purpose."""
 
     def read(self, body: Element) -> None:
         """Read the blocks in their order."""
@@ -53,17 +62,19 @@ class _Reader:
             name = tag(one)
             if name == "tracked-changes":
                 self.builder.leave_out(_LEFT_OUT[name], sum(1 for sub in one.iter() if tag(sub) == "deletion"))
+                self.seen += text_in(one)
             elif name in ("p", "h"):
                 self._paragraph(one, name, depth)
             elif name == "table":
                 self._table(one)
             elif name in ("table-of-content", "alphabetical-index"):
-                start = self.builder.length
+                start, seen = self.builder.length, self.seen + text_in(one)
                 for line in (sub for sub in one.iter() if tag(sub) in ("p", "h")):
                     self._paragraph(line, "p", 0)
                 self.builder.mark("index" if name == "alphabetical-index" else "contents", self.builder.since(start))
+                self.seen = seen
             elif name in _LEFT_OUT:
-                self._leave_out(name)
+                stack.extend((box, depth) for box in reversed(self._leave_out(one)))
             else:
                 stack.extend((sub, depth + (name == "list")) for sub in reversed(one))
 
@@ -85,8 +96,8 @@ class _Reader:
     def _table(self, table: Element) -> None:
         first: Span | None = None
         last = Span(0, 0)
-        for row in (one for one in table.iter() if tag(one) == "table-row"):
-            cells = [_line(self._runs(cell)) for cell in row.iterchildren() if tag(cell) == "table-cell"]
+        for row in _within(table, "table-row"):
+            cells = [_line(self._runs(cell)) for cell in _within(row, "table-cell")]
             if any(cells):
                 last = self.builder.add([" | ".join(cells)], between="\n" if first else "\n\n")
                 first = first or last
@@ -99,6 +110,7 @@ class _Reader:
         while stack:
             one = stack.pop()
             if isinstance(one, str):
+                self.seen += size(one)
                 yield one
                 continue
             name = tag(one)
@@ -107,26 +119,45 @@ class _Reader:
             if name == "note":
                 self._note(one)
             elif name in _LEFT_OUT:
-                self._leave_out(name)
+                stack.extend(reversed(self._leave_out(one)))
             elif name in _SIGNS:
+                self.seen += text_in(one)
                 yield _SIGNS[name]
             elif name:
-                yield " " if name == "p" and one is not paragraph else ""
+                yield " " if name in ("p", "h") and one is not paragraph else ""
                 stack.extend(reversed(one))
+                self.seen += size(one.text or "")
                 yield one.text or ""
 
-    def _leave_out(self, name: str) -> None:
-        if what := _LEFT_OUT[name]:
+    def _leave_out(self, one: Element) -> list[Element]:
+        """Remember that something is not read; but the text boxes in it, which are."""
+        name = tag(one)
+        boxes = list(_within(one, "text-box")) if name == "frame" else []
+        self.seen += text_in(one) - sum(map(text_in, boxes))
+        if (what := _LEFT_OUT[name]) and not boxes:
             self.builder.leave_out(what)
+        return boxes
 
     def _note(self, note: Element) -> None:
         label, runs = "", list[Run]()
-        for part in note.iterchildren():
-            if tag(part) == "note-citation":
-                label = one_line("".join(map(str, part.itertext())), 10)
-            elif tag(part) == "note-body":
-                runs += self._runs(part)
+        for one in note.iterchildren():
+            if tag(one) == "note-citation":
+                label = one_line("".join(map(str, one.itertext())), 10)
+                self.seen += text_in(one)
+            elif tag(one) == "note-body":
+                runs += self._runs(one)
         self._notes.append((label, runs))
+
+
+def _within(holder: Element, name: str) -> Iterator[Element]:
+    """The outermost elements of this name in another."""
+    stack = list(reversed(holder))
+    while stack:
+        one = stack.pop()
+        if tag(one) == name:
+            yield one
+        else:
+            stack.extend(reversed(one))
 
 
 def _line(runs: Iterator[Run]) -> str:

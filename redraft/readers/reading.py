@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from redraft.domain import Document, Section, Span, content_id
 from redraft.marks import Mark, MarkKind
+from redraft.readers.extent import Extent, missing
 from redraft.text.cleaning import clean, one_line
 
 TITLE_WIDTH = 120
@@ -39,13 +40,16 @@ class Reading:
     marks: tuple[Mark, ...] = ()
     notes: tuple[str, ...] = ()
     """What was left out, and what is odd, in sentences."""
+    extents: tuple[Extent, ...] = ()
+    """How much there was to be read in each part of the file, and how much of it was."""
 
     def document(self, name: str, title: str, encoding: str = "utf-8") -> Document:
         """The document that the file of this name holds; `title` where the file says none."""
         sections = tuple(sections_of(self.headings, len(self.text)))
         title = one_line(self.title, TITLE_WIDTH) or title
+        notes = (*self.notes, *missing(self.extents))
         return Document(
-            content_id(self.text), title, self.text, sections, name, encoding, self.notes, self.marks, self.language
+            content_id(self.text), title, self.text, sections, name, encoding, notes, self.marks, self.language
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -62,6 +66,7 @@ class Reading:
             tuple(Heading(*one) for one in given["headings"]),
             tuple(Mark(*one) for one in given["marks"]),
             tuple(given["notes"]),
+            tuple(Extent(*one) for one in given["extents"]),
         )
 
 
@@ -130,6 +135,7 @@ class Builder:
     marks: list[Mark] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     oddities: list[str] = field(default_factory=list)
+    extents: list[Extent] = field(default_factory=list)
     _page: tuple[int, Anchor] | None = None
 
     def add(self, runs: Iterable[Run], between: str = "\n\n", before: str = "") -> Span:
@@ -187,6 +193,7 @@ class Builder:
             tuple(self.headings),
             tuple(sorted(self.marks)),
             tuple(one_line(note) for note in notes),
+            tuple(self.extents),
         )
 
     def _put(self, text: str, between: str) -> Span:

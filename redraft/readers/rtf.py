@@ -1,24 +1,116 @@
-"""RTF: the text alone, as `striprtf` has it."""
+"""RTF: the text alone, as `striprtf` has it, once what would hide text from that was mended."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 
-from striprtf.striprtf import rtf_to_text
+from striprtf.striprtf import destinations, rtf_to_text
 
 from redraft.errors import DocumentError
+from redraft.readers.extent import Extent
 from redraft.readers.reading import Builder, Reading
+from redraft.readers.tokens import size
 
 _TITLE = re.compile(rb"\{\\title ([^{}\\]{1,200})\}")
+_SIGN = re.compile(r"\\bin(-?\d{0,10}) ?|\\'[0-9a-fA-F]{2}|\\([a-z]{1,32})(?:-?\d{1,10})? ?|\\[^a-z]|[{}]", re.DOTALL)
+_BEHIND_BINARY = re.compile(r"\s*\}")
+_PROSE = re.compile(r"[\x20-\x7e\r\n\t]*+\Z")
+_FEW = 64
+"""So many bytes may look like prose by chance."""
+_DEEPEST = 1_000
 
 
 def read(data: bytes, name: str) -> Reading:
     """What a document says. Its pages and its headings are not told apart from its text."""
     if not data.lstrip().startswith(b"{\\rtf"):
         raise DocumentError("this is no RTF document", place=name, hint="save it again as .rtf, or as .docx")
-    text = rtf_to_text(data.decode("latin-1"), encoding="cp1252", errors="replace")
+    mended = _Mended(data.decode("latin-1"))
+    mended.mend()
+    text = rtf_to_text("".join(mended.parts), encoding="cp1252", errors="replace")
     builder = Builder()
     for paragraph in text.split("\n"):
         builder.add([paragraph.replace("|", " | ") if paragraph.rstrip().endswith("|") else paragraph])
+    builder.oddities.extend(mended.notes)
+    read = size("".join(builder.parts))
+    builder.extents.append(Extent(name, read + mended.lost, read))
     found = _TITLE.search(data)
     return builder.reading(found[1].decode("cp1252", "replace") if found else "")
+
+
+@dataclass(slots=True)
+class _Group:
+    """A group that is open: whether its text is none of the document's, and how much there is of that."""
+
+    is_apart: bool
+    size: int = 0
+
+
+@dataclass(slots=True)
+class _Mended:
+    """The source without binary data, and with one document where it is closed too early or where there are several."""
+
+    source: str
+    parts: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    lost: int = 0
+    """How many characters stand in a group that is none of the text, and that nothing closes where it should end."""
+    _open: list[_Group] = field(default_factory=list)
+
+    def mend(self) -> None:
+        """Look at all groups, once."""
+        source, at = self.source, 0
+        end = len(source.rstrip("\0\r\n\t }"))
+        while (sign := _SIGN.search(source, at)) is not None:
+            if self._open:
+                self._open[-1].size += size(source[at : sign.start()])
+            self.parts.append(source[at : sign.start()])
+            at = sign.end()
+            if sign[1] is not None:
+                at = self._behind_binary(sign[1], at)
+            elif sign[0] == "{":
+                self._begin()
+            elif sign[0] == "}":
+                self._end(is_last=at >= end)
+            else:
+                self._mark(sign[2] or sign[0][1])
+                self.parts.append(sign[0])
+        self.parts.append(source[at:])
+        if not self._open:
+            self.lost = 0
+            return
+        self.notes.append("it breaks off, or a group of it is not closed")
+        self.lost += sum(one.size for one in self._open if one.is_apart)
+
+    def _begin(self) -> None:
+        if len(self._open) >= _DEEPEST:
+            raise DocumentError(f"its groups are more than {_DEEPEST:,} deep", hint="save it again, or as .docx")
+        self._open.append(_Group(bool(self._open) and self._open[-1].is_apart))
+        self.parts.append("{")
+
+    def _end(self, *, is_last: bool) -> None:
+        """The document ends where its outermost group does, but for text behind it."""
+        if len(self._open) > 1 or is_last:
+            if self._open:
+                ended = self._open.pop()
+                if self._open:
+                    self._open[-1].size += ended.size
+                if is_last and ended.is_apart:
+                    self.lost = ended.size
+            self.parts.append("}")
+        elif not self.notes:
+            self.notes.append("it goes on behind its end, or several documents stand in it: all of it was read")
+
+    def _mark(self, word: str) -> None:
+        if self._open and (word == "*" or word in destinations or word in ("fonttbl", "colortbl")):
+            self._open[-1].is_apart = True
+
+    def _behind_binary(self, length: str, at: int) -> int:
+        """Behind binary data, if they end with their group and are no prose; else their length is false."""
+        count = int(length) if length.isdigit() else 0
+        data = self.source[at : at + count]
+        is_prose = len(data) > _FEW and _PROSE.match(data) is not None
+        if len(data) == count and not is_prose and (not count or _BEHIND_BINARY.match(self.source, at + count)):
+            return at + count
+        self.notes.append(f"the length of its binary data is false, {count:,} bytes, and was not believed")
+        return at

@@ -14,7 +14,7 @@ from redraft.errors import DocumentError
 from redraft.readers import apart, archive, child
 from redraft.readers.apart import read_apart
 from redraft.readers.documents import load_bytes
-from redraft.readers.formats import TOO_LARGE
+from redraft.readers.formats import too_large
 from tests.readers import makers
 
 CHAPTERS = [(f"Chapter {at}", [f"The salt of year {at} was white.", "It was sold. " * 20]) for at in range(1, 5)]
@@ -85,7 +85,7 @@ def test_any_other_failure_of_a_parser_is_a_sentence(
     def fails(data: bytes, name: str) -> None:
         raise KeyError("odd")
 
-    monkeypatch.setattr(child, "_limit", lambda: None)
+    monkeypatch.setattr(child, "_limit", lambda form: None)
     monkeypatch.setitem(child.READERS, "pdf", fails)  # type: ignore[arg-type]
     monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": BytesIO(b"x")}))
     child.main("pdf", "a.pdf")
@@ -96,7 +96,7 @@ def test_a_process_that_dies_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(apart, "_START", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)")
     assert refusal("pdf", b"x").message == "the file is broken, and broke the program that reads it"
     monkeypatch.setattr(apart, "_START", "raise MemoryError")
-    assert refusal("pdf", b"x").message == TOO_LARGE["error"]
+    assert refusal("pdf", b"x").message == too_large("pdf")["error"]
     monkeypatch.setattr(apart, "_START", "import time; time.sleep(60)")
     monkeypatch.setattr(apart, "_WAIT", 0.5)
     assert "60 seconds" in refusal("pdf", b"x").message

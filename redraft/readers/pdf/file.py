@@ -11,11 +11,15 @@ import pypdfium2 as pdfium
 import pypdfium2.raw as raw
 
 from redraft.errors import DocumentError
+from redraft.readers.extent import Extent
+from redraft.readers.formats import MOST_ENTRIES
 from redraft.readers.pdf.columns import Line, in_order
 from redraft.readers.pdf.flow import Paragraph, paragraphs
 from redraft.readers.pdf.heads import Edges
 from redraft.readers.pdf.lines import PageText
+from redraft.readers.pdf.streams import damaged_streams
 from redraft.readers.reading import TITLE_WIDTH, Anchor, Builder, Reading, Run
+from redraft.readers.tokens import size
 from redraft.text.cleaning import one_line
 
 _ERRORS = {
@@ -51,12 +55,13 @@ def read(data: bytes, name: str) -> Reading:
             place=name,
             hint=f"a PDF file may have up to {_MOST_PAGES:,} pages; give a part of it" if len(file) else _BROKEN[1],
         )
-    return _File(file, name).read()
+    return _File(file, data, name).read()
 
 
 class _File:
-    def __init__(self, file: pdfium.PdfDocument, name: str) -> None:
+    def __init__(self, file: pdfium.PdfDocument, data: bytes, name: str) -> None:
         self._file = file
+        self._data = data
         self._name = name
         self._builder = Builder()
         self._scanned: list[int] = []
@@ -119,7 +124,13 @@ class _File:
         """The entries of the outline: their rank, title and page."""
         found = []
         try:
-            for item in self._file.get_toc(max_depth=6):
+            for count, item in enumerate(self._file.get_toc(max_depth=6)):
+                if count >= MOST_ENTRIES:
+                    raise DocumentError(
+                        f"its outline has more than {MOST_ENTRIES:,} entries",
+                        place=self._name,
+                        hint="print it to PDF again, or convert it to .txt",
+                    )
                 target = item.get_dest()
                 page = target.get_index() if target is not None else None
                 title = one_line(item.get_title() or "", TITLE_WIDTH)
@@ -172,6 +183,14 @@ class _File:
             self._builder.oddities.append(
                 f"{_counted(self._scanned)} without text, as scanned ones are, and left out; `ocrmypdf` reads them"
             )
+        damaged, of_all = damaged_streams(self._data)
+        if damaged:
+            self._builder.oddities.append(f"{damaged:,} of its {of_all:,} streams are damaged: text may be missing")
+        if damaged or self._unread:
+            # What a page or a stream would hold that cannot be read is not known: it counts as one of many alike.
+            lost = 1 - (1 - damaged / max(1, of_all)) * (1 - len(self._unread) / len(self._file))
+            read = sum(size(part) for part in self._builder.parts)
+            self._builder.extents.append(Extent(self._name, round(read / max(0.01, 1 - lost)), read))
         if self._unread:
             self._builder.oddities.append(f"{_listed(self._unread)} cannot be read, and were left out")
 

@@ -1,0 +1,163 @@
+"""The tree of a broken or very deep source: nothing of its text is lost, and it is never deeper than a limit.
+
+libxml2 is faster and drops what is deeper than 256 elements, what stands behind the end of a page, and what it cannot
+make sense of. As browsers do, an element that would be too deep becomes a sibling of the one that it is in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from lxml import etree
+
+from redraft.readers.tokens import Token, attributes
+
+Element = etree._Element
+DEEPEST = 200
+_LOOKED_AT = 300
+"""How many open elements are looked through for one that has no end tag of its own."""
+_ODD_NAME = re.compile(r"[^a-z0-9_.-]|\A[^a-z_]")
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_OF_EMPTY = "area base br col embed hr img input link meta param source track wbr"
+_EMPTY = frozenset(_OF_EMPTY.split())
+_ONCE = frozenset({"html", "body"})
+_TABLES = frozenset({"table", "td", "th", "caption", "template", "object"})
+_P = frozenset({"p"})
+_OF_INLINE = (
+    "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd label mark nobr q s samp small span strike"
+    " strong sub sup time tt u var"
+)
+_INLINE = frozenset(_OF_INLINE.split())
+_OF_BLOCKS = (
+    "address article aside blockquote center details dialog dir div dl fieldset figcaption figure footer form h1 h2 h3"
+    " h4 h5 h6 header hgroup hr main menu nav ol p pre section summary ul table"
+)
+# What ends where another begins, and what it does not reach across.
+_ENDS: dict[str, tuple[frozenset[str], frozenset[str]]] = dict.fromkeys(_OF_BLOCKS.split(), (_P, _TABLES)) | {
+    "li": (frozenset({"li"}), _TABLES | {"ul", "ol", "menu"}),
+    "dt": (frozenset({"dt", "dd"}), _TABLES | {"dl"}),
+    "dd": (frozenset({"dt", "dd"}), _TABLES | {"dl"}),
+    "option": (frozenset({"option"}), frozenset({"select"})),
+    "td": (frozenset({"td", "th"}), frozenset({"table"})),
+    "th": (frozenset({"td", "th"}), frozenset({"table"})),
+    "tr": (frozenset({"tr"}), frozenset({"table"})),
+    "body": (frozenset({"head"}), frozenset()),
+}
+
+
+def tree(found: Iterable[Token], *, xml: bool) -> Element:
+    """The tree of tags and texts; `xml` says that every element has an end of its own."""
+    found = list(found)
+    surplus = Counter(one.value for one in found if one.kind == "end")
+    surplus.subtract(one.value for one in found if one.kind == "start")
+    made = _Tree(surplus, xml=xml)
+    for token in found:
+        made.take(token)
+    return made.done()
+
+
+class _Tree:
+    def __init__(self, surplus: Counter[str], *, xml: bool) -> None:
+        self._xml = xml
+        self._surplus = surplus
+        """How many end tags of a name there are too many: those in the wrong place are none."""
+        self._root = etree.Element("document" if xml else "html")
+        self._open: list[tuple[str, Element]] = [("", self._root)]
+        self._counts: Counter[str] = Counter()
+        self._latest = self._root
+        self._place = self._root
+        self._is_tail = False
+        self._texts: list[str] = []
+
+    def take(self, token: Token) -> None:
+        """Add what comes next."""
+        if token.kind == "text":
+            self._texts.append(token.value)
+        elif token.kind == "end":
+            self._end(token.value)
+        else:
+            self._start(token)
+
+    def done(self) -> Element:
+        """The tree."""
+        self._put_text()
+        return self._root
+
+    def _start(self, token: Token) -> None:
+        name = token.value
+        if not self._xml:
+            if name in _ONCE and self._counts[name]:
+                return
+            if name == "html":
+                self._counts[name] += 1
+                self._take_attributes(self._root, token)
+                return
+            self._end_before(name)
+        self._put_text()
+        parent = self._open[min(len(self._open), DEEPEST) - 1][1]
+        one = etree.SubElement(parent, _ODD_NAME.sub("_", name) or "_")
+        self._take_attributes(one, token)
+        self._latest = one
+        is_empty = token.kind == "empty" if self._xml else name in _EMPTY
+        if not is_empty:
+            self._open.append((name, one))
+            self._counts[name] += 1
+        self._place, self._is_tail = one, is_empty
+
+    def _take_attributes(self, one: Element, token: Token) -> None:
+        for key, value in attributes(token.attributes).items():
+            one.set(_ODD_NAME.sub("_", key) or "_", _NOT_XML.sub(" ", value))
+
+    def _end_before(self, name: str) -> None:
+        """End what has no end tag where this begins."""
+        ended, across = _ENDS.get(name, (frozenset(), frozenset()))
+        if not any(self._counts[one] for one in ended):
+            return
+        for back, (one, _) in enumerate(self._open[: -_LOOKED_AT - 1 : -1], 1):
+            if one in ended:
+                self._close(len(self._open) - back)
+                return
+            if one in across:
+                return
+
+    def _end(self, name: str) -> None:
+        top = self._open[-1][0]
+        if name == top:
+            self._close(len(self._open) - 1)
+        elif self._counts[name] and name not in _ONCE:
+            if self._xml and self._surplus[name] > 0:
+                self._surplus[name] -= 1
+                return
+            across = _TABLES if name in _INLINE and not self._xml else frozenset()
+            for back in range(len(self._open) - 1, 0, -1):
+                one = self._open[back][0]
+                if one == name:
+                    self._close(back)
+                    return
+                if one in across:
+                    return
+        elif self._surplus[name] > 0:
+            self._surplus[name] -= 1
+
+    def _close(self, first: int) -> None:
+        """End an element, and all that are open within it."""
+        if self._open[first][0] in _ONCE:
+            return
+        self._put_text()
+        for name, _ in self._open[first:]:
+            self._counts[name] -= 1
+        one = self._open[first][1]
+        del self._open[first:]
+        self._place, self._is_tail = (one if first < DEEPEST else self._latest), True
+
+    def _put_text(self) -> None:
+        if not self._texts:
+            return
+        text = _NOT_XML.sub(" ", "".join(self._texts))
+        self._texts.clear()
+        if self._is_tail:
+            self._place.tail = (self._place.tail or "") + text
+        else:
+            self._place.text = (self._place.text or "") + text
