@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from lxml import etree
 
 from redraft.readers.tokens import Token, attributes
 
 Element = etree._Element
-DEEPEST = 200
+DEEPEST, _BASE, _ROOM = 240, 160, 20
+"""How deep a tree is at most; where what is too deep begins anew; and how far below that a paragraph may begin."""
+_UNITS = frozenset({"p", "h", "h1", "h2", "h3", "h4", "h5", "h6", "tbl", "table", "pre", "ul", "ol"})
 _LOOKED_AT = 300
 """How many open elements are looked through for one that has no end tag of its own."""
 _ODD_NAME = re.compile(r"[^a-z0-9_.-]|\A[^a-z_]")
@@ -58,15 +61,26 @@ def tree(found: Iterable[Token], *, xml: bool) -> Element:
     return made.done()
 
 
+@dataclass(slots=True)
+class _Open:
+    """An element that is open, how deep it is, and the one that takes what comes next in it, with the depth of that."""
+
+    name: str
+    element: Element
+    depth: int
+    holder: Element
+    holder_depth: int
+
+
 class _Tree:
     def __init__(self, surplus: Counter[str], *, xml: bool) -> None:
         self._xml = xml
         self._surplus = surplus
         """How many end tags of a name there are too many: those in the wrong place are none."""
         self._root = etree.Element("document" if xml else "html")
-        self._open: list[tuple[str, Element]] = [("", self._root)]
+        self._open = [_Open("", self._root, 0, self._root, 0)]
+        self._bases: list[Element] = []
         self._counts: Counter[str] = Counter()
-        self._latest = self._root
         self._place = self._root
         self._is_tail = False
         self._texts: list[str] = []
@@ -96,15 +110,29 @@ class _Tree:
                 return
             self._end_before(name)
         self._put_text()
-        parent = self._open[min(len(self._open), DEEPEST) - 1][1]
-        one = etree.SubElement(parent, _ODD_NAME.sub("_", name) or "_")
+        holder = self._holder(name)
+        one = etree.SubElement(holder.holder, _ODD_NAME.sub("_", name) or "_")
         self._take_attributes(one, token)
-        self._latest = one
         is_empty = token.kind == "empty" if self._xml else name in _EMPTY
         if not is_empty:
-            self._open.append((name, one))
+            depth = holder.holder_depth + 1
+            self._open.append(_Open(name, one, depth, one, depth))
             self._counts[name] += 1
+            if depth == _BASE:
+                self._bases.append(one)
         self._place, self._is_tail = one, is_empty
+
+    def _holder(self, name: str) -> _Open:
+        """What takes an element. What is too deep goes into the base, as does all that comes in what is open there."""
+        top = self._open[-1]
+        depth = top.holder_depth + 1
+        if depth > DEEPEST or (depth > _BASE + _ROOM and name in _UNITS):
+            base = self._bases[-1]
+            for one in reversed(self._open):
+                if one.holder is base:
+                    break
+                one.holder, one.holder_depth = base, _BASE
+        return top
 
     def _take_attributes(self, one: Element, token: Token) -> None:
         for key, value in attributes(token.attributes).items():
@@ -115,15 +143,15 @@ class _Tree:
         ended, across = _ENDS.get(name, (frozenset(), frozenset()))
         if not any(self._counts[one] for one in ended):
             return
-        for back, (one, _) in enumerate(self._open[: -_LOOKED_AT - 1 : -1], 1):
-            if one in ended:
+        for back, one in enumerate(self._open[: -_LOOKED_AT - 1 : -1], 1):
+            if one.name in ended:
                 self._close(len(self._open) - back)
                 return
-            if one in across:
+            if one.name in across:
                 return
 
     def _end(self, name: str) -> None:
-        top = self._open[-1][0]
+        top = self._open[-1].name
         if name == top:
             self._close(len(self._open) - 1)
         elif self._counts[name] and name not in _ONCE:
@@ -132,7 +160,7 @@ class _Tree:
                 return
             across = _TABLES if name in _INLINE and not self._xml else frozenset()
             for back in range(len(self._open) - 1, 0, -1):
-                one = self._open[back][0]
+                one = self._open[back].name
                 if one == name:
                     self._close(back)
                     return
@@ -143,14 +171,16 @@ class _Tree:
 
     def _close(self, first: int) -> None:
         """End an element, and all that are open within it."""
-        if self._open[first][0] in _ONCE:
+        if self._open[first].name in _ONCE:
             return
         self._put_text()
-        for name, _ in self._open[first:]:
-            self._counts[name] -= 1
-        one = self._open[first][1]
+        for one in self._open[first:]:
+            self._counts[one.name] -= 1
+            if one.depth == _BASE:
+                self._bases.pop()
+        one = self._open[first]
         del self._open[first:]
-        self._place, self._is_tail = (one if first < DEEPEST else self._latest), True
+        self._place, self._is_tail = (one.element if one.holder is one.element else one.holder[-1]), True
 
     def _put_text(self) -> None:
         if not self._texts:

@@ -18,6 +18,8 @@ _NAME = re.compile(r"<(/?)([A-Za-z][^\s<>/]*)")
 _STOP = re.compile(r"[<>]|=\s*+[\"']")
 _ATTRIBUTE = re.compile(r"([^\s=/>\"']+)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s>\"']*+)))?")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])", re.IGNORECASE) for name in RAW}
+# A script that begins within another, behind a tag and not in a string of it: the other has no end of its own.
+_RAW_AGAIN = {name: re.compile(rf">\s*<{name}[\s>]", re.IGNORECASE) for name in RAW}
 _CDATA, _COMMENT = "<![CDATA[", "<!--"
 _BEHIND_VALUE = frozenset(" \t\r\n\f/>")
 _LONGEST_CUT = 300
@@ -122,7 +124,7 @@ class _Scanner:
         if end is None:
             self._absent.add(name)
             return -1
-        return end.start()
+        return -1 if _RAW_AGAIN[name].search(self._source, at, end.start()) else end.start()
 
     def _find(self, sign: str, at: int) -> int:
         """Where a sign is; what is nowhere is looked for once."""
