@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import zipfile
 from functools import cache
 from io import BytesIO
@@ -13,8 +14,11 @@ from redraft.domain import Document
 from redraft.errors import DocumentError
 from redraft.readers import apart, archive, child
 from redraft.readers.apart import read_apart
+from redraft.readers.choosing import Choice
 from redraft.readers.documents import load_bytes
+from redraft.readers.extent import check
 from redraft.readers.formats import too_large
+from redraft.readers.pdf.streams import damaged_streams
 from tests.readers import makers
 
 CHAPTERS = [(f"Chapter {at}", [f"The salt of year {at} was white.", "It was sold. " * 20]) for at in range(1, 5)]
@@ -168,3 +172,50 @@ def test_deep_pages_are_read_or_refused() -> None:
     assert "deep" in load_bytes(b"<html><body>" + b"<div>" * 150 + b"<p>deep</p> and wide", "a.html").text
     assert refusal("epub", makers.epub("A", [("B", [])], extra={"OEBPS/book.opf": "<a>" * 100_000})).message
     assert read_apart("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"
+
+
+def _damaged_book(damaged: int) -> bytes:
+    """A book of which so many chapters of four are stored with another checksum."""
+    data = bytearray(sound("epub"))
+    for at in range(damaged):
+        for found in re.finditer(f"OEBPS/c{at}.xhtml".encode(), bytes(data)):
+            header = bytes(data[: found.start()]).rfind(b"PK")
+            offset = 14 if data[header : header + 4] == b"PK\x03\x04" else 16
+            data[header + offset] ^= 0xFF
+    return bytes(data)
+
+
+def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> None:
+    assert load_bytes(_damaged_book(0), "a.epub").notes == ()
+    with pytest.raises(
+        DocumentError, match=r"OEBPS/c0.xhtml, 0 were read \(0 %\); in all \d\d % of the file"
+    ) as caught:
+        load_bytes(_damaged_book(1), "a.epub")
+    assert caught.value.place == "a.epub"
+    assert "--partial" in caught.value.hint
+    found = load_bytes(_damaged_book(1), "a.epub", wanted=Choice(partial=True))
+    assert "The salt of year 2" in found.text
+    assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in found.notes)
+
+
+def test_a_damaged_stream_of_a_pdf_file_is_said() -> None:
+    assert not any("damaged" in note for note in child.READERS["pdf"](sound("pdf"), "a.pdf").notes)
+    data = bytearray(sound("pdf"))
+    at = data.index(b"stream\n") + 60
+    data[at : at + 20] = bytes(20)
+    assert damaged_streams(bytes(data))[0] == 1
+    found = child.READERS["pdf"](bytes(data), "a.pdf")
+    assert any("streams are damaged" in note for note in found.notes)
+    with pytest.raises(DocumentError, match="it is damaged"):
+        check(found.extents, "a.pdf")
+
+
+def test_cells_in_controls_and_text_boxes_are_read() -> None:
+    cell = "<w:tc><w:p><w:r><w:t>{}</w:t></w:r></w:p></w:tc>"
+    row = f"<w:sdt><w:sdtContent><w:tr>{cell.format('a')}<w:sdt><w:sdtContent>{cell.format('b')}</w:sdtContent></w:sdt>"
+    body = f"<w:tbl>{row}</w:tr></w:sdtContent></w:sdt></w:tbl>"
+    made = child.READERS["docx"](makers.docx("A", [], body=body), "a.docx")
+    assert made.text == "a | b"
+    box = '<draw:frame xmlns:draw="d"><draw:text-box><text:p>boxed</text:p></draw:text-box></draw:frame>'
+    box = f"<text:p>out{box}</text:p>"
+    assert "boxed" in child.READERS["odt"](makers.odt("A", [], body=box), "a.odt").text

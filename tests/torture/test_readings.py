@@ -1,0 +1,73 @@
+"""Damaged files: 400 tries of every kind, those that the issue names, and that the harness notices what is lost."""
+
+from __future__ import annotations
+
+import random
+import resource
+from collections import Counter
+
+import pytest
+
+from redraft.errors import DocumentError
+from redraft.readers import child, markup
+from redraft.readers.apart import read_apart
+from redraft.readers.documents import load_bytes
+from redraft.readers.tokens import tokens
+from tests.torture.readings import KINDS, tried, tries, written
+
+LINE = "One two three four five six seven eight nine ten eleven twelve thirteen fourteen."
+
+
+def test_no_text_is_lost_without_a_word() -> None:
+    found = [(name, number, one) for name, number, one in tries(400, 1)]
+    assert [f"{name} #{number}: {one.wrong}" for name, number, one in found if one.wrong] == []
+    ended = Counter(one.ending for _, _, one in found)
+    assert ended["read"] > 300
+    assert ended["refused"] > 10
+
+
+def test_the_tries_notice_a_parser_that_drops_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(markup, "_size", lambda found: 0)
+    wrong = [tried(KINDS["stray tags"][0](random.Random(f"a {n}"))).wrong for n in range(20)]
+    assert any("are missing, and nothing is said" in one for one in wrong)
+
+
+def test_six_thousand_paragraphs_with_open_elements_are_read() -> None:
+    for around in ("<p><font>{}", "<p><font>{}</p>", "<div><font>{}"):
+        page = "<html><body>" + "\n".join(around.format(LINE) for _ in range(6_000)) + "</body></html>"
+        assert len(child.READERS["html"](page.encode(), "a.html").text.split()) == 84_000
+
+
+def test_pages_behind_the_end_of_a_page_are_read() -> None:
+    page = f"<!DOCTYPE html><html><head><title>T</title></head><body><main><p>{LINE * 3}</p></main></body></html>\n"
+    assert load_bytes(page.encode() * 5 + b"<p>And more.", "a.html").text.count("fourteen") == 15
+
+
+def test_a_quotation_mark_that_nothing_closes_swallows_no_text() -> None:
+    found = list(tokens('<p class="a>one</p><p class="b">two</p>', "a", xml=False))
+    assert [one.value for one in found if one.kind == "text"] == ["one", "two"]
+
+
+def bomb(fan: int) -> bytes:
+    """A PDF file with a form that holds itself, so many times."""
+    form = b"BT /F 12 Tf 20 20 Td (word) Tj ET " + b"/X Do " * fan
+    page = b"/X Do"
+    resources = b"/Resources<</Font<</F 5 0 R>>/XObject<</X 6 0 R>>>>"
+    return written(
+        [
+            b"<</Type/Catalog/Pages 2 0 R>>",
+            b"<</Type/Pages/Kids[3 0 R]/Count 1>>",
+            b"<</Type/Page/Parent 2 0 R/MediaBox[0 0 300 300]/Contents 4 0 R" + resources + b">>",
+            b"<</Length %d>>\nstream\n%s\nendstream" % (len(page), page),
+            b"<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>",
+            b"<</Type/XObject/Subtype/Form/BBox[0 0 300 300]%s/Length %d>>\nstream\n%s\nendstream"
+            % (resources, len(form), form),
+        ]
+    )
+
+
+@pytest.mark.slow
+def test_forms_that_hold_themselves_stay_under_a_gigabyte() -> None:
+    with pytest.raises(DocumentError):
+        read_apart("pdf", bomb(2), "a.pdf")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss < 1_000_000
