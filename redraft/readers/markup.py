@@ -25,6 +25,7 @@ _CHARSET = re.compile(
 _DECLARATION = re.compile(r"\A\s*<\?xml[^>]*\?>")
 _HEAD = 4096
 _END_OF_PAGE = re.compile(r"</html\s*>", re.IGNORECASE)
+_BODY = re.compile(r"<body[\s>]", re.IGNORECASE)
 _END_OF_BODY = re.compile(r"</body\s*>", re.IGNORECASE)
 _MOST_PAGES = 100
 """So many pages in one file are parsed one by one; more of them are read as a single one."""
@@ -98,7 +99,7 @@ def page(data: bytes, name: str) -> Page:
     pieces = _pieces(text)
     parsed = [_parsed(piece) for piece in pieces] if len(pieces) <= _MOST_PAGES else []
     roots = tuple(one for one in parsed if one is not None)
-    ends_early = any(len(_END_OF_BODY.findall(piece)) > 1 for piece in pieces)
+    ends_early = len(_END_OF_BODY.findall(text)) > max(1, len(_BODY.findall(text)))
     if ends_early or Extent(name, held, sum(map(text_in, roots))).is_short:
         roots = (tree(found, xml=False),)
     if not roots:
