@@ -9,6 +9,7 @@ import pytest
 from tests.cli.inside import Inside
 from tests.readers import makers
 from tests.readers.test_formats import book
+from tests.readers.test_hostile_files import damaged_book
 
 SMALL = ("--words", "60", "--json", "--quiet")
 
@@ -33,6 +34,19 @@ def test_what_is_read_of_a_file_is_shown(command: Inside, tmp_path: Path) -> Non
     assert "only chapters 2 are read" in as_json["notes"]
     text = command.run("read", str(path), "--chapters", "2", "--text", "-q").out
     assert text.startswith("## Chapter 2: The Counting House\n")
+
+
+@pytest.mark.slow
+def test_a_damaged_file_is_refused_unless_partial(command: Inside, tmp_path: Path) -> None:
+    path = tmp_path / "book.epub"
+    path.write_bytes(damaged_book(1))
+    refused = command.run("read", str(path))
+    assert refused.code == 1
+    assert "book.epub" in refused.err
+    assert "OEBPS/c0.xhtml, 0 were read" in refused.err
+    assert "--partial" in refused.err
+    shown = command.run("read", str(path), "--partial", "--json").json
+    assert any("OEBPS/c0.xhtml, 0 were read" in note for note in shown["notes"])
 
 
 @pytest.mark.slow

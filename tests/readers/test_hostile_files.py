@@ -174,7 +174,7 @@ def test_deep_pages_are_read_or_refused() -> None:
     assert read_apart("html", b"<html><body><p>wide" + b"<div>" * 50_000, "a.html").text == "wide"
 
 
-def _damaged_book(damaged: int) -> bytes:
+def damaged_book(damaged: int) -> bytes:
     """A book of which so many chapters of four are stored with another checksum."""
     data = bytearray(sound("epub"))
     for at in range(damaged):
@@ -186,14 +186,14 @@ def _damaged_book(damaged: int) -> bytes:
 
 
 def test_a_file_of_which_too_little_is_read_is_refused_unless_that_will_do() -> None:
-    assert load_bytes(_damaged_book(0), "a.epub").notes == ()
+    assert load_bytes(damaged_book(0), "a.epub").notes == ()
     with pytest.raises(
         DocumentError, match=r"OEBPS/c0.xhtml, 0 were read \(0 %\); in all \d\d % of the file"
     ) as caught:
-        load_bytes(_damaged_book(1), "a.epub")
+        load_bytes(damaged_book(1), "a.epub")
     assert caught.value.place == "a.epub"
     assert "--partial" in caught.value.hint
-    found = load_bytes(_damaged_book(1), "a.epub", wanted=Choice(partial=True))
+    found = load_bytes(damaged_book(1), "a.epub", wanted=Choice(partial=True))
     assert "The salt of year 2" in found.text
     assert any("characters in OEBPS/c0.xhtml, 0 were read" in note for note in found.notes)
 
