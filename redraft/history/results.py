@@ -66,6 +66,8 @@ class Result:
     """How many the summary has, where it was given to be judged."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
+    oddities: tuple[str, ...] = ()
+    """What was odd in what its replies came in: another model has answered, or nobody knows what was used."""
 
     @property
     def settings(self) -> Settings:
@@ -198,6 +200,7 @@ class Result:
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],
             "notes": list(draft.notes) if draft else [],
+            "oddities": list(self.oddities),
             "error": self.run.error,
             "usage": asdict(self.usage),
         } | chapters
@@ -302,6 +305,7 @@ def read_result(store: Store, key: str) -> Result:
         chapters=chapters,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         lost=tuple(lost_rounds(store, run)),
+        oddities=tuple(store.calls.oddities(run.id)),
     )
 
 

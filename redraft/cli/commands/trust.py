@@ -14,8 +14,8 @@ from redraft.errors import UsageError
 def trust() -> int:
     """Trust the redraft.toml of this directory to say where documents go and what is loaded, while it says the same.
 
-    It is asked for, once, before a command does what such a file says of addresses, keys, folders and prices. A file that you name in
-    REDRAFT_CONFIG, an option and an environment variable need no such word.
+    It is asked for, once, before a command does what such a file says of addresses, keys, folders and prices. A file
+    that you name in REDRAFT_CONFIG, an option and an environment variable need no such word.
     """
     from redraft.cli import trust as trusting
     from redraft.cli.settings_file import content_of
