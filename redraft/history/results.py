@@ -15,7 +15,7 @@ from redraft.graphs.naming import NO_REVISION_OF
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.reading import document_read, outline_read
 from redraft.settings import FIGURES, STATISTICS, Settings
-from redraft.store.runs import Run
+from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading
 from redraft.text.places import chapter_of, document_of, pages_of
@@ -279,6 +279,11 @@ def _place_json(document: Document, span: Span) -> dict[str, object]:
 def read_result(store: Store, key: str) -> Result:
     """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
     run = store.runs.get(key)
+    with damage_named(run.id):
+        return _result(store, run)
+
+
+def _result(store: Store, run: Run) -> Result:
     chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
