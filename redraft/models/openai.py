@@ -91,6 +91,8 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
+        # Else LangChain warns that a proxy of the environment is not used, which by our client it is.
+        http_socket_options=(),
         timeout=None if by_job else seconds,
         max_retries=0,
         use_responses_api=False,

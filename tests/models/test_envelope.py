@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from redraft.events import Noted
 from redraft.models.base import Reply
 from redraft.models.chat import ChatModel
 from redraft.models.envelope import counted
+from redraft.models.openai import open_openai
 from tests.chatserver import ChatServer, Raw
 from tests.cli.inside import Inside
 from tests.models.support import RED, Desk, colour, story
@@ -177,3 +179,13 @@ def test_a_run_shows_who_answered_in_place_of_its_model(tmp_path: Path) -> None:
     shown = command.run("show", done.json["run"])
     assert "odd replies: openai:m@" in shown.err
     assert "'small' answered in place of 'm'" in shown.err
+
+
+async def test_nobody_is_warned_of_a_proxy_that_is_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("langchain_openai.chat_models._client_utils._proxy_env_warning_emitted", False)
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    async with AsyncExitStack() as closing:
+        open_openai("m", "https://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=closing)
+    assert not caplog.records
