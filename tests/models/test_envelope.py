@@ -14,15 +14,18 @@ from langchain_core.messages import BaseMessage, ChatMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
 from redraft.domain import Usage
-from redraft.errors import EmptyReply
+from redraft.errors import BudgetError, EmptyReply
 from redraft.events import Noted
 from redraft.models.base import Reply
+from redraft.models.budget import Budget
 from redraft.models.chat import ChatModel
 from redraft.models.envelope import counted
 from redraft.models.openai import open_openai
+from redraft.settings import Price
 from tests.chatserver import ChatServer, Raw
 from tests.cli.inside import Inside
 from tests.models.support import RED, Desk, colour, story
+from tests.models.test_recorded import begin_run
 
 TEXT = "Once upon a time."
 USED = {"prompt_tokens": 12, "completion_tokens": 5}
@@ -189,3 +192,14 @@ async def test_nobody_is_warned_of_a_proxy_that_is_used(
     async with AsyncExitStack() as closing:
         open_openai("m", "https://nowhere.example/v1", key="sk-0123456789", seconds=5, closing=closing)
     assert not caplog.records
+
+
+async def test_a_server_that_takes_no_notice_of_the_limit_ends_the_run_with_the_overrun(desk: Desk) -> None:
+    budget = Budget(max_calls=None, max_cost=0.01)
+    run = begin_run(desk.store)
+    with ChatServer([envelope({"prompt_tokens": 10, "completion_tokens": 50_000})] * 2) as server:
+        async with desk.at(server, run=run, budget=budget, price=Price(prompt=1, completion=1)) as model:
+            assert (await model.ask(story("a rose"))).value == TEXT
+            with pytest.raises(BudgetError, match=r"\$0\.0400 more than --max-cost 0\.01"):
+                await model.ask(story("a bee"))
+    assert len(server.seen) == 1
