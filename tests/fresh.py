@@ -29,10 +29,10 @@ def template() -> bytes:
         return path.read_bytes()
 
 
-def _connected(path: Path, *, to_read: bool = False) -> SqliteConnection:
-    if path != IN_MEMORY and not path.exists():
+def _connected(path: Path, *, to_read: bool = False, only_read: bool = False) -> SqliteConnection:
+    if not only_read and path != IN_MEMORY and not path.exists():
         _copy_to(path)
-    return SqliteConnection(path, to_read=to_read)
+    return SqliteConnection(path, to_read=to_read, only_read=only_read)
 
 
 def _copy_to(path: Path) -> None:

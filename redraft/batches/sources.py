@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from functools import partial
 from glob import glob
 from itertools import islice
@@ -28,6 +29,7 @@ from redraft.store.store import Store
 from redraft.text.cleaning import one_line
 
 LINES = ".jsonl"
+_paths_allowed: ContextVar[bool] = ContextVar("paths_allowed", default=False)
 _PATTERN = frozenset("*?[")
 _UNSAFE = re.compile(r"[^\w.-]+")
 _LONGEST_NAME = 80
@@ -194,8 +196,20 @@ def _document(entry: Mapping[str, Any]) -> Document:
 
 
 def _beside(lines: Path, entry: Mapping[str, Any]) -> Path:
-    """The path in an entry, which is meant from where the file with the entry is."""
-    return (lines.parent / Path(entry["path"]).expanduser()).absolute()
+    """The path in an entry, which is meant from where the file with the entry is, and leads no further unasked."""
+    path = (lines.parent / Path(entry["path"]).expanduser()).absolute()
+    if not _paths_allowed.get() and not path.resolve().is_relative_to(lines.parent.resolve()):
+        raise UsageError(
+            f"a line names a file outside its folder: {one_line(entry['path'])}",
+            place=str(lines),
+            hint="if you trust it, add --allow-paths",
+        )
+    return path
+
+
+def allow_paths(allowed: bool = True) -> None:
+    """Let files of lines name any file of this machine."""
+    _paths_allowed.set(allowed)
 
 
 def _kept(store: Store, document: Document) -> str:

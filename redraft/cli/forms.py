@@ -21,6 +21,8 @@ _BY_SUFFIX: dict[str, Form] = {
     ".markdown": "markdown",
     ".json": "json",
 }
+# What a page would be taken for, and would not open.
+_OTHERS = frozenset({".docx", ".doc", ".odt", ".rtf", ".pdf", ".epub", ".xlsx", ".csv", ".tex", ".xml", ".jsonl"})
 
 form_options = options.grouped(
     options.typed_option(
@@ -38,7 +40,13 @@ form_options = options.grouped(
 
 def form_of(form: Form | None, output: str | None, hint: str) -> Form:
     """The form that is wanted. A terminal gets no page: the hint is a command that writes one to a file."""
-    wanted = form or _BY_SUFFIX.get(Path(output or ".html").suffix.lower(), "html")
+    suffix = Path(output or "").suffix.lower()
+    if form is None and suffix in _OTHERS:
+        raise UsageError(
+            f"{output}: this is written as a page, Markdown or JSON, and not as {suffix[1:].upper()}",
+            hint=f"a summary alone: redraft show RUN -o {output}" if suffix == ".docx" else hint,
+        )
+    wanted = form or _BY_SUFFIX.get(suffix, "html")
     if output is None and wanted == "html" and sys.stdout.isatty():
         raise UsageError("a page is nothing for a terminal", hint=hint)
     return wanted

@@ -68,7 +68,7 @@ COMMANDS = {
     "prompts": Listed("prompts:prompts", "List, show and export the prompts."),
     "forget": Listed("forget:forget", "Remove runs and documents for good."),
     "store": Listed("store.group:store", "Copy a database to another place."),
-    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory to say where documents go."),
+    "trust": Listed("trust:trust", "Trust the redraft.toml of this directory: addresses, folders, prices."),
     "help": Listed("help:help_", "Show all options of a command, or of all commands."),
 }
 

@@ -1,11 +1,11 @@
-"""A settings file that is merely found: where it says that documents go needs the user's word, once."""
+"""A settings file that is merely found may set a few harmless things; all else in it needs the user's word, once."""
 
 from __future__ import annotations
 
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +13,34 @@ import click
 from click.core import ParameterSource
 from platformdirs import user_config_path
 
+from redraft import plugins
 from redraft.cli.settings_file import FILE_NAME, MODELS, content_of, is_found
 from redraft.cli.terminal import say
 from redraft.errors import UsageError
 from redraft.files import write
-from redraft.store.places import is_server, shown
+from redraft.store.places import shown
 
 _PRIVATE = 0o600
 # Nobody sets such a variable but for redraft and the address that a file names: it is the user's word for that.
 _OWN_KEY = "REDRAFT_KEY"
-_ROLES = ("model", "models", "judge", "validator", "decider")
-# Documents go to a server with the address of a database, and with them what the environment has for its password.
+_OWN_ADDRESS = frozenset({"base-url", "key-env"})
 _DB = "db"
+# What a stranger may set: numbers and switches of which none names a file, a program, an address or a key, or says what
+# may be spent on what.
+_HARMLESS = frozenset(
+    [
+        *("words", "language", "skip", "chunk-tokens", "until", "preset", "quiet"),
+        *("context-tokens", "temperature", "top-p", "max-tokens", "sample", "seed", "replies", "reasoning-tokens"),
+        *("repeat", "questions", "stretch-tokens", "claims", "batch", "top-k", "similarity", "threshold"),
+        *("second-look", "perspective", "refine", "rounds", "policy", "tolerance", "judged-share", "review"),
+        *("concurrency", "requests-per-minute", "tokens-per-minute", "max-cost", "max-calls", "timeout"),
+    ]
+)
+_MODELS = frozenset({"model", "writer", "judge", "validator", "decider"})
+_SETS = frozenset({"standard", "simple"})
+_HOSTED = "openai:"
+_EVERY_TABLE = frozenset({MODELS, "studio"})
+"""The commands that may ask any model of the file."""
 Places = dict[str, str]
 
 
@@ -34,18 +50,42 @@ def remembered_in() -> Path:
 
 
 def places_in(content: Mapping[str, Any]) -> Places:
-    """What a settings file says about where documents and keys go: `[table] key`, and the value."""
+    """What a settings file says that needs the user's word: `[table] key`, and the value."""
     tables = {f"[{name}] ": value for name, value in content.items() if isinstance(value, Mapping)}
-    tables |= {_label(name): value for name, value in _models_in(content).items()}
+    named = _models_in(content)
+    tables |= {_label(name): value for name, value in named.items()}
     said = [(f"{table}{key}", value) for table, rows in {"": content, **tables}.items() for key, value in rows.items()]
-    places = {key: value for key, value in said if not isinstance(value, Mapping) and _is_place(key, value)}
-    return {key: _shown(shown(value) if _name(key) == _DB else value) for key, value in places.items()}
+    places = {
+        key: value for key, value in said if not isinstance(value, Mapping) and _needs_word(_name(key), value, named)
+    }
+    places |= {
+        f"{_label(name)}{key}": value
+        for name, table in named.items()
+        for key, value in table.items()
+        if isinstance(value, Mapping)
+    }
+    return {key: _shown(shown(str(value)) if _name(key) == _DB else value) for key, value in places.items()}
 
 
-def _is_place(key: str, value: object) -> bool:
-    name = _name(key)
-    named = name.endswith("base-url") or name in {"key-env", "trace-to-langsmith", "address"}
-    return named or (name in _ROLES and "//" in _shown(value)) or (name == _DB and is_server(str(value)))
+def _needs_word(name: str, value: object, tables: Collection[str] = ()) -> bool:
+    """Whether a found file may not set this unasked: all that is not known to be harmless."""
+    if name in _HARMLESS:
+        return False
+    values = [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
+    if name in _MODELS:
+        return not all(_is_hosted(one) or one in tables for one in values)
+    if name == "prompts":
+        return not _SETS.issuperset(values)
+    if name == "strategy":
+        return not set(plugins.names("strategies")).isdisjoint(values)
+    if name in ("metric", "goal"):
+        return not set(plugins.names("metrics")).isdisjoint(one.partition("=")[0].strip() for one in values)
+    return True
+
+
+def _is_hosted(model: str) -> bool:
+    """Whether a model is built in, or one of the server that the user has chosen; no other loads or finds anything."""
+    return model == "extractive" or (model.startswith(_HOSTED) and "//" not in model)
 
 
 def _name(key: str) -> str:
@@ -57,11 +97,14 @@ def _shown(value: object) -> str:
 
 
 def check_trusted(context: click.Context) -> None:
-    """Ask for the user's word, or refuse, where a command would go where only a found file has told it to."""
-    if not is_found() or context.params.get("dry_run"):
+    """Ask for the user's word, or refuse, where only a found file has told a command what strangers may not tell it."""
+    if not is_found():
         return
     content = content_of(Path(FILE_NAME))
-    used, tables = _places_used(context), _tables_used(context, content)
+    used, tables = _used(context, content), _tables_used(context, content)
+    if context.params.get("dry_run"):
+        # Nothing is sent, so that an address does no harm; a folder of prompts, or a model, is read all the same.
+        used, tables = {key for key in used if not _is_address(key)}, {}
     path, places = Path(FILE_NAME).resolve(), places_in(content)
     if not used and not tables:
         return
@@ -72,7 +115,7 @@ def check_trusted(context: click.Context) -> None:
     if not (sys.stdin.isatty() and sys.stderr.isatty() and _agreed(path, places)):
         listed = ", ".join(f"{key} = {value}" for key, value in places.items())
         raise UsageError(
-            f"it says where your documents and keys go ({listed}), and you have not said that it may",
+            f"it says where documents and keys go, or what is loaded ({listed}), and you have not said that it may",
             place=str(path),
             hint="if you trust it: redraft trust\nor name it yourself: REDRAFT_CONFIG=redraft.toml",
         )
@@ -88,17 +131,25 @@ def trust(path: Path, places: Places) -> None:
     file.chmod(_PRIVATE)
 
 
-def _places_used(context: click.Context) -> set[str]:
-    """Those of the command's own options about places that have their values from the file."""
+def _used(context: click.Context, content: Mapping[str, Any]) -> set[str]:
+    """Those of the command's own options that have a value from the file for which the user's word is needed."""
     options = [one for one in context.command.params if isinstance(one, click.Option) and one.name and one.envvar]
-    given = {next(word[2:] for word in one.opts if word.startswith("--")): str(one.name) for one in options}
+    given = {word[2:]: str(one.name) for one in options for word in one.opts if word.startswith("--")}
+    said = {*content, *(key for table in content.values() if isinstance(table, Mapping) for key in table)}
+    tables = _models_in(content)
     return {
         key
         for key, name in given.items()
-        if context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
-        and (value := context.params.get(name))
-        and _is_place(key, value)
+        # A preset's values are defaults, too.
+        if key in said
+        and context.get_parameter_source(name) is ParameterSource.DEFAULT_MAP
+        and (value := context.params.get(name, True))
+        and _needs_word(key, value, tables)
     }
+
+
+def _is_address(key: str) -> bool:
+    return key.endswith("base-url") or key in {"key-env", "address", "trace-to-langsmith", "send-spans"}
 
 
 def _models_in(content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -113,30 +164,34 @@ def _label(name: str) -> str:
 
 
 def _tables_used(context: click.Context, content: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """The models of the file that say where they are, of those that the command asks, whoever has named them."""
+    """The models of the file that have anything that needs the word, of those that the command may ask."""
     names: set[str] = set()
-    for role in _ROLES:
-        value = context.params.get(role) or ()
-        names |= {value} if isinstance(value, str) else {*value}
+    for value in context.params.values():
+        names |= {value} if isinstance(value, str) else {*value} if isinstance(value, tuple) else set()
     tables = _models_in(content)
-    asked = tables if context.command.name == MODELS else {name: tables[name] for name in names & tables.keys()}
-    return {name: table for name, table in asked.items() if any(_is_place(key, value) for key, value in table.items())}
+    asked = tables if context.command.name in _EVERY_TABLE else {name: tables[name] for name in names & tables.keys()}
+    return {name: table for name, table in asked.items() if _keys_in_need(table)}
+
+
+def _keys_in_need(table: Mapping[str, Any]) -> set[str]:
+    return {key for key, value in table.items() if isinstance(value, Mapping) or _needs_word(_name(key), value)}
 
 
 def _is_keyed(table: Mapping[str, Any]) -> bool:
-    """Whether a model of the file gets a key which the user has set for just that."""
+    """Whether a model of the file gets a key which the user has set for just that, and has nothing else of its own."""
     variable = str(table.get("key_env") or "")
-    at_openai = str(table.get("model") or "").startswith("openai:")
-    return at_openai and variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
+    at_openai = str(table.get("model") or "").startswith(_HOSTED)
+    own = variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
+    return at_openai and own and {_name(key) for key in _keys_in_need(table)} <= _OWN_ADDRESS
 
 
 def _has_own_key(context: click.Context, used: set[str]) -> bool:
     """Whether the only place is the address of a model that gets a key which the user has set for just that."""
     models = context.params.get("model") or context.params.get("models") or ()
-    at_openai = all(name.startswith("openai:") for name in ([models] if isinstance(models, str) else models))
+    at_openai = all(name.startswith(_HOSTED) for name in ([models] if isinstance(models, str) else models))
     variable = str(context.params.get("key_env") or "")
     own = variable.startswith(_OWN_KEY) and bool(os.environ.get(variable))
-    return own and at_openai and used <= {"base-url", "key-env"}
+    return own and at_openai and used <= _OWN_ADDRESS
 
 
 def _remembered() -> dict[str, Places]:
@@ -148,7 +203,7 @@ def _remembered() -> dict[str, Places]:
 
 
 def _agreed(path: Path, places: Places) -> bool:
-    say(f"{path} says where your documents and keys go:")
+    say(f"{path} says where your documents and keys go, or what is loaded:")
     for key, value in places.items():
         say(f"  {key} = {value}")
     click.echo("Do you trust it, from now on? [y/N] ", err=True, nl=False)

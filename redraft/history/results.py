@@ -15,7 +15,7 @@ from redraft.graphs.naming import NO_REVISION_OF
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.reading import document_read, outline_read
 from redraft.settings import FIGURES, STATISTICS, Settings
-from redraft.store.runs import Run
+from redraft.store.runs import Run, damage_named
 from redraft.store.store import Store
 from redraft.text.languages import reading
 from redraft.text.places import chapter_of, document_of, pages_of
@@ -66,6 +66,8 @@ class Result:
     """How many the summary has, where it was given to be judged."""
     lost: tuple[int, ...] = ()
     """The rounds in which no revision came back, where another might have met the goals."""
+    oddities: tuple[str, ...] = ()
+    """What was odd in what its replies came in: another model has answered, or nobody knows what was used."""
 
     @property
     def settings(self) -> Settings:
@@ -198,6 +200,7 @@ class Result:
                 {"level": p.level, "index": p.index, "attempts": p.attempts, "flaw": p.flaw} for p in self.flawed
             ],
             "notes": list(draft.notes) if draft else [],
+            "oddities": list(self.oddities),
             "error": self.run.error,
             "usage": asdict(self.usage),
         } | chapters
@@ -276,6 +279,11 @@ def _place_json(document: Document, span: Span) -> dict[str, object]:
 def read_result(store: Store, key: str) -> Result:
     """What the store knows of a run, by its id or the beginning of it. Raises a `RunError` where there is none."""
     run = store.runs.get(key)
+    with damage_named(run.id):
+        return _result(store, run)
+
+
+def _result(store: Store, run: Run) -> Result:
     chunks = store.chunks(run)
     if not chunks:
         raise RunError(f"the chunks of run {run.id} are gone from the database")
@@ -302,6 +310,7 @@ def read_result(store: Store, key: str) -> Result:
         chapters=chapters,
         sentences=count_sentences(store, run, [draft])[0] if draft and run.kind == "evaluate" else None,
         lost=tuple(lost_rounds(store, run)),
+        oddities=tuple(store.calls.oddities(run.id)),
     )
 
 

@@ -73,6 +73,8 @@ class Reply(Generic[Value_]):
     """Whether it took a second request, because the first reply could not be read."""
     mode: str | None = None
     """The way of asking for a structured reply with which the next run is to begin."""
+    odd: tuple[str, ...] = ()
+    """What was odd in what it came in, such as that another model has answered."""
 
     @property
     def broken_off(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -30,6 +29,7 @@ from redraft.errors import (
 from redraft.models import schemas
 from redraft.models.addresses import is_openais
 from redraft.models.base import BROKEN_OFF, Model, Reply, Request, Sampling
+from redraft.models.envelope import as_reply, finish_of, oddities, text_of, usage_of
 from redraft.models.failures import status_of, translate
 from redraft.models.modes import Mode, Modes, modes_for
 from redraft.models.reading import NoValueError, is_exact, read_value, whole_entries
@@ -49,15 +49,6 @@ _FEATURES = ("temperature", "top_p", schemas.LIMITS, schemas.NAMES, "max_complet
 # By these a server says that it cannot make out a request, or breaks down over it.
 _REFUSALS, _FAULTS = frozenset({400, 422}), frozenset({500, 501})
 _NO_WAY = "the provider refuses this in every way of asking for a structured reply (--replies); see its message"
-# How other providers put what OpenAI calls a finish reason.
-_FINISHES = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "max_tokens": "length",
-    "tool_use": "tool_calls",
-    "refusal": "content_filter",
-    "safety": "content_filter",
-}
 
 
 def wrapped(given: Model | BaseChatModel, *, seconds: float | None = None) -> Model:
@@ -173,17 +164,23 @@ class ChatModel:
             self._modes.answered(*which)
             self._no_way = None
         self._thinking.accepted(request)
-        return self._taken(request, message_without(cast(AIMessage, message), self._traits.secrets), mode, room)
+        return self._taken(request, message_without(as_reply(message), self._traits.secrets), mode, room)
 
     def _taken(
         self, request: Request[Given_, Value_], message: AIMessage, mode: Mode | None, room: int
     ) -> Reply[Value_]:
         """The reply in a message, which shows whether the way of asking for it is the right one."""
         try:
-            reply = self._heard(request, message, room)
+            reply = replace(self._heard(request, message, room), odd=oddities(message, self._traits.name))
         except UnreadableReply as error:
             error.moved = mode is not None and error.formless and self._modes.broken(mode)
             raise
+        except ModelError:
+            raise
+        except Exception as error:
+            # It was paid for: what we stumble over in it is kept, and asked for again.
+            said, text, usage = f"{type(error).__name__}: {error}", clean(text_of(message)), usage_of(message)
+            raise UnreadableReply(f"the reply cannot be read ({said})", text=text, usage=usage) from error
         if mode is None:
             return reply
         if message.tool_calls if mode == "tools" else is_exact(reply.text, request.prompt.returns):
@@ -206,7 +203,7 @@ class ChatModel:
 
     def _heard(self, request: Request[Given_, Value_], message: AIMessage, room: int) -> Reply[Value_]:
         """The reply in a message; where its thoughts have left no room for it, the next one has more of that."""
-        text, usage, finish = clean(_text(message)), _usage(message), _finish(message)
+        text, usage, finish = clean(text_of(message)), usage_of(message), finish_of(message)
         thought = thought_tokens(message, text, usage)
         used_up = 0 < (request.sampling.max_tokens or 0) + room <= usage.completion_tokens
         if not without_thoughts(text) and (finish == "length" or used_up):
@@ -350,31 +347,3 @@ def _read(request: Request[Given_, Value_], message: AIMessage, text: str, usage
     failure = UnreadableReply(str(unread), text=text, usage=usage, finish_reason=finish, place=request.label)
     failure.formless, failure.nameless = unread.formless, unread.nameless
     raise failure
-
-
-def _finish(message: AIMessage) -> str:
-    """Why the reply ended, in OpenAI's words."""
-    told = (message.response_metadata.get(name) for name in ("finish_reason", "stop_reason", "done_reason"))
-    reason = str(next(filter(None, told), "")).lower()
-    return _FINISHES.get(reason, reason)
-
-
-def _text(message: AIMessage) -> str:
-    """The reply's text, or the arguments of the tool call that it is."""
-    if message.tool_calls:
-        return json.dumps(message.tool_calls[0]["args"], ensure_ascii=False)
-    if message.invalid_tool_calls:
-        return str(message.invalid_tool_calls[0]["args"] or "")
-    return str(message.text)
-
-
-def _usage(message: AIMessage) -> Usage:
-    found = message.usage_metadata
-    if not found:
-        return Usage(reported=False)
-    return Usage(
-        prompt_tokens=found["input_tokens"],
-        completion_tokens=found["output_tokens"],
-        cached_prompt_tokens=found.get("input_token_details", {}).get("cache_read", 0) or 0,
-        reasoning_tokens=found.get("output_token_details", {}).get("reasoning", 0) or 0,
-    )

@@ -12,12 +12,12 @@ import httpx2
 import openai
 from langchain_core.outputs import ChatResult
 from langchain_openai import ChatOpenAI
-from openai.types.chat import ChatCompletion
 from pydantic import SecretStr
 from typing_extensions import override
 
 from redraft.models.bounded import bound
 from redraft.models.chat import ChatModel
+from redraft.models.envelope import ODD, mended
 from redraft.models.jobs.office import Office
 from redraft.models.jobs.shared import shared_office
 from redraft.models.jobs.transport import JobTransport
@@ -28,18 +28,23 @@ from redraft.settings import ReplyForm
 
 
 class _ChatOpenAI(ChatOpenAI):
-    """LangChain's, which keeps the thoughts that a server hands over apart from the reply."""
+    """LangChain's, which reads a reply whatever a server gets wrong around it, and keeps thoughts that come apart."""
 
     @override
     def _create_chat_result(
         self, response: dict[str, Any] | openai.BaseModel, generation_info: dict[str, Any] | None = None
     ) -> ChatResult:
-        result = super()._create_chat_result(response, generation_info)
-        if isinstance(response, ChatCompletion):
-            for made, choice in zip(result.generations, response.choices, strict=True):
-                told = choice.message.model_extra or {}
-                kept = {name: told[name] for name in THOUGHTS if isinstance(told.get(name), str)}
-                made.message.additional_kwargs.update(kept)
+        told: Any = response
+        sent = told.model_dump(warnings=False) if isinstance(told, openai.BaseModel) else told
+        if not isinstance(sent, dict):
+            return super()._create_chat_result(response, generation_info)
+        kept, odd = mended(sent)
+        result = super()._create_chat_result(kept, generation_info)
+        for made, choice in zip(result.generations, kept["choices"], strict=True):
+            message = choice["message"]
+            thoughts = {name: message[name] for name in THOUGHTS if isinstance(message.get(name), str)}
+            made.message.additional_kwargs.update(thoughts)
+            made.message.response_metadata[ODD] = odd
         return result
 
 
@@ -86,6 +91,8 @@ def open_openai(
         base_url=url,
         api_key=SecretStr(key),
         http_async_client=client,
+        # Else LangChain warns that a proxy of the environment is not used, which by our client it is.
+        http_socket_options=(),
         timeout=None if by_job else seconds,
         max_retries=0,
         use_responses_api=False,

@@ -6,7 +6,6 @@ import asyncio
 import hashlib
 import json
 import time
-import unicodedata
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -29,15 +28,17 @@ from redraft.errors import (
     Unreached,
     UnreadableReply,
 )
-from redraft.events import CallAnswered, CallFailed, CallStarted, Observer, unobserved
+from redraft.events import CallAnswered, CallFailed, CallStarted, Noted, Observer, unobserved
 from redraft.models import schemas
 from redraft.models.base import Complaint, Model, Reply, Request, Sampling, Thinker
 from redraft.models.budget import Budget
+from redraft.models.envelope import counted
 from redraft.models.jobs.wanted import ATTEMPT
 from redraft.models.limiter import Limiter
 from redraft.models.patience import Patience, Tries
 from redraft.models.prices import FREE
 from redraft.models.secrets import environment_keys, without
+from redraft.models.sizes import bytes_beside, bytes_of, most_tokens_of
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Given_, Value_
 from redraft.prompts.tags import Tags, Wire
@@ -53,8 +54,6 @@ from redraft.text.languages import is_foreign
 from redraft.text.tokens import Tokenizer
 
 _BYTES_A_TOKEN_AS_A_RULE = 4
-# About as much is said around a complaint.
-_COMPLAINT_BYTES = 200
 # The most that chat templates put around a message or two, and what they and redraft say to ask for a form. Providers
 # name up to 530 tokens for their own words about tools.
 _FRAME_TOKENS = 256
@@ -125,6 +124,7 @@ class RecordedModel:
         self._language = language if any(map(is_foreign, language.split(", "))) else ""
         self._manners: Manners | None = None
         self._patience = Patience()
+        self._odd: set[str] = set()
         self._hopeless: RedraftError | None = None
         """What stands against every further request, the provider or a full disk: those that wait are not sent."""
 
@@ -141,7 +141,7 @@ class RecordedModel:
         alone = flights.get(key) or asyncio.Lock()
         flights[key] = alone
         async with alone:
-            return await self._cached(request, key) or await self._asked(request, key, _bytes(request.text))
+            return await self._cached(request, key) or await self._asked(request, key, bytes_of(request.text))
 
     def _drawn(self, request: Request[Any, Any]) -> Sampling:
         """How the reply is drawn, within what holds for every request."""
@@ -196,7 +196,7 @@ class RecordedModel:
         since = time.monotonic() if waits_since is None else waits_since
         while True:
             try:
-                async with self._turn(request, key, attempt, size + _extra_bytes(request), since) as turn:
+                async with self._turn(request, key, attempt, size + bytes_beside(request), since) as turn:
                     try:
                         return await self._attempt(request, turn)
                     except ModelError as error:
@@ -271,15 +271,26 @@ class RecordedModel:
         if isinstance(value, BaseModel):
             # With tags, as the request has them: the same words about items of other numbers are the same request.
             text = value.model_dump_json(by_alias=True, round_trip=True, context=Wire(Tags(request.given)))
-        await self._keep(turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason))
+        odd = "; ".join(reply.odd)
+        await self._keep(
+            turn, replace(call, outcome=OK, reply=text, finish_reason=reply.finish_reason, error=odd[:500])
+        )
         await self._learn(reply.mode)
         self._answered()
+        self._note(reply.odd)
         self._tell(request, call.usage, call.cost_usd, cached=False)
         return replace(reply, repaired=request.complaint is not None)
 
     def _tell(self, request: Request[Any, Any], usage: Usage, cost: float | None, *, cached: bool) -> None:
         name = request.prompt.name
         self._observer(CallAnswered(request.label, usage, cost, cached=cached, model=self.identity, prompt=name))
+
+    def _note(self, odd: tuple[str, ...]) -> None:
+        """Say what is odd in what replies come in, each thing once."""
+        for one in odd:
+            if one not in self._odd:
+                self._odd.add(one)
+                self._observer(Noted(f"{self.identity}: {one}", everywhere=True))
 
     def _answered(self) -> None:
         """Take note that the model answers."""
@@ -343,9 +354,10 @@ class RecordedModel:
     def _charged(self, turn: _Turn, usage: Usage, text: str) -> Call:
         """The attempt with what it used. Where the provider does not say, that is worked out from the sizes of what
         went to and fro, and the cost is the most that it can be."""
+        usage = counted(usage)
         cost = self._cost(usage) if usage.reported else turn.call.booked_usd
         if not usage.reported:
-            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, _bytes(text) // _BYTES_A_TOKEN_AS_A_RULE
+            prompt, reply = turn.size // _BYTES_A_TOKEN_AS_A_RULE, bytes_of(text) // _BYTES_A_TOKEN_AS_A_RULE
             usage = Usage(prompt, reply, reported=False)
         seconds = time.monotonic() - turn.sent
         return replace(turn.call, usage=usage, cost_usd=cost, booked_usd=cost, most_tokens=0, seconds=seconds)
@@ -365,11 +377,6 @@ class RecordedModel:
         return tokens
 
 
-def most_tokens_of(text: str) -> int:
-    """The most tokens that a text can have by any vocabulary: one for each byte, also where it is normalized first."""
-    return len(text) if text.isascii() else max(_bytes(text), _bytes(unicodedata.normalize("NFKC", text)))
-
-
 def _code(error: BaseException) -> str:
     if isinstance(error, asyncio.CancelledError):
         return "cancelled"
@@ -379,16 +386,3 @@ def _code(error: BaseException) -> str:
 def _said(error: BaseException) -> str:
     # Whoever cancels may say so with any object: LangGraph has one of its own.
     return "" if isinstance(error, asyncio.CancelledError) else str(error)[:500]
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "replace"))
-
-
-def _extra_bytes(request: Request[Any, Any]) -> int:
-    """What goes out beside the prompt's text: the schema, which a repair repeats, and the reply to be repaired."""
-    schema = schemas.whole(request)
-    size = _bytes(json.dumps(schema)) if schema else 0
-    if request.complaint is None:
-        return size
-    return 2 * size + _bytes(request.complaint.reply) + _bytes(request.complaint.reason) + _COMPLAINT_BYTES

@@ -10,14 +10,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, TypeVar
 
-from jinja2 import StrictUndefined, Template, TemplateError, TemplateSyntaxError, meta
-from jinja2.sandbox import SandboxedEnvironment
+from jinja2 import Template, TemplateError, TemplateSyntaxError, meta
 from pydantic import BaseModel
 
 from redraft.errors import PromptError, UsageError
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import GAP, Apart, Fence, GivenModel, Lines, Prompt, Tagged
 from redraft.prompts.fences import disarmed
+from redraft.prompts.sandbox import Sandbox, filled
 from redraft.prompts.tags import Item, Tags
 from redraft.sources import MOST_OF_SETTINGS, read_file
 
@@ -25,9 +25,7 @@ _Mark = TypeVar("_Mark")
 SETS = ("standard", "simple")
 SUFFIX = ".md"
 
-_ENVIRONMENT = SandboxedEnvironment(
-    undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=False
-)
+_ENVIRONMENT = Sandbox()
 # What a user's template can come to when it is filled in: a forbidden attribute, an unknown one, a wrong operand.
 _FAILURES = (TemplateError, TypeError, ValueError, ArithmeticError, LookupError, AttributeError, RecursionError)
 
@@ -82,7 +80,7 @@ class PromptBook:
     def _filled(self, prompt: Prompt[Any, Any], values: dict[str, object]) -> str:
         template = _compile(prompt, self.template(prompt))
         try:
-            return template.render(values).strip()
+            return filled(template, values).strip()
         except _FAILURES as error:
             raise PromptError(f"the template cannot be filled in: {error}", place=prompt.name) from error
 
@@ -103,7 +101,7 @@ def _compile(prompt: Prompt[Any, Any], source: str) -> Template:
     """
     try:
         used = meta.find_undeclared_variables(_ENVIRONMENT.parse(source))
-        template = _ENVIRONMENT.from_string(source)
+        template = _ENVIRONMENT.compiled(source)
     except TemplateSyntaxError as error:
         raise PromptError(f"line {error.lineno}: {error.message}", place=prompt.name) from error
     known = set(prompt.given.model_fields)

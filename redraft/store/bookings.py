@@ -168,7 +168,7 @@ class Bookings:
                 (
                     *(call.outcome, call.key, call.outcome),
                     storable(call.error),
-                    call.finish_reason,
+                    storable(call.finish_reason),
                     reply,
                     usage.prompt_tokens,
                     usage.completion_tokens,

@@ -34,6 +34,7 @@ class Call:
     started: str
     seconds: float
     error: str = ""
+    """What was wrong; of an answer, what was odd in what it came in."""
     finish_reason: str = ""
     reply: str | None = None
     usage: Usage = field(default_factory=Usage)
@@ -122,6 +123,15 @@ class Calls:
             (run,),
         )
         return [_recorded(dict(row)) for row in rows]
+
+    def oddities(self, run: str) -> list[str]:
+        """What was odd in what a run's answers came in, by model, such as that another model has answered."""
+        rows = self._connection.rows(
+            "SELECT DISTINCT model, error FROM calls WHERE outcome = 'ok' AND error <> ''"
+            " AND (run = ?1 OR id IN (SELECT call FROM uses WHERE run = ?1)) ORDER BY model, error",
+            (run,),
+        )
+        return [f"{row['model']}: {row['error']}" for row in rows]
 
     def totals(self, run: str) -> Totals:
         """What a run has used so far. `cached` counts the answers it took from other runs."""

@@ -58,8 +58,9 @@ class MemoryClaims(Claims):
 class FileClaims(Claims):
     """Locks on files beside the database."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, *, only_look: bool = False) -> None:
         self._database = database
+        self._only_look = only_look
 
     @override
     @contextmanager
@@ -80,6 +81,8 @@ class FileClaims(Claims):
     def is_held(self, run: str) -> bool:
         if not self._path(run).exists():
             return False
+        if self._only_look:
+            return _is_locked(self._path(run))
         lock = self._lock(run)
         try:
             lock.acquire(blocking=False)

@@ -31,20 +31,21 @@ class Opened:
         self.connection.close()
 
 
-def opened(address: str | Path, *, must_exist: bool, to_read: bool) -> Opened:
+def opened(address: str | Path, *, must_exist: bool, to_read: bool, only_read: bool = False) -> Opened:
     """Open a database, or make one; one that must be there and is not is a `StoreError`."""
     if is_server(address):
         return _on_a_server(str(address), must_exist=must_exist)
     path = Path(address).expanduser()
-    if must_exist and not path.exists():
+    if (must_exist or only_read) and not path.exists():
         raise _not_there(str(path))
     in_memory = path == IN_MEMORY
-    connection, checkpoints = SqliteConnection(path, to_read=to_read), SqliteCheckpoints(path)
+    connection = SqliteConnection(path, to_read=to_read, only_read=only_read)
+    checkpoints = SqliteCheckpoints(path)
     made = Opened(
         str(path if in_memory else path.absolute()),
         connection,
         checkpoints,
-        MemoryClaims() if in_memory else FileClaims(path),
+        MemoryClaims() if in_memory else FileClaims(path, only_look=only_read),
     )
     try:
         migrate(connection)

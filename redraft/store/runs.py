@@ -4,24 +4,37 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import count
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from redraft.domain import Draft, Gap, Parent, Piece, content_id
+from redraft.domain import Draft, Gap, Parent, Piece
 from redraft.errors import RunError
 from redraft.settings import SUMMARIZE, Judging, Limits, Purpose, Refinement, Settings, purpose_of
-from redraft.store.connection import Connection, Raw, Row, storable, upsert
+from redraft.store.connection import Connection, Row, storable, upsert
 from redraft.store.documents import now, put_text
+from redraft.store.drafted import json_text, piece_in, put_draft
 from redraft.store.parents import drop_parents, put_parents
 
 Status = Literal["running", "waiting", "done", "stopped", "failed", "interrupted"]
 """`stopped` runs used up their budget, `waiting` ones wait for a person; every status but `done` can be resumed."""
+DAMAGE = (ValueError, TypeError, KeyError, AttributeError, IndexError)
+"""What is raised where what is stored is not what was stored."""
+R = TypeVar("R")
+_DAMAGED = "`redraft runs` lists those that are not; `redraft forget` removes it"
 _PAGE = 100
 _PIECES = "SELECT p.*, t.text AS body FROM pieces p JOIN texts t ON t.id = p.text"
+
+
+class DamagedRun(RunError):
+    """The row of a run holds what no version has put there."""
+
+    code = "damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +93,22 @@ class Runs:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
+        self.damaged: dict[str, str] = {}
+        """The runs that were left out of lists, since their rows cannot be read: what is wrong with each."""
+
+    def readable(self, key: str, read: Callable[[], R]) -> R | None:
+        """What is read of a run; None where its rows are damaged, which costs no other run anything."""
+        try:
+            found = read()
+        except (RunError, *DAMAGE) as error:
+            self.damaged[key] = error.message if isinstance(error, RunError) else f"{type(error).__name__}: {error}"
+            return None
+        self.damaged.pop(key, None)
+        return found
+
+    def _all(self, rows: Sequence[Row]) -> list[Run]:
+        found = (self.readable(str(row["id"]), partial(_run, dict(row))) for row in rows)
+        return [run for run in found if run is not None]
 
     def add(self, run: Run) -> None:
         """Store a new run."""
@@ -123,7 +152,7 @@ class Runs:
     def same(self, identity: str) -> list[Run]:
         """The runs that ask the same of the same text, oldest first."""
         rows = self._connection.rows("SELECT * FROM runs WHERE identity = ? ORDER BY created, rowid", (identity,))
-        return [_run(dict(row)) for row in rows]
+        return self._all(rows)
 
     def latest(
         self,
@@ -137,7 +166,6 @@ class Runs:
         """The latest runs, newest first: those of a status, of a model by part of its name, of these documents."""
         conditions = {
             "status = ?": status,
-            "instr(json_extract(settings, '$.model'), ?) > 0": model,
             "document IN (SELECT value FROM json_each(?))": None if documents is None else json.dumps(list(documents)),
         }
         asked = {condition: value for condition, value in conditions.items() if value is not None}
@@ -146,7 +174,8 @@ class Runs:
         found: list[Run] = []
         for page in count():
             rows = self._connection.rows(query, (*asked.values(), _PAGE, page * _PAGE))
-            found += (run for run in map(_run, map(dict, rows)) if wanted is None or wanted(run))
+            named = (run for run in self._all(rows) if not model or model in run.settings.model)
+            found += (run for run in named if wanted is None or wanted(run))
             if len(rows) < _PAGE or len(found) >= limit:
                 break
         return found[:limit]
@@ -161,7 +190,7 @@ class Runs:
         rows = self._connection.rows(
             "SELECT * FROM runs WHERE updated < ? ORDER BY created DESC, rowid DESC", (moment,)
         )
-        return [_run(dict(row)) for row in rows]
+        return self._all(rows)
 
     def set_status(
         self,
@@ -176,7 +205,7 @@ class Runs:
         with self._connection.writing_beside() as raw:
             raw.execute(
                 "UPDATE runs SET status = ?, stop_reason = ?, error = ?, why = ?, updated = ? WHERE id = ?",
-                (status, stop_reason, _json(error) if error else None, storable(why), now(), key),
+                (status, stop_reason, json_text(error) if error else None, storable(why), now(), key),
             )
 
     def set_output(self, run: str, path: str) -> None:
@@ -211,7 +240,7 @@ class Runs:
     ) -> str:
         """Store a draft and make it the run's result. The same draft is stored once, with the latest notes."""
         with self._connection.writing_beside() as raw:
-            key = _put_draft(raw, run, round_, node, text, words, notes, parents)
+            key = put_draft(raw, run, round_, node, text, words, notes, parents)
             raw.execute("UPDATE runs SET draft = ?, updated = ? WHERE id = ?", (key, now(), run))
         return key
 
@@ -227,7 +256,7 @@ class Runs:
     ) -> str:
         """Store a draft that is not the run's result, or not yet."""
         with self._connection.writing_beside() as raw:
-            return _put_draft(raw, run, round_, node, text, words, notes, parents)
+            return put_draft(raw, run, round_, node, text, words, notes, parents)
 
     def choose_draft(self, run: str, key: str) -> None:
         """Make a draft the run's result."""
@@ -288,14 +317,14 @@ class Runs:
     def pieces(self, run: str) -> list[Piece]:
         """All partial summaries of a run, lowest level first."""
         rows = self._connection.rows(f"{_PIECES} WHERE run = ? ORDER BY level, idx, step", (run,))
-        return [_piece(row) for row in rows]
+        return [piece_in(row) for row in rows]
 
     def piece_of(self, run: str, text: str) -> Piece | None:
         """The partial summary with this text, by its id: of several the last; None where there is none."""
         row = self._connection.row(
             f"{_PIECES} WHERE run = ? AND p.text = ? ORDER BY level DESC, idx DESC, step DESC LIMIT 1", (run, text)
         )
-        return _piece(row) if row else None
+        return piece_in(row) if row else None
 
     def add_gap(self, run: str, gap: Gap) -> None:
         """Record a chunk that could not be summarized."""
@@ -314,52 +343,29 @@ class Runs:
         return [Gap(row["chunk"], row["code"], row["reason"]) for row in rows]
 
 
-def _piece(row: Row) -> Piece:
-    return Piece(
-        level=row["level"],
-        index=row["idx"],
-        first_chunk=row["first_chunk"],
-        last_chunk=row["last_chunk"],
-        text=row["body"],
-        words=row["words"],
-        tokens=row["tokens"],
-        limit=row["word_limit"],
-        attempts=row["attempts"],
-        flaw=row["flaw"],
-        step=row["step"],
-    )
-
-
-def _put_draft(
-    raw: Raw,
-    run: str,
-    round_: int,
-    node: str,
-    text: str,
-    words: int,
-    notes: Sequence[str],
-    parents: Sequence[Parent],
-) -> str:
-    key = f"{run}-{round_}-{content_id(node + text)[:8]}"
-    raw.execute(
-        "INSERT INTO drafts VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET notes = excluded.notes",
-        (key, run, round_, node, put_text(raw, text), words, _json(list(notes)), now()),
-    )
-    drop_parents(raw, run, [key])
-    put_parents(raw, run, key, parents)
-    return key
-
-
-def _json(value: object) -> str:
-    """Readable in other programs too."""
-    return storable(json.dumps(value, ensure_ascii=False))
+@contextmanager
+def damage_named(key: str) -> Iterator[None]:
+    """What cannot be read of a run is told as damage to it."""
+    try:
+        yield
+    except DAMAGE as error:
+        raise DamagedRun(f"run {key} is damaged: {type(error).__name__}: {error}", hint=_DAMAGED) from error
 
 
 def _run(row: dict[str, Any]) -> Run:
+    """The run in a row, or what is wrong with that."""
+    with damage_named(str(row["id"])):
+        return _known(row)
+
+
+def _known(row: dict[str, Any]) -> Run:
     """The run in a row. One that a later version has made may have settings that are not known here."""
     try:
         return _read(row)
     except ValidationError as error:
+        broken = [one for one in error.errors() if one["type"].startswith("json_")]
+        if broken:
+            raise DamagedRun(f"run {row['id']} is damaged: {broken[0]['msg']}", hint=_DAMAGED) from error
         unknown = [".".join(map(str, one["loc"])) for one in error.errors() if one["type"] == "extra_forbidden"]
         what = f"has the setting {', '.join(unknown)}, which" if unknown else "has settings that"
         raise RunError(

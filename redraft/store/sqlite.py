@@ -65,23 +65,23 @@ class SqliteConnection(Connection):
     Every write is its own `BEGIN IMMEDIATE` transaction, which is durable against the death of the process.
     """
 
-    def __init__(self, path: Path, *, to_read: bool = False) -> None:
-        """With `to_read` a database that nobody may write to is opened as it is."""
+    def __init__(self, path: Path, *, to_read: bool = False, only_read: bool = False) -> None:
+        """With `to_read` a database that nobody may write to is opened as it is; with `only_read` any is."""
         self.path = path
         self.place = str(path)
         self._lock = threading.RLock()
-        self.only_read = to_read and _is_read_only(path)
+        self.only_read = only_read or (to_read and _is_read_only(path))
+        self._seen: tuple[int, ...] = ()
         with self.explained():
             if self.only_read:
-                self.raw = _opened_to_read(path)
-                self.raw.row_factory = sqlite3.Row
+                self._open_to_read()
                 return
             if path != IN_MEMORY:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch(mode=PRIVATE)
             self.raw = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False)
             try:
-                self.raw.row_factory = sqlite3.Row
+                _prepare(self.raw)
                 self._use_write_ahead_log()
                 self.raw.execute("PRAGMA synchronous=NORMAL")
                 self.raw.execute("PRAGMA foreign_keys=ON")
@@ -93,7 +93,19 @@ class SqliteConnection(Connection):
         """Go on with a copy, which may be changed, and which is gone when this is closed."""
         with self._lock, self.explained():
             self.raw = _copied_to_memory(self.raw)
-            self.raw.row_factory = sqlite3.Row
+            _prepare(self.raw)
+            self._seen = ()
+
+    def _open_to_read(self) -> None:
+        self._seen = _stamp(self.path)
+        self.raw = _opened_to_read(self.path)
+        _prepare(self.raw)
+
+    def _look_again(self) -> None:
+        """A file that is opened as it is, without a trace, shows nothing of what others write to it since."""
+        if self._seen and not self.raw.in_transaction and self._seen != _stamp(self.path):
+            self.raw.close()
+            self._open_to_read()
 
     def _use_write_ahead_log(self) -> None:
         """Several processes that do this to a new database at once lock each other out, and SQLite waits for none."""
@@ -145,6 +157,7 @@ class SqliteConnection(Connection):
     @contextmanager
     def reading(self) -> Iterator[None]:
         with self._lock, self.explained():
+            self._look_again()
             self.raw.execute("BEGIN")
             try:
                 yield
@@ -159,11 +172,13 @@ class SqliteConnection(Connection):
     @override
     def rows(self, query: str, parameters: Values = ()) -> list[sqlite3.Row]:
         with self._lock, self.explained():
+            self._look_again()
             return self.raw.execute(query, parameters).fetchall()
 
     @override
     def row(self, query: str, parameters: Values = ()) -> sqlite3.Row | None:
         with self._lock, self.explained():
+            self._look_again()
             found: sqlite3.Row | None = self.raw.execute(query, parameters).fetchone()
             return found
 
@@ -222,10 +237,27 @@ def _opened_to_read(path: Path) -> sqlite3.Connection:
             copies = [shutil.copyfile(file, Path(folder) / file.name) for file in (path, log)]
             with closing(sqlite3.connect(copies[0])) as copy:
                 return _copied_to_memory(copy)
-    mode = "mode=ro" if index.exists() else "immutable=1"
+    mode = "mode=ro&readonly_shm=1" if index.exists() else "immutable=1"
     return sqlite3.connect(
         f"{address}?{mode}", uri=True, timeout=BUSY_SECONDS, isolation_level=None, check_same_thread=False
     )
+
+
+def _prepare(raw: sqlite3.Connection) -> None:
+    """Rows by the names of their columns, and of a text whose bytes are damaged what is left of it."""
+    raw.row_factory = sqlite3.Row
+    raw.text_factory = _text
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace")
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes with every write to a database."""
+    log, index = (path.with_name(path.name + suffix) for suffix in ("-wal", "-shm"))
+    now = path.stat()
+    return (now.st_ino, now.st_mtime_ns, now.st_size, _bytes_in(log), int(index.exists()))
 
 
 def _bytes_in(file: Path) -> int:

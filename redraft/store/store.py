@@ -43,15 +43,23 @@ def default_path() -> Path:
 class Store:
     """One database. Texts, runs and the ledger are here; LangGraph's checkpoints are beside them."""
 
-    def __init__(self, path: Path | str | None = None, *, must_exist: bool = False, to_read: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path | str | None = None,
+        *,
+        must_exist: bool = False,
+        to_read: bool = False,
+        only_read: bool = False,
+    ) -> None:
         """Open a database, or make one. With `must_exist` one that is named and not there is a `StoreError`.
 
-        With `to_read` one that must not be written to will do, as long as nothing is written.
+        With `to_read` one that must not be written to will do, as long as nothing is written; with `only_read` a file
+        is opened as it is, without a trace in it or beside it.
         `:memory:` is a database that nobody else sees, and that is gone when it is closed; `postgresql://...` is one on
         a server, which needs the extra `postgres`.
         """
         place = path or default_path()
-        self._opened = opened(place, must_exist=must_exist and bool(path), to_read=to_read)
+        self._opened = opened(place, must_exist=must_exist and bool(path), to_read=to_read, only_read=only_read)
         self.address = self._opened.address
         self._connection, self._claims = self._opened.connection, self._opened.claims
         self.checkpoints = self._opened.checkpoints

@@ -100,4 +100,4 @@ async def _opened(told: Told, closing: AsyncExitStack) -> House:
 
 
 def _to_read(told: Told) -> Store:
-    return Store(told.database, to_read=True)
+    return Store(told.database, to_read=True, only_read=told.read_only)

@@ -9,6 +9,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import ClientDisconnect
 from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -77,7 +78,11 @@ class Guard:
         if _announced(headers) > limit:
             await _too_large(path, limit)(scope, receive, sending)
             return
-        await self._app(scope, _limited(receive, limit), sending)
+        try:
+            await self._app(scope, _limited(receive, limit), sending)
+        except ClientDisconnect:
+            # Whoever has gone in the midst of a request is told nothing, and nobody else is.
+            return
 
     def _refused(self, scope: Scope, headers: Headers, path: str) -> Response | None:
         """What a request is refused with; None for one that may come in."""

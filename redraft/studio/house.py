@@ -34,8 +34,10 @@ class Told:
     database: Path | str | None = None
     token: str = ""
     read_only: bool = False
-    guarded: bool = False
-    """Whether everything needs the token, and not only what writes: so where others can reach it."""
+    guarded: bool = True
+    """Whether everything needs the token, and not only what writes: other users of this machine can reach it, too."""
+    exposed: bool = False
+    """Whether other machines can reach it."""
     hosts: frozenset[str] = frozenset({"127.0.0.1", "localhost", "::1"})
     """The names under which it answers."""
     any_address: bool = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import ceil
 from typing import Any, Literal, NamedTuple
 
@@ -90,6 +91,8 @@ class RunList(BaseModel):
     kinds: dict[str, int]
     statuses: dict[str, int]
     """How many runs there are of each, whatever is asked for."""
+    damaged: dict[str, str] = {}
+    """The runs that cannot be read, and why."""
 
 
 class _Known(NamedTuple):
@@ -103,6 +106,7 @@ class Rows:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[str, _Known] = {}
+        self._damaged: dict[str, str] = {}
         self._lock = threading.Lock()
 
     def listed(self, wanted: Wanted) -> RunList:
@@ -120,13 +124,18 @@ class Rows:
             metrics=tuple(dict.fromkeys(metric for row in found for metric in row.scores)),
             kinds=_counted(row.kind for row in shown),
             statuses=_counted(row.status for row in shown),
+            damaged=self._damaged,
         )
 
     def all(self) -> list[Row]:
         """A row for every run, newest first."""
         with self._lock:
             stamps = self._store.runs.stamps()
-            self._known = {key: self._row(key, (updated, status)) for key, updated, status in stamps}
+            readable = self._store.runs.readable
+            found = {key: readable(key, partial(self._row, key, (updated, status))) for key, updated, status in stamps}
+            self._known = {key: known for key, known in found.items() if known is not None}
+            told = self._store.runs.damaged
+            self._damaged = {key: told.get(key, "") for key, known in found.items() if known is None}
             return [one.row for one in self._known.values()]
 
     def _row(self, key: str, stamp: tuple[str, str]) -> _Known:

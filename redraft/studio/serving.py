@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import errno
 import ipaddress
+import os
 import secrets
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 
 import uvicorn
+from platformdirs import user_state_path
 from starlette.applications import Starlette
 
 from redraft.errors import UsageError
 from redraft.studio.app import studio
+from redraft.studio.connections import Connection
 from redraft.studio.house import Told
 
 USUAL_PORT = 8765
@@ -33,7 +38,12 @@ class Server(uvicorn.Server):
         super().__init__(
             # What is asked for is not logged: there may be a token in the address.
             uvicorn.Config(
-                app, log_level="critical", access_log=False, ws="none", timeout_graceful_shutdown=_SECONDS_TO_END
+                app,
+                log_level="critical",
+                access_log=False,
+                http=Connection,
+                ws="none",
+                timeout_graceful_shutdown=_SECONDS_TO_END,
             )
         )
         self._app = app
@@ -73,12 +83,14 @@ def told_for(host: str, port: int, told: Told) -> Told:
     if not told.token.isascii() or not told.token.isprintable() or any(one in told.token for one in ' ";,\\'):
         raise UsageError("--token: it has characters that a cookie cannot have", hint="use letters and digits")
     local = is_loopback(host)
+    if not told.guarded and not local:
+        raise UsageError(f"--no-token: other machines can reach {host or 'all addresses'}", hint="leave it out")
     everywhere = host in ("0.0.0.0", "::", "")  # noqa: S104  (it is the user who asks for that)
     names = {host.lower()} if not everywhere else {socket.gethostname().lower()}
     return replace(
         told,
         token=told.token or secrets.token_urlsafe(24),
-        guarded=not local,
+        exposed=not local,
         hosts=frozenset({*names, *_LOOPBACK}) if local or everywhere else frozenset(names),
         any_address=everywhere,
         # A browser does not tell the ports of a machine apart when it sends cookies.
@@ -122,12 +134,27 @@ def address_of(host: str, port: int, told: Told) -> str:
     return f"http://{name}:{port}{token}"
 
 
+@contextmanager
+def token_on_file(port: int, told: Told) -> Iterator[Path]:
+    """The token in a file that nobody else can read, for the user's own programs, as long as the studio is open."""
+    file = user_state_path("redraft") / f"studio-{port}.token"
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.unlink(missing_ok=True)
+    with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii") as opened:
+        opened.write(f"{told.token}\n")
+    try:
+        yield file
+    finally:
+        file.unlink(missing_ok=True)
+
+
 def serve(host: str, port: int | None, told: Told, opened: Callable[[str, Told], None]) -> None:
     """Serve the studio until Ctrl-C or SIGTERM. Runs under way are stopped then, and can be resumed."""
-    with listening(host, port) as bound:
+    with listening(host, port) as bound, ExitStack() as stack:
         number = int(bound.getsockname()[1])
         known = told_for(host, number, told)
         server = Server(studio(known))
+        stack.enter_context(token_on_file(number, known))
         opened(address_of(host, number, known), known)
         # uvicorn raises the signal again when all is done.
         before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}

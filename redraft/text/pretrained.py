@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from redraft.errors import UsageError
 
+_REFUSES_CODE = 6
 # A model's public name has at most one slash; everything else can only be meant as a folder.
 _PUBLIC_NAME = re.compile(r"\w[\w.\-]*(?:/\w[\w.\-]*)?")
 
@@ -37,6 +38,7 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
             f"{what} needs a package that is not installed ({error})",
             hint='pip install "redraft[embeddings]", or choose what needs none',
         ) from error
+    _check_version(str(sentence_transformers.__version__), what)
     # A folder is read in a moment, and the bar that goes with it is noise. A download may take minutes, and keeps it.
     with redirect_stderr(io.StringIO()) if folder else nullcontext():
         try:
@@ -46,6 +48,17 @@ def load(kind: Literal["SentenceTransformer", "CrossEncoder"], name_or_path: str
         except Exception as error:  # a broken file can be any error of four libraries
             reason = next((line for line in str(error).splitlines() if line.strip()), "")
             raise not_loaded(name_or_path, what, f"{type(error).__name__}: {reason}") from error
+
+
+def _check_version(version: str, what: str) -> None:
+    """Before version 6 a folder may bring modules of its own, which are run though remote code is not trusted."""
+    first = version.partition(".")[0]
+    if not first.isdecimal() or int(first) < _REFUSES_CODE:
+        raise UsageError(
+            f"{what} needs sentence-transformers {_REFUSES_CODE} or later, which runs no program of a model's folder;"
+            f" {version} is installed",
+            hint='pip install --upgrade "redraft[embeddings]"',
+        )
 
 
 def not_loaded(name_or_path: str, what: str, reason: str) -> UsageError:

@@ -53,7 +53,8 @@ def test_ctrl_c_ends_it_and_what_was_under_way_can_go_on(tmp_path: Path) -> None
         (tmp_path / "redraft.toml").write_text(
             f'[models.silent]\nmodel = "openai:silent"\nbase_url = "{chat.base_url}"\ncontext_tokens = 4000\n', "utf-8"
         )
-        command = Command(tmp_path, OPENAI_API_KEY="sk-test", REDRAFT_TOKEN="a-token-of-mine")
+        environment = {"REDRAFT_TOKEN": "a-token-of-mine", "REDRAFT_CONFIG": "redraft.toml"}
+        command = Command(tmp_path, OPENAI_API_KEY="sk-test", **environment)
         with opened(command, "--experiments", str(tmp_path)) as (process, address, said):
             assert said.rstrip().endswith("?token=a-token-of-mine")
             headers = {"Authorization": "Bearer a-token-of-mine"}
@@ -77,7 +78,7 @@ def test_it_can_be_only_for_reading(tmp_path: Path) -> None:
     command = Command(tmp_path)
     with Store(command.database):
         pass
-    with opened(command, "--read-only", "-q") as (process, address, said):
+    with opened(command, "--read-only", "--no-token", "-q") as (process, address, said):
         assert "token" not in said
         assert httpx.get(f"{address}/runs", timeout=60).status_code == 200
         assert httpx.post(f"{address}/api/runs", timeout=60).status_code == 405

@@ -89,7 +89,7 @@ def test_a_cluster_of_a_found_file_is_refused(found: Found) -> None:
 
 
 @pytest.mark.parametrize("command", [RUN, ("runs",), ("batch", "run", "book.md")])
-def test_a_database_server_of_a_found_file_is_refused(found: Found, command: tuple[str, ...]) -> None:
+def test_a_database_of_a_found_file_is_refused(found: Found, command: tuple[str, ...]) -> None:
     """Documents would go there, and the password that the environment has for another one."""
     del found.command.environment["REDRAFT_DB"]
     found.says('db = "postgresql://ann:hidden@stranger.example/books"')
@@ -97,7 +97,7 @@ def test_a_database_server_of_a_found_file_is_refused(found: Found, command: tup
     assert "stranger.example" in said
     assert "hidden" not in said
     found.says('db = "notes.db"')
-    assert found.run("runs").code == 0, "a file beside it is the user's own"
+    refused(found, *command)
 
 
 def test_the_word_is_remembered_outside_and_holds_for_what_was_said(found: Found, tmp_path: Path) -> None:

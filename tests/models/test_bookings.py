@@ -21,7 +21,7 @@ from redraft.models.base import Complaint, Sampling
 from redraft.models.budget import Budget
 from redraft.models.chat import Mode
 from redraft.models.limiter import Limiter
-from redraft.models.recorded import most_tokens_of
+from redraft.models.sizes import most_tokens_of
 from redraft.models.testing import FunctionModel
 from redraft.settings import Price
 from redraft.store.store import Store

@@ -56,7 +56,7 @@ def test_the_requests_of_the_page_are_answered(at: Served, tmp_path: Path) -> No
                 assert json.loads(done.stdout)["events"] == f"/api/runs/{known['RUN']}/events"
     replies = {one: json.loads(said) for one, said in told.items() if not said.startswith("data:")}
     failed = [one for one, said in replies.items() if isinstance(said, dict) and said.keys() == {"error"}]
-    assert [one.rpartition("/")[2] for one in failed] == ['ffffffff"'], "that one is to fail"
+    assert ["ffffffff" in one for one in failed] == [True], "that one is to fail"
     assert f"    {json.dumps(replies[failed[0]])}\n" in GUIDE.read_text("utf-8")
     assert len(told) == 16
     followed = [said for said in told.values() if said.startswith("data:")]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 import socket
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,10 +18,10 @@ from redraft.store.store import Store
 from redraft.studio.api import ENDPOINTS
 from redraft.studio.guard import MOST_BYTES
 from redraft.studio.house import Told
-from redraft.studio.serving import address_of, is_loopback, listening, told_for
+from redraft.studio.serving import address_of, is_loopback, listening, token_on_file, told_for
 from redraft.studio.statics import _files
 from tests.store.support import fill
-from tests.studio.served import TOKEN, Served, chapter, served
+from tests.studio.served import TOKEN, Served, chapter, served, until
 
 WRITES = {"POST": [("/api/runs", {"text": "A text."}), ("/runs/new", {}), ("/runs/start", {}), ("/runs/x/stop", {})]}
 
@@ -72,9 +74,95 @@ def test_it_answers_under_no_other_name(at: Served, host: str) -> None:
             assert client.get("/api/runs", headers={"Host": f"{name}:1234"}).status_code == 200
 
 
-def test_on_this_machine_reading_needs_no_token_and_writing_does(at: Served) -> None:
+def test_other_users_of_this_machine_see_nothing(at: Served) -> None:
     with at.stranger() as client:
+        for path in ("/", "/runs", "/api/runs", "/static/base.css", "/api/openapi.json", "/runs/abc123", "/nothing"):
+            assert client.get(path).status_code == 401, path
+
+
+@pytest.mark.slow
+def test_without_a_token_others_may_look_and_do_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "redraft.db") as store:
+        fill(store)
+    with served(tmp_path, guarded=False) as at, at.stranger() as client:
         assert client.get("/api/runs").status_code == 200
+        assert client.post("/api/runs", json={}, headers={"Origin": at.url}).status_code == 401
+    with pytest.raises(UsageError, match="--no-token: other machines"):
+        told_for("0.0.0.0", 1, Told(guarded=False))
+
+
+def test_the_token_is_in_a_file_of_the_users_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with token_on_file(8765, Told(token=TOKEN)) as file:
+        assert file.is_relative_to(tmp_path)
+        assert file.read_text() == f"{TOKEN}\n"
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert file.parent.stat().st_mode & 0o077 == 0
+    assert not file.exists()
+
+
+def test_a_connection_that_says_nothing_is_closed(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.studio.connections.SECONDS", 0.3)
+    host, port = at.url.removeprefix("http://").split(":")
+    head = f"POST /api/runs HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+    for said in ("", "GET / HT", head, f"{head}Content-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"):
+        with socket.create_connection((host, int(port)), timeout=10) as raw:
+            raw.sendall(said.encode())
+            begun = time.monotonic()
+            with contextlib.suppress(ConnectionError):
+                assert raw.recv(10) == b"", said
+            assert time.monotonic() - begun < 5
+    with socket.create_connection((host, int(port)), timeout=10) as raw, contextlib.suppress(ConnectionError):
+        for _ in range(40):
+            raw.sendall(b"G")
+            time.sleep(0.05)
+        pytest.fail("a byte at a time holds a connection open")
+    with at.client() as client:
+        assert client.get("/api/runs").status_code == 200
+        time.sleep(0.5)
+        assert client.get("/api/runs").status_code == 200, "one that has been answered may wait"
+
+
+def test_an_address_holds_few_connections_that_say_nothing(at: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("redraft.studio.connections.MOST_OF_AN_ADDRESS", 5)
+    host, port = at.url.removeprefix("http://").split(":")
+    with contextlib.ExitStack() as stack:
+        raws = [stack.enter_context(socket.create_connection((host, int(port)), timeout=5)) for _ in range(9)]
+        closed = 0
+        for raw in raws:
+            raw.settimeout(0.2)
+            try:
+                closed += raw.recv(1) == b""
+            except ConnectionError:
+                closed += 1
+            except TimeoutError:
+                pass
+        assert closed == 4
+    with at.client() as client:
+        until(lambda: _answers(client))
+
+
+def _answers(client: httpx.Client) -> bool:
+    try:
+        return client.get("/api/runs").status_code == 200
+    except httpx.TransportError:
+        return False
+
+
+def test_uploads_that_are_broken_off_are_no_errors_of_ours(at: Served, caplog: pytest.LogCaptureFixture) -> None:
+    host, port = at.url.removeprefix("http://").split(":")
+    for path, kind in (("/api/runs", "application/json"), ("/api/runs", "multipart/form-data; boundary=x")):
+        head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {TOKEN}\r\nContent-Type: {kind}\r\n"
+        for _ in range(150):
+            with socket.create_connection((host, int(port)), timeout=10) as raw:
+                raw.sendall(f"{head}Content-Length: 9999\r\n\r\n--x\r\n".encode())
+    with at.client() as client:
+        until(lambda: _answers(client))
+    assert not caplog.records
+
+
+def test_with_no_token_at_hand_writing_is_refused(at: Served) -> None:
+    with at.stranger() as client:
         origin = {"Origin": at.url}
         for path, body in WRITES["POST"]:
             reply = client.post(path, json=body, headers=origin)
@@ -218,7 +306,8 @@ def test_nothing_but_styles_and_scripts_is_handed_out(at: Served, path: str) -> 
     host, port = at.url.removeprefix("http://").split(":")
     # As it stands: a client of good manners would tidy it up.
     with socket.create_connection((host, int(port)), timeout=30) as raw:
-        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n".encode())
+        known = f"Authorization: Bearer {TOKEN}\r\nConnection: close"
+        raw.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n{known}\r\n\r\n".encode())
         reply = b"".join(iter(lambda: raw.recv(65536), b""))
     assert reply.split(b" ", 2)[1] == b"404"
     assert {name.rpartition(".")[2] for name in _files()} <= {"css", "js", "svg"}
@@ -241,13 +330,17 @@ def test_what_a_token_and_an_address_have_to_be() -> None:
     local, other = told_for("127.0.0.1", 8765, Told()), told_for("0.0.0.0", 8766, Told())
     assert len(local.token) >= 32
     assert local.token != other.token
-    assert (local.guarded, other.guarded, other.any_address) == (False, True, True)
+    assert (local.guarded, other.guarded, other.any_address) == (True, True, True)
+    assert (local.exposed, other.exposed) == (False, True)
     assert "evil.example" not in other.hosts
     assert [is_loopback(one) for one in ("localhost", "127.3.2.1", "::1", "0.0.0.0", "10.0.0.1", "box.lan")] == [
         True, True, True, False, False, False,
     ]  # fmt: skip
     assert address_of("0.0.0.0", 1, other) == f"http://127.0.0.1:1/?token={other.token}"
-    assert address_of("::1", 1, told_for("::1", 1, Told(read_only=True))) == "http://[::1]:1/"
+    assert (
+        address_of("::1", 1, told_for("::1", 1, Told(read_only=True, token="0123456789")))
+        == "http://[::1]:1/?token=0123456789"
+    )
 
 
 def test_a_port_that_is_taken_is_passed_over_unless_it_was_named() -> None:

@@ -158,7 +158,8 @@ def model(monkeypatch: pytest.MonkeyPatch) -> CountingModel:
         made.loaded, made.options = loaded, options
         return made
 
-    monkeypatch.setitem(sys.modules, "sentence_transformers", type("Stub", (), {"SentenceTransformer": make}))
+    stub = type("Stub", (), {"SentenceTransformer": make, "__version__": "6.0.0"})
+    monkeypatch.setitem(sys.modules, "sentence_transformers", stub)
     return made
 
 
@@ -193,6 +194,21 @@ def test_nothing_is_fetched_for_a_folder(model: CountingModel, tmp_path: Path) -
     assert model.options["local_files_only"] is True
     assert model.options["device"] == "cpu"
     assert encoder.name == str(tmp_path)
+
+
+@pytest.mark.parametrize("version", ["5.7.0", "4.0.0.dev0", "unknown"])
+def test_a_version_that_runs_the_programs_of_a_folder_is_refused(
+    version: str, model: CountingModel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["sentence_transformers"], "__version__", version)
+    with pytest.raises(UsageError, match=f"6 or later.*{version} is installed"):
+        load_encoder(str(tmp_path))
+    assert model.loaded == ()
+
+
+def test_no_program_of_a_model_is_trusted(model: CountingModel) -> None:
+    load_encoder("some-model")
+    assert model.options["trust_remote_code"] is False
 
 
 def test_a_name_may_be_fetched(model: CountingModel) -> None:

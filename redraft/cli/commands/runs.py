@@ -50,19 +50,23 @@ Examples:
 def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: str | None) -> int:
     """List the latest runs; those of experiments and of chapters with --all, or where --kind names them."""
     from datetime import UTC, datetime
+    from functools import partial
 
     from redraft.cli.given import store_to_read
     from redraft.cli.terminal import say
     from redraft.cli.views.listing import run_lines
     from redraft.cli.views.render import echo_json
+    from redraft.text.cleaning import one_line
 
     _check_status(filters["status"])
     with store_to_read(db) as store:
         found = _found(store, limit, show_all=show_all, **filters)
-        listed = [_listed(store, run) for run in found]
+        all_of_them = (store.runs.readable(run.id, partial(_listed, store, run)) for run in found)
+        listed = [one for one in all_of_them if one is not None]
+        damaged = dict(store.runs.damaged)
         any_at_all = bool(listed or store.runs.latest(1))
     if as_json:
-        echo_json({"runs": listed})
+        echo_json({"runs": listed, "damaged": damaged})
     elif listed:
         for line in run_lines(listed, datetime.now(UTC)):
             click.echo(line)
@@ -70,6 +74,8 @@ def runs(limit: int, show_all: bool, db: str | None, as_json: bool, **filters: s
         say("No such runs. All there are: redraft runs --all")
     else:
         say("No runs yet. Make one: redraft summarize FILE")
+    for run, why in damaged.items() if not as_json else ():
+        say(f"left out, since it cannot be read: run {run}: {one_line(why, 200)}")
     return 0
 
 

@@ -24,10 +24,10 @@ Examples:
   redraft studio --experiments results
   redraft studio --read-only --host 0.0.0.0
 
-It prints the address to open, with a token: whatever begins, stops or changes
-something needs it. Where others than this machine can reach it (--host) all of
-it does, and then it should stand behind a server that brings TLS. Ctrl-C ends
-it; runs under way are stopped, and go on with `redraft resume` or in here.
+It prints the address to open, with a token: everything needs it, since other
+users of this machine can open the address, too. Where other machines can reach
+it (--host), it should stand behind a server that brings TLS. Ctrl-C ends it;
+runs under way are stopped, and go on with `redraft resume` or in here.
 """
 
 
@@ -43,6 +43,12 @@ it; runs under way are stopped, and go on with `redraft resume` or in here.
     help="The port.  [default: 8765, or the next one that is free]",
 )
 @options.option("--token", section="output", metavar="TEXT", help="The token, in place of one that is made.")
+@options.typed_option(
+    "--no-token",
+    section="output",
+    is_flag=True,
+    help="Let every user of this machine look without the token; what writes needs it all the same.",
+)
 @options.typed_option("--read-only", section="output", is_flag=True, help="Only look: nothing in it can write.")
 @options.typed_option(
     "--experiments", section="output", metavar="DIR", help="A folder with tables of experiments, to be shown too."
@@ -55,6 +61,7 @@ def studio(
     host: str,
     port: int | None,
     token: str | None,
+    no_token: bool,
     read_only: bool,
     experiments: str | None,
     prices: str | None,
@@ -84,6 +91,7 @@ def studio(
         database=db,
         token=token or "",
         read_only=read_only,
+        guarded=not no_token,
         models=model_tables(),
         prices=price_table(prices),
         limits=asked.limits(given),
@@ -101,8 +109,10 @@ def _tell(address: str, told: Told, *, quiet: bool) -> None:
     say(f"redraft studio: {address}")
     if quiet:
         return
-    if told.guarded:
-        say("  others can reach it: everything needs the token, which is sent as it is where there is no TLS")
+    if told.exposed:
+        say("  other machines can reach it: the token is sent as it is where there is no TLS")
+    if not told.guarded:
+        say("  every user of this machine can see all of its documents: --no-token")
     if told.read_only:
         say("  only to read")
     say("  Ctrl-C ends it")

@@ -1,4 +1,4 @@
-"""`redraft trust`: the user's word for where a settings file sends documents."""
+"""`redraft trust`: the user's word for what a settings file says of addresses, folders and the like."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from redraft.errors import UsageError
 
 @command()
 def trust() -> int:
-    """Trust the redraft.toml of this directory to say where documents and keys go, as long as it says the same.
+    """Trust the redraft.toml of this directory to say where documents go and what is loaded, while it says the same.
 
-    It is asked for, once, before a command sends anything to an address from such a file. A file that you name in
-    REDRAFT_CONFIG, an option and an environment variable need no such word.
+    It is asked for, once, before a command does what such a file says of addresses, keys, folders and prices. A file
+    that you name in REDRAFT_CONFIG, an option and an environment variable need no such word.
     """
     from redraft.cli import trust as trusting
     from redraft.cli.settings_file import content_of
@@ -27,5 +27,5 @@ def trust() -> int:
     trusting.trust(path.resolve(), places)
     for key, value in places.items():
         say(f"{key} = {value}")
-    say("trusted" if places else "it says nothing about where documents go")
+    say("trusted" if places else "it sets nothing that needs your word")
     return 0

@@ -51,7 +51,7 @@ def closing(result: Result, output: str | None, *, scores: bool = True) -> None:
     say("")
     if output and result.summary is not None:
         say(f"written to {output}")
-    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_missing(result, scores)):
+    for line in (*_by_whom(result), *(_outcome(result) if scores else ()), *_odd(result), *_missing(result, scores)):
         say(line)
 
 
@@ -100,6 +100,12 @@ def _outcome(result: Result) -> Iterator[str]:
         yield why_stopped(result)
     if result.run.judging and result.draft:
         yield f"more about it: {hints.about('trace', result.run.id)}"
+
+
+def _odd(result: Result) -> Iterator[str]:
+    if odd := result.oddities:
+        more = f" (and {len(odd) - 1:,} more)" if len(odd) > 1 else ""
+        yield f"odd replies: {one_line(odd[0], 200)}{more}"
 
 
 def _missing(result: Result, scores: bool) -> Iterator[str]:

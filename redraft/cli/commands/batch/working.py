@@ -41,6 +41,12 @@ def _engines() -> str:
     return ", ".join(("local", "ray", *plugins.names("engines")))
 
 
+def _allow_paths(context: click.Context, parameter: click.Parameter, given: bool) -> None:  # noqa: ARG001
+    from redraft.batches.sources import allow_paths
+
+    allow_paths(given)
+
+
 worker_options = options.grouped(
     options.option(
         "--workers",
@@ -94,6 +100,14 @@ metrics_option = options.option(
 @options.model_options
 @options.part_options
 @options.limit_options
+@options.typed_option(
+    "--allow-paths",
+    section="source",
+    is_flag=True,
+    expose_value=False,
+    callback=_allow_paths,
+    help="Let the lines of a .jsonl file name files outside its folder.",
+)
 @options.max_source
 @options.prices
 @worker_options
