@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.agents.pen import tolerated
 from redraft.domain import Chunk, Document
 from redraft.errors import PlanError
 from redraft.prompts import drafting
@@ -214,8 +215,9 @@ class Planner:
         return tuple(levels) if pieces == 1 else None
 
     def _level(self, words: int, pieces: int) -> Level:
-        reply = self.reply(words)
-        return Level(words, reply, self.settings.context_tokens - self._overheads.merge - reply - MARGIN, pieces)
+        heard = self.reply(min(tolerated(words, "merge"), self.words))
+        room = self.settings.context_tokens - self._overheads.merge - heard - MARGIN
+        return Level(words, self.reply(words), room, pieces)
 
     def _merged(self, pieces: int, size: int, reply: int, room: int) -> int:
         """How many merges so many summaries of this size come to; 0 when two do not fit into one."""

@@ -14,7 +14,7 @@ from collections.abc import Coroutine, Sequence
 from enum import Enum
 from typing import Any
 
-from redraft.agents.pen import MIN_WORDS, tolerated
+from redraft.agents.pen import MIN_WORDS, Stage, tolerated
 from redraft.domain import Chunk, Parent, Piece, Usage
 from redraft.errors import EmptyReply, IncompleteError, NotShrinkingError, RedraftError, RejectedRequest, ReplyError
 from redraft.events import Noted
@@ -134,7 +134,7 @@ class SummaryTree:
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await job.writer.summarize_chunk(excerpt, limit, place, self._most(limit))
+            written = await job.writer.summarize_chunk(excerpt, limit, place, self._most(limit, "leaf"))
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
@@ -231,7 +231,7 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():
-            written = await job.writer.merge([piece.text for piece in group], before, limit, place, self._most(limit))
+            written = await job.writer.merge([piece.text for piece in group], before, limit, place, self._most(limit, "merge"))
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"
@@ -247,10 +247,10 @@ class SummaryTree:
         self._count(level)
         return piece
 
-    def _most(self, limit: int) -> int:
+    def _most(self, limit: int, stage: Stage) -> int:
         """The most words of a summary that is to have `limit`. Which will be the result is not known, so none has more
         than that may have."""
-        return min(tolerated(limit), self._job.plan.words)
+        return min(tolerated(limit, stage), self._job.plan.words)
 
     def _count(self, level: int) -> None:
         self.pieces[str(level)] = self.pieces.get(str(level), 0) + 1
