@@ -18,6 +18,7 @@ from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
 from redraft.settings import LEVEL_RATIO, Settings
+from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
 
@@ -28,6 +29,8 @@ MAX_LEVELS = 12
 # A running summary may outgrow the limit by this factor and still be heard to its end, so that it can be compressed.
 OVERFLOW = 1.5
 DEFAULT_WORDS = 600
+LINES_BEFORE = 60
+"""About how many words of what stands before a chunk its writer is shown."""
 _FEWEST_WORDS = 20
 _MIN_LEVEL_WORDS = 15
 _FEWEST_OF_CHAPTER = 10
@@ -64,6 +67,8 @@ class Plan:
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    lead_tokens: int = 0
+    """How many tokens of what stands before a chunk its prompt has room for."""
     compressions: int = 0
     """How many of the calls only shorten: there are as many where every chunk makes the summary outgrow its limit."""
 
@@ -92,7 +97,8 @@ class Planner:
         # nothing about that, hence the median.
         ratios = [chunk.tokens / count for chunk, count in zip(chunks, words, strict=True) if count]
         self._tokens_per_word = max(1 / LEVEL_RATIO, _REPLY_SLACK * median(ratios))
-        self._overheads = _Overheads(book, tokenizer, settings.query, settings.language)
+        places = (part_of(document, one.span, one.index + 1, len(chunks)) for one in chunks)
+        self._overheads = _Overheads(book, tokenizer, settings, max(places, key=len))
         self._book, self._tokenizer = book, tokenizer
 
     def nothing(self) -> Plan:
@@ -165,22 +171,25 @@ class Planner:
                 hint="use a larger --context-tokens, if the model has it, or fewer --words",
             )
         chunk_overhead = self.overhead(drafting.SUMMARIZE_CHUNK)
+        lead = 0
         if not self.settings.by_chapter:
             largest = max(chunk.tokens for chunk in self.chunks)
-            self.fits(largest + chunk_overhead + levels[0].reply_tokens + MARGIN, "a chunk with its summary")
+            needed = largest + chunk_overhead + self.reply(min(tolerated(levels[0].words, "leaf"), self.words)) + MARGIN
+            self.fits(needed, "a chunk with its summary")
+            lead = min(self.reply(LINES_BEFORE), self.settings.context_tokens - needed)
         top = self.reply(self.words)
         tidy = top + self.overhead(drafting.TIDY)
         self.fits(tidy + top + MARGIN, "the summary with its tidied form")
         # Chapters are summarized by runs of their own.
         asked = levels[1:] if self.settings.by_chapter else levels
         calls = sum(level.pieces for level in asked) + 1
-        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * chunk_overhead)
+        prompt = tidy + (0 if self.settings.by_chapter else self.tokens + len(self.chunks) * (chunk_overhead + lead))
         for below, level in pairwise(levels):
             context = min(level.reply_tokens, int(level.room * CONTEXT_SHARE))
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
-        return self.made(levels, calls, prompt, completion)
+        return replace(self.made(levels, calls, prompt, completion), lead_tokens=lead)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
         for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):
@@ -233,10 +242,14 @@ class Planner:
 class _Overheads:
     """What the prompts cost without the texts that go into them."""
 
-    def __init__(self, book: PromptBook, tokenizer: Tokenizer, query: str | None, language: str | None) -> None:
-        asked = {"query": query, "language": language}
+    def __init__(self, book: PromptBook, tokenizer: Tokenizer, settings: Settings, place: str) -> None:
+        # The wording for stories is not the shortest; by how little they differ, the margin provides for.
+        asked: dict[str, Any] = {"query": settings.query, "language": settings.language, "kind": "narrative"}
         samples: tuple[tuple[Prompt[Any, str], BaseModel], ...] = (
-            (drafting.SUMMARIZE_CHUNK, drafting.ChunkGiven(excerpt=_TEXT, words=600, **asked)),
+            (
+                drafting.SUMMARIZE_CHUNK,
+                drafting.ChunkGiven(excerpt=_TEXT, words=600, place=place, before=_TEXT, **asked),
+            ),
             (drafting.MERGE, drafting.MergeGiven(summaries=[_TEXT], words=600, **asked)),
             (
                 drafting.MERGE_ONWARD,
@@ -244,7 +257,7 @@ class _Overheads:
             ),
             (
                 drafting.UPDATE,
-                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, **asked),
+                drafting.UpdateGiven(excerpt=_TEXT, summary=_TEXT, words=600, place=place, **asked),
             ),
             (drafting.COMPRESS, drafting.CompressGiven(summary=_TEXT, current_words=600, words=600, **asked)),
             (drafting.TIDY, drafting.TidyGiven(summary=_TEXT)),

@@ -134,7 +134,9 @@ class SummaryTree:
         limit = min(job.plan.levels[0].words, max(MIN_WORDS, int(words * LEVEL_RATIO)))
         place = f"chunk {chunk.index + 1}/{len(job.chunks)}"
         try:
-            written = await job.writer.summarize_chunk(excerpt, limit, place, self._most(limit, "leaf"))
+            written = await job.writer.summarize_chunk(
+                excerpt, limit, place, self._most(limit, "leaf"), place=job.place(chunk), before=job.before(chunk)
+            )
             if not written.text:
                 raise EmptyReply("every reply was empty", text="", usage=Usage(), place=place)
         except (ReplyError, RejectedRequest) as error:
@@ -231,7 +233,8 @@ class SummaryTree:
         place = f"level {level} merge {index + 1}"
         before = self._shortened(previous, self._limits(level)) if previous else ""
         with self._gate.merging():
-            written = await job.writer.merge([piece.text for piece in group], before, limit, place, self._most(limit, "merge"))
+            texts = [piece.text for piece in group]
+            written = await job.writer.merge(texts, before, limit, place, self._most(limit, "merge"))
         if not written.text:
             raise IncompleteError(
                 "every reply to a merge was empty", place=place, hint="try another --model, then resume the run"

@@ -15,6 +15,7 @@ from redraft.prompts.contract import (
     Fence,
     GivenModel,
     Lines,
+    OutlineText,
     Passages,
     Prompt,
     ReplyModel,
@@ -109,6 +110,7 @@ class AskDocumentGiven(GivenModel):
     excerpt: Excerpt
     count: int
     at_least: int | None = None
+    outline: OutlineText = None
 
 
 class DocumentQuestion(ReplyModel):
@@ -130,6 +132,7 @@ class RankGiven(GivenModel):
     """Questions from different parts of one document."""
 
     candidates: Annotated[list[Candidate], Fence("question")]
+    outline: OutlineText = None
 
 
 class Ranking(ReplyModel):

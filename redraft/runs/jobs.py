@@ -33,6 +33,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.genre import kind_by_form
 from redraft.text.passages import Passages
 from redraft.text.words import is_unspaced
 
@@ -67,7 +68,7 @@ class Foreman:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=Writer(pen, query=query),
+            writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
             jury=jury,
             decider=self._decider(jury),

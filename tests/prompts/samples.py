@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, revising, typed
+from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, outlining, revising, typed
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -29,22 +29,34 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "merge": drafting.MergeGiven(summaries=["Hester came.", "Hester left."], words=120),
-    "merge_onward": drafting.MergeOnwardGiven(
-        context="It was 1924.", summaries=["Hester came.", "She left."], words=120
+    "summarize_chunk": drafting.ChunkGiven(
+        excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "begin": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "update": drafting.UpdateGiven(excerpt="The lamp went out.", summary="It was 1924.", words=120),
+    "merge": drafting.MergeGiven(
+        summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
+    ),
+    "merge_onward": drafting.MergeOnwardGiven(
+        context="It was 1924.",
+        summaries=["Hester came.", "She left."],
+        words=120,
+        outline="Line: she came.",
+        sources=["She came in."],
+    ),
+    "begin": drafting.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": drafting.UpdateGiven(
+        excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
+    ),
     "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
     "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
     "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6),
+    "outline": outlining.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": judging.RankGiven(
         candidates=[
             judging.Candidate(id=7, question="Who came?", answer="Hester."),
             judging.Candidate(id=3, question="Who left?", answer="Ann."),
-        ]
+        ],
+        outline="Line: she came.",
     ),
     "answer_from_summary": judging.AnswerFromSummaryGiven(
         sentences=[
@@ -206,8 +218,8 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "answer", "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "pair",
-    "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "summary",
+    "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "outline", "pair",
+    "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source", "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -267,7 +279,9 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
 def with_text(value: Any, text: str) -> Any:
     """What is given, with `text` behind every text of it that comes from elsewhere."""
     if isinstance(value, BaseModel):
-        fields = {name: getattr(value, name) for name in type(value).model_fields if name not in ("task", "type")}
+        fields = {
+            name: getattr(value, name) for name in type(value).model_fields if name not in ("task", "type", "kind")
+        }
         return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
     if isinstance(value, list):
         return [with_text(one, text) for one in value]

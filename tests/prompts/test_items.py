@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
+from redraft.domain import TextKind
 from redraft.prompts import judging, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
@@ -86,7 +87,7 @@ def field_names(lines: list[str]) -> list[str]:
 def texts_of(value: object) -> list[str]:
     """All texts of what is given, but for the choice of a task."""
     if isinstance(value, BaseModel):
-        shown = [name for name in type(value).model_fields if name not in ("task", "type")]
+        shown = [name for name in type(value).model_fields if name not in ("task", "type", "kind")]
         return [text for name in shown for text in texts_of(getattr(value, name))]
     if isinstance(value, list):
         return [text for one in value for text in texts_of(one)]
@@ -99,11 +100,11 @@ def test_the_tags_are_those_of_the_contracts() -> None:
 
 @EVERY
 def test_everything_from_outside_is_fenced(name: str) -> None:
-    """Whatever could hold a text has a fence, but for the choice of a task or type, and for a language."""
+    """Whatever could hold a text has a fence, but for the choice of a task, type or kind, and for a language."""
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
     open_fields = {field for field in given_type.model_fields if field not in {*_fences(given_type), "language"}}
-    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int], QuestionType}
+    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int], QuestionType, TextKind}
 
 
 @BOTH
