@@ -49,6 +49,12 @@ def obedient(request: Request[Any, Any]) -> Line:
     return prose(max(3, int(given.words * 0.9)), f"m{mark}")
 
 
+def betraying(request: Request[Any, Any]) -> Line:
+    """An obedient writer whose summaries say that they are of an excerpt, so that there is something to tidy."""
+    reply = obedient(request)
+    return reply if request.prompt.name == "tidy" else str(reply).replace("word word", "this excerpt", 1)
+
+
 class Desk:
     """A store in a directory, and runs on it with a model made of a function."""
 
@@ -71,7 +77,9 @@ class Desk:
 
     async def summarize(self, document: Document, limits: Limits | None = None, **settings: Any) -> Result:
         """A run with small chunks and a small window, unless the settings say otherwise."""
-        chosen = Settings(**{"chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings})
+        chosen = Settings(
+            **{"strategy": "hierarchical", "chunk_tokens": 128, "context_tokens": 1024, "words": 100, **settings}
+        )
         async with self.shop(limits=limits) as shop:
             return await shop.summarize(document, settings=chosen)
 

@@ -14,6 +14,7 @@ from redraft.prompts.nothing import after_sign, is_sign
 from redraft.prompts.outlining import Outline, outline_text
 from redraft.prompts.silence import is_answer
 from redraft.text.sentences import sentences
+from redraft.text.traces import needs_tidying
 from redraft.text.words import count_words
 
 # Each further try asks for a little less.
@@ -164,8 +165,10 @@ class Writer:
         return written
 
     async def tidy(self, summary: str, label: str) -> Written:
-        """Remove the traces of the process. A reply that changed more than that is not taken."""
+        """Remove the traces of the process, where there are any. A reply that changed more than that is not taken."""
         words = count_words(summary)
+        if not needs_tidying(summary):
+            return Written(summary, words, 0)
 
         def examine(text: str) -> Flaw | None:
             if problem := too_long(text, words) or unfinished(text):

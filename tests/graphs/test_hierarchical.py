@@ -26,7 +26,7 @@ from redraft.graphs.plan import CONTEXT_SHARE
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
 from redraft.text.words import count_words
-from tests.support import Desk, obedient, prose, story
+from tests.support import Desk, betraying, obedient, prose, story
 
 
 def refused() -> RefusedReply:
@@ -139,8 +139,16 @@ async def test_the_top_of_the_tree_is_tidied(tmp_path: Path) -> None:
     assert "excerpt" not in (result.summary or "")
 
 
+async def test_what_is_in_order_is_not_tidied(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    result = await desk.summarize(story(200))
+
+    assert not desk.asked_for("tidy")
+    assert result.summary == next(one.text for one in desk.store.runs.pieces(result.run.id) if one.level == 2)
+
+
 async def test_a_tidying_that_is_refused_leaves_the_summary_as_it_is(tmp_path: Path) -> None:
-    desk = Desk(tmp_path, lambda request: refused() if request.prompt.name == "tidy" else obedient(request))
+    desk = Desk(tmp_path, lambda request: refused() if request.prompt.name == "tidy" else betraying(request))
     result = await desk.summarize(story(100))
 
     assert result.complete
