@@ -11,6 +11,7 @@ from redraft import Limits, Result, Settings, Store, Workshop
 from redraft.domain import Document
 from redraft.models.base import Request
 from redraft.models.testing import FunctionModel, Line
+from redraft.prompts.outlining import Outline
 from redraft.readers.documents import parse
 
 SAMPLE = Path(__file__).parent.parent / "examples" / "the-salt-ledger.md"
@@ -44,6 +45,8 @@ def obedient(request: Request[Any, Any]) -> Line:
     given = request.given
     if request.prompt.name == "tidy":
         return str(given.summary)
+    if request.prompt.name == "outline":
+        return Outline(kind="narrative", line="The keeper tends the lamp.", turning_points=[], cast=[])
     source = getattr(given, "excerpt", None) or getattr(given, "document", None) or getattr(given, "summary", None)
     mark = mark_of(source if source else given.summaries[0])
     return prose(max(3, int(given.words * 0.9)), f"m{mark}")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from redraft.agents.decider import Decider
+from redraft.agents.outliner import Outliner
 from redraft.agents.pen import Written
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
@@ -16,6 +17,7 @@ from redraft.events import Noted, Observer, PieceDone
 from redraft.graphs.naming import REVISION_OF
 from redraft.graphs.plan import LINES_BEFORE, Plan
 from redraft.models.spread.board import Board
+from redraft.prompts.outlining import Outline
 from redraft.settings import Refinement
 from redraft.store.runs import Run
 from redraft.store.store import Store
@@ -39,6 +41,8 @@ class Job:
     observe: Observer
     writer: Writer
     reviser: Reviser
+    outliner: Outliner | None = None
+    """Who outlines the document, where somebody does."""
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
@@ -76,6 +80,14 @@ class Job:
         begin = max((start for start in starts_of(self.document) if start <= chunk.span.start), default=0)
         most = min(LINES_BEFORE, int(self.plan.lead_tokens / self.plan.tokens_per_word))
         return last_sentences(self.document.text, Span(max(begin, self.read.start), chunk.span.start), most)
+
+    async def outline(self) -> Outline | None:
+        """What the document comes to, where that has been said."""
+        return await self.outliner.known() if self.outliner else None
+
+    async def outlined(self, summaries: Sequence[str]) -> Outline | None:
+        """What the document comes to, by the summaries of all its parts."""
+        return await self.outliner.of_summaries(summaries) if self.outliner and self.plan.outlines else None
 
     def part(self, chunk: Chunk) -> Parent:
         """A chunk, as what a summary is made from."""

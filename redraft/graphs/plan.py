@@ -11,13 +11,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.agents.outliner import LEAST_WINDOW, REPLY_TOKENS
 from redraft.agents.pen import tolerated
 from redraft.domain import Chunk, Document
 from redraft.errors import PlanError
 from redraft.prompts import drafting
 from redraft.prompts.book import PromptBook
 from redraft.prompts.contract import Prompt
-from redraft.settings import LEVEL_RATIO, Settings
+from redraft.prompts.outlining import OUTLINE
+from redraft.settings import LEVEL_RATIO, Settings, reads_prompts
 from redraft.text.places import part_of
 from redraft.text.tokens import Tokenizer
 from redraft.text.words import count_words
@@ -69,6 +71,8 @@ class Plan:
     completion_tokens: int
     lead_tokens: int = 0
     """How many tokens of what stands before a chunk its prompt has room for."""
+    outlines: int = 0
+    """How many of the calls outline the document."""
     compressions: int = 0
     """How many of the calls only shorten: there are as many where every chunk makes the summary outgrow its limit."""
 
@@ -189,7 +193,21 @@ class Planner:
             prompt += below.pieces * (below.reply_tokens + self._overheads.label)
             prompt += level.pieces * self._overheads.merge + (level.pieces - 1) * context
         completion = sum(level.pieces * level.reply_tokens for level in asked) + top
-        return replace(self.made(levels, calls, prompt, completion), lead_tokens=lead)
+        outlines = self._outlines()
+        # Its text is in the prompt of the top merge as well.
+        fitting = self.settings.context_tokens - REPLY_TOKENS
+        prompt += outlines * (
+            min(fitting, self.overhead(OUTLINE) + levels[0].pieces * levels[0].reply_tokens) + REPLY_TOKENS
+        )
+        made = self.made(levels, calls + outlines, prompt, completion + outlines * REPLY_TOKENS)
+        return replace(made, lead_tokens=lead, outlines=outlines)
+
+    def _outlines(self) -> int:
+        """Whether the document is outlined: by a model that reads, in a window that is no less for it, and for the
+        whole of it rather than an answer."""
+        settings = self.settings
+        wanted = reads_prompts(settings.model) and settings.query is None and settings.context_tokens >= LEAST_WINDOW
+        return int(wanted and len(self.chunks) > 1)
 
     def _lowest_tree(self, *, whole_limit: bool) -> tuple[Level, ...] | None:
         for height in range(0 if len(self.chunks) == 1 else 1, MAX_LEVELS):

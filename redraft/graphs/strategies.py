@@ -18,6 +18,7 @@ from redraft.graphs.plan import Plan, Planner
 from redraft.graphs.working import Shop
 from redraft.prompts import drafting
 from redraft.prompts.contract import Prompt
+from redraft.prompts.outlining import OUTLINE
 from redraft.settings import AUTO, GIVEN_STRATEGY
 from redraft.store.runs import Run
 
@@ -45,7 +46,7 @@ _OWN = (
         "hierarchical",
         hierarchical_graph,
         Planner.hierarchical,
-        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, drafting.TIDY),
+        (drafting.SUMMARIZE_CHUNK, drafting.MERGE, drafting.MERGE_ONWARD, OUTLINE, drafting.TIDY),
     ),
     Strategy(
         "incremental",

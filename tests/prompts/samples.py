@@ -219,7 +219,8 @@ GIVEN: dict[str, BaseModel] = {
 }
 TAGS = (
     "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric",
-    "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source", "summary",
+    "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source",
+    "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
