@@ -34,7 +34,15 @@ PAPERS: dict[str, dict[str, Any]] = {
         "goals": {"coverage": 0.6, "consistency": 0.73},
         "policy": "paper",
     },
-    "booookscore": {"words": 585, "chunk_tokens": 2048, "top_p": 1.0, "metrics": ("booookscore",), "batch": 1},
+    "booookscore": {
+        "strategy": "hierarchical",
+        "words": 585,
+        "chunk_tokens": 2048,
+        "chunking": "fixed",
+        "top_p": 1.0,
+        "metrics": ("booookscore",),
+        "batch": 1,
+    },
     "hamlet": {
         "strategy": "direct",
         "context_tokens": 128_000,
