@@ -17,6 +17,7 @@ MERGING = "hierarchical"
 """The strategy that merges summaries."""
 GIVEN_STRATEGY = "given"
 """In place of a strategy where the first draft comes from the user."""
+EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
@@ -234,6 +235,10 @@ class Judging(BaseModel):
     similarity: SimilarityName = "rouge1"
     threshold: float = Field(default=0.6, ge=0, lt=1)
     """Answers that are no more alike than this are not the same."""
+    evidence: EvidenceName = "auto"
+    """How much of the document is read before something is said to be missing from it: all of it, at once where it fits
+    a judge's window and else part by part, or (`retrieved`) only the windows that a search finds, whose silence leaves
+    a claim undecided. Under `auto` the built-in model and entailment models search first."""
     second_look: bool = True
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from redraft.agents.accounting import Account
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner, Remembered
 from redraft.prompts.judging import Comparison, Pair
 from redraft.prompts.silence import is_answer
@@ -37,7 +37,8 @@ async def compared(
     found = {n: Compared(one.verdict == "contradicts", one.reason) for n, one in first.verdicts.items()}
     if not doubted:
         return Account(found, first.trouble)
-    wider = await examiner.answers_from_document([pairs[n].question for n in doubted], desk, wide=True)
+    wanted = [Wanted(pairs[n].question, (pairs[n].document, pairs[n].summary)) for n in doubted]
+    wider = await examiner.answers_from_document(wanted, desk, wide=True)
     read = {n: wider.verdicts[at] for at, n in enumerate(doubted) if at in wider.verdicts}
     second = await _again(examiner, pairs, read)
     for n in doubted:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, Placed
+from redraft.agents.evidence import EvidenceDesk, Placed, Wanted
 from redraft.agents.judge import Judge, batch_size, in_batches, labelled
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
@@ -180,9 +180,10 @@ class Examiner:
         )
 
     async def answers_from_document(
-        self, questions: Sequence[str], desk: EvidenceDesk, *, wide: bool = False
+        self, wanted: Sequence[Wanted], desk: EvidenceDesk, *, wide: bool = False
     ) -> Account[Remembered]:
-        """The document's own answers. Before it is believed to hold none, more of it is read; at once where `wide`.
+        """The document's own answers. Before it is believed to hold none, all of it is read; where `wide`, more windows
+        of it than at first.
 
         What the judge cannot tell is remembered as that, and has no answer here.
         """
@@ -190,7 +191,7 @@ class Examiner:
 
         async def ask(reading: Reading) -> Entries[Remembered]:
             some, spans = reading.numbers, reading.spans
-            asked = [Asked(id=n + 1, question=questions[n]) for n in some]
+            asked = [Asked(id=n + 1, question=wanted[n].text) for n in some]
             given = judging.AnswerFromDocumentGiven(passages=[desk.text(span) for span in spans], questions=asked)
             label = labelled("read more for" if reading.wide else "looked up", some)
             # A second look at the same pages is a further draw: the first reply would only be repeated.
@@ -204,12 +205,12 @@ class Examiner:
             )
 
         fitting = entries_at_once(self.judge.longest_reply, each)
-        looks = Looks(desk, questions, each, min(fitting, QUESTIONS_NEAR), fitting)
-        search = Search(looks, ask, _is_silent)
+        looks = Looks(desk, wanted, each, min(fitting, QUESTIONS_NEAR), fitting)
+        search = Search(looks, ask, _is_silent, unsure=_is_undecided)
         found = await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
-            [[desk.name, question, *(["wide"] if wide else [])] for question in questions],
+            [[desk.name, one.text, one.also, one.cited, *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
         return found.decided(lambda answer: answer.answer != UNDECIDED)
@@ -240,6 +241,10 @@ def _pointed_back_to(statements: Sequence[Statement]) -> dict[int, list[str]]:
 def _is_given(answer: str) -> bool:
     """Whether there is an answer, be it that there is none: to say nothing, or that one will not, is neither."""
     return bool(answer.strip()) and not (is_answer(answer) and declines(answer))
+
+
+def _is_undecided(answer: Remembered) -> bool:
+    return answer.answer == UNDECIDED
 
 
 def _is_silent(answer: Remembered) -> bool:

@@ -9,7 +9,7 @@ from typing import get_args
 from pydantic import BaseModel
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
-from redraft.agents.evidence import EvidenceDesk, Placed
+from redraft.agents.evidence import EvidenceDesk, Placed, Wanted
 from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
@@ -43,6 +43,8 @@ _LEVEL_TOKENS = 20
 
 SUPPORTED = "none"
 """The category of a sentence with which nothing is wrong."""
+NOT_SAID = "out_of_article"
+"""And that of one of which the document says nothing."""
 
 
 class Vetted(BaseModel):
@@ -181,9 +183,9 @@ class Factfinder:
             )
 
         fitting = batch_size(self.judge.reply_tokens, self.judge.needs(VERIFICATION))
-        sought = [f"{one.before} “{one.sentence}”" for one in statements]
-        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting)
-        search = Search(looks, ask, _is_faulty, within)
+        sought = [Wanted(f"{one.before} “{one.sentence}”") for one in statements]
+        looks = Looks(desk, sought, self.judge.needs(VERIFICATION), min(fitting, SENTENCES_NEAR), fitting, within)
+        search = Search(looks, ask, _is_faulty, objects=_is_contradicted, unsure=_is_unsure)
         found = await self.judge.remembered(
             factual.VERIFY_SENTENCES,
             Verified,
@@ -241,6 +243,14 @@ def _support(one: factual.Support) -> Vetted:
 
 def _reason(text: str) -> str:
     return one_line(text, _LONGEST_REASON)
+
+
+def _is_contradicted(verified: Verified) -> bool:
+    return bool(verified.evidence) and verified.category not in (SUPPORTED, NOT_SAID, UNSURE)
+
+
+def _is_unsure(verified: Verified) -> bool:
+    return verified.category == UNSURE
 
 
 def _is_faulty(verified: Verified) -> bool:

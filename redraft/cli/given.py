@@ -38,6 +38,7 @@ JUDGING = {
     "top_k": "top_k",
     "similarity": "similarity",
     "threshold": "threshold",
+    "evidence": "evidence",
     "second_look": "second_look",
     "embeddings": "embeddings",
     "pack": "pack",

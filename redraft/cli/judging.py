@@ -120,6 +120,13 @@ verdict_options = grouped(
         " rouge1]",
     ),
     option(
+        "--evidence",
+        section="judging",
+        type=click.Choice(["auto", "whole", "retrieved"]),
+        help="What a judge reads of the document: all of it (whole; auto lets the built-in model search first), or only"
+        " passages that a search finds, whose silence leaves a claim undecided.  [default: auto]",
+    ),
+    option(
         "--second-look/--no-second-look",
         section="judging",
         default=None,

@@ -10,6 +10,7 @@ from typing_extensions import override
 
 from redraft.agents.accounting import Account
 from redraft.agents.comparing import Compared, compared
+from redraft.agents.evidence import Wanted
 from redraft.agents.examiner import ANSWER, CLAIM, QUESTIONS_NEAR, Examiner, Remembered
 from redraft.agents.judge import Judge
 from redraft.agents.together import together
@@ -48,6 +49,11 @@ class _Claim:
 
     statement: Statement
     asked: SummaryQuestion
+
+    @property
+    def words(self) -> str:
+        """The question and its answer."""
+        return f"{self.asked.question} {self.asked.answer}"
 
     def borne_out(self, answer: Remembered) -> float | None:
         """How much of the sentence the document has, where the question was whether all of it is so.
@@ -91,6 +97,7 @@ class Consistency(Evaluator):
     version = 6
     prompts = (ASK_SUMMARY, ANSWER_FROM_DOCUMENT, COMPARE_ANSWERS)
     aim = "truth"
+    cites = True
 
     @override
     def configured(self, judging: Judging, encoder: Encoder | None) -> Consistency:
@@ -171,7 +178,11 @@ class Consistency(Evaluator):
         return concluded(evaluation, sittings, items)
 
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
-        found = await Examiner(judge).answers_from_document([claim.asked.question for claim in claims], case.desk)
+        wanted = [
+            Wanted(claim.asked.question, (claim.asked.answer, claim.statement.sentence), case.cited_for(claim.words))
+            for claim in claims
+        ]
+        found = await Examiner(judge).answers_from_document(wanted, case.desk)
         answers = dict(sorted(found.verdicts.items()))
         shares = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
         likeness = shares | {
@@ -288,6 +299,7 @@ def _finding(n: int, claim: _Claim, panel: Sequence[_Checked], item: Polled) -> 
         expected="" if silent else answer.answer,
         evidence=None if silent else answer.cited,
         said_by=item.said_against(CONSISTENT),
+        read=answer.read,
     )
 
 

@@ -160,6 +160,7 @@ def _finding(statement: Statement, poll: Polled, said: Sequence[Verified]) -> Fi
         expected=one.reason,
         evidence=one.cited,
         said_by=poll.said_against(SUPPORTED),
+        read=one.read,
     )
 
 

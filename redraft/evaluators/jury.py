@@ -195,6 +195,8 @@ class Jury:
         A query comes from trees that are there already: to grow some for it would be of no use.
         """
         part = evaluator.needs or evaluator.uses
+        if part is None and evaluator.cites and self.desk.is_long:
+            part = "questions"
         built = build and part in {one.needs for one in self.evaluators}
         match part:
             case "questions":

@@ -57,6 +57,7 @@ class Options(TypedDict, total=False):
     top_k: int
     similarity: str
     threshold: float
+    evidence: str
     second_look: bool
     embeddings: str | Path
     pack: str

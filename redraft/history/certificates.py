@@ -23,10 +23,10 @@ from redraft.text.cleaning import one_line
 
 # What of how it judges makes a difference to a metric. Of one that is not known everything may.
 _TERMS: Mapping[str, tuple[str, ...]] = {
-    "coverage": ("questions", "stretch_tokens", "top_k", "second_look", "embeddings", "repeat"),
-    "consistency": ("similarity", "threshold", "claims", "top_k", "second_look", "embeddings", "repeat"),
+    "coverage": ("questions", "stretch_tokens", "top_k", "evidence", "second_look", "embeddings", "repeat"),
+    "consistency": ("similarity", "threshold", "claims", "top_k", "evidence", "second_look", "embeddings", "repeat"),
     "keyfact_recall": ("perspective", "validator", "embeddings", "repeat"),
-    "faithfulness": ("embeddings", "repeat"),
+    "faithfulness": ("evidence", "embeddings", "repeat"),
     "booookscore": ("batch", "repeat"),
 }
 _NEVER = {"metrics", "judges", "models", "base_url", "pack", "keyfacts", "reference"}

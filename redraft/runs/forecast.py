@@ -94,7 +94,7 @@ def _ahead(prepared: Prepared, order: Order, how: Judging) -> Ahead:
         sentences = len(statements_of(order.given))
     judges = judging_under(settings, how)
     return Ahead(
-        desk_of(prepared, judges),
+        desk_of(prepared, judges, reading=how.evidence),
         book_for(judges[0], prepared),
         how,
         words=words,

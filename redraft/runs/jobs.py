@@ -28,7 +28,7 @@ from redraft.prompts.contract import Prompt
 from redraft.runs.preparing import Prepared
 from redraft.runs.roles import least_window
 from redraft.runs.staff import Staff, Worker
-from redraft.settings import YARDSTICKS, Judging, Settings, reads_prompts
+from redraft.settings import YARDSTICKS, EvidenceName, Judging, Settings, reads_prompts
 from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -116,7 +116,9 @@ class Foreman:
     def desk(self, encoder: Encoder | None = None, *, judged: bool = True) -> EvidenceDesk:
         """Where the run's judges look things up: as much at once as the least of their windows has room for."""
         judging = (*self.staff.judges, self.staff.validator)
-        return desk_of(self.prepared, [worker.settings for worker in judging], encoder, judged=judged)
+        settings = [worker.settings for worker in judging]
+        reading = self.run.judging.evidence if self.run.judging else "auto"
+        return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
     def referees(self, judging: Judging) -> list[Referee]:
         """One for every judging."""
@@ -182,14 +184,19 @@ class Foreman:
 
 
 def desk_of(
-    prepared: Prepared, judging: Sequence[Settings], encoder: Encoder | None = None, *, judged: bool = True
+    prepared: Prepared,
+    judging: Sequence[Settings],
+    encoder: Encoder | None = None,
+    *,
+    judged: bool = True,
+    reading: EvidenceName = "auto",
 ) -> EvidenceDesk:
     """Where things are looked up in a document, for those who judge by it. Where nobody does, its wording is no matter,
     which takes longer to find out than all the rest of a run."""
     passages, window = Passages(prepared.document, prepared.tokenizer, encoder), least_window(judging)
     tokenizer, tokens = prepared.tokenizer, prepared.document_tokens
     worded = wording(prepared) if judged else USUAL
-    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded)
+    return EvidenceDesk(prepared.document, passages, tokenizer, window, tokens, worded, reading)
 
 
 def wording(prepared: Prepared) -> Wording:

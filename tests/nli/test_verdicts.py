@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.agents.examiner import Examiner
 from redraft.agents.factfinder import Factfinder
 from redraft.agents.judge import Judge
@@ -166,7 +166,7 @@ async def test_what_it_said_of_a_text_in_another_language_is_not_remembered(tmp_
             judge = Judge(model, PromptBook("standard"), store.judgments)
             await Splitter(judge).verify(["The fisher went to the town."], [Span(0, len(text))], desk)
             await Factfinder(judge).verify([Statement(id=1, sentence="The water was still.")], desk, None)
-            await Examiner(judge).answers_from_document(["Is this so: “The water was still.”?"], desk)
+            await Examiner(judge).answers_from_document([Wanted("Is this so: “The water was still.”?")], desk)
         return [*model.heard]
 
     each = [VERIFY_SENTENCES.name, VERIFY_SENTENCES.name, ANSWER_FROM_DOCUMENT.name]
