@@ -237,8 +237,8 @@ class Judging(BaseModel):
     """Answers that are no more alike than this are not the same."""
     evidence: EvidenceName = "auto"
     """How much of the document is read before something is said to be missing from it: all of it, at once where it fits
-    a judge's window and else part by part, or (`retrieved`) only the windows that a search finds, whose silence leaves
-    a claim undecided. Under `auto` the built-in model and entailment models search first."""
+    a judge's window and else part by part (`auto`; `whole` to confirm a contradiction as well), or only the windows
+    that a search finds, whose silence leaves a claim undecided (`retrieved`)."""
     second_look: bool = True
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None

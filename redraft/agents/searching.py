@@ -79,7 +79,9 @@ class Search(Generic[Verdict]):
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """The verdicts when more is read for each item, whatever was found before."""
+        """The verdicts when more is read for each item, whatever was found before; all of it where that is asked for."""
+        if self.looks.desk.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
+            return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
@@ -114,7 +116,7 @@ class Search(Generic[Verdict]):
             elif len(said) == len(parts):
                 verdicts[n] = self._strongest([*said, *([seen[n]] if n in seen else [])])
         verdicts = {n: one.model_copy(update={"scope": self._all}) for n, one in verdicts.items()}
-        again = await self._settled(disputed) if disputed else Account[Verdict]()
+        again: Account[Verdict] = await self._settled(disputed) if disputed else Account()
         return Account(verdicts | again.verdicts, trouble or again.trouble)
 
     def _strongest(self, silent: Sequence[Verdict]) -> Verdict:

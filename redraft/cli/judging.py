@@ -123,8 +123,9 @@ verdict_options = grouped(
         "--evidence",
         section="judging",
         type=click.Choice(["auto", "whole", "retrieved"]),
-        help="What a judge reads of the document: all of it (whole; auto lets the built-in model search first), or only"
-        " passages that a search finds, whose silence leaves a claim undecided.  [default: auto]",
+        help="What is read before something is said to be missing from the document: all of it (auto; whole: to confirm"
+        " a contradiction as well), or only passages that a search finds, whose silence leaves a claim undecided."
+        "  [default: auto]",
     ),
     option(
         "--second-look/--no-second-look",

@@ -18,7 +18,6 @@ from redraft.text.languages import tongues_of, unshown
 from redraft.text.origins.index import indexed
 from redraft.text.places import starts_of
 from redraft.text.tokens import Meter, Tokenizer
-from redraft.text.vectors import stop_words
 from redraft.text.words import UNSPACED
 
 WINDOW = 400
@@ -187,13 +186,13 @@ class Ranker:
 
 
 def terms(text: str, language: str) -> list[str]:
-    """The stems of the telling words of a text; of a script without spaces every two letters side by side."""
-    stem, stopped = _stemmer(language), stop_words(language)
+    """The stems of the words of a text; of a script without spaces every two letters side by side."""
+    stem = _stemmer(language)
     found: list[str] = []
     for word in _TERM.findall(text.casefold()):
         if _UNSPACED_RUN.match(word):
             found += [one + other for one, other in pairwise(word)] or [word]
-        elif word not in stopped:
+        else:
             found.append(stem(word))
     return found
 

@@ -92,7 +92,9 @@ class _Bench:
         return _by(found, lambda answers: answers[0].answer)
 
     async def answer_from_document(self, marks: Sequence[str]) -> Account[str]:
-        found = await Examiner(self.judge).answers_from_document([Wanted(f"Who lit {mark}?") for mark in marks], self.desk)
+        found = await Examiner(self.judge).answers_from_document(
+            [Wanted(f"Who lit {mark}?") for mark in marks], self.desk
+        )
         return _by(found, lambda one: one.answer)
 
     async def ask_summary(self, marks: Sequence[str]) -> Account[str]:
