@@ -30,12 +30,40 @@ _UNMARKED = str.maketrans("", "", "[]")
 _TAG_TOKENS = 16
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is looked for in the document: a question or a sentence, and whatever helps to find its place."""
+
+    text: str
+    also: tuple[str, ...] = ()
+    """The summary's answer, its sentence, and words that the document would use."""
+    cited: tuple[Span, ...] = ()
+    """Places that are read in any case: those that the document's pack cites for such a question."""
+
+
+class Scope(BaseModel):
+    """How much of the document was read for an item."""
+
+    tokens: int
+    passages: int | None = None
+    """None where it was the whole document."""
+
+    @property
+    def said(self) -> str:
+        """The same for people."""
+        if self.passages is None:
+            return f"the whole document ({self.tokens:,} tokens)"
+        return f"{self.passages:,} passage{'' if self.passages == 1 else 's'}"
+
+
 class Placed(BaseModel):
     """The words of the document that something rests on, as they are remembered, and where they stand."""
 
     evidence: str = ""
     start: int | None = None
     end: int | None = None
+    scope: Scope | None = None
+    """What was read for it; None where nobody says."""
 
     @property
     def place(self) -> tuple[int, int] | None:

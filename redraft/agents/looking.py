@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from math import ceil
 
-from redraft.agents.evidence import EvidenceDesk
+from redraft.agents.evidence import EvidenceDesk, Wanted
 from redraft.domain import Span
 from redraft.text.passages import WINDOW
 
@@ -45,8 +45,7 @@ class Looks:
     """
 
     desk: EvidenceDesk
-    items: Sequence[str]
-    """What is looked for, in words."""
+    items: Sequence[Wanted]
     each: int
     near: int
     """How many items are asked about at once, beside places that were chosen for them."""
@@ -61,7 +60,9 @@ class Looks:
         few = len(numbers) <= min(size, self.near)
         if size and (document <= SMALL or (few and document <= len(numbers) * NEAR * WINDOW)):
             return self._whole(numbers, size)
-        return self._filled(self._completed({n: self.desk.evidence(self.items[n], NEAR) for n in numbers}), self.near)
+        return self._filled(
+            self._completed({n: self.desk.evidence(self.items[n].text, NEAR) for n in numbers}), self.near
+        )
 
     def second(self, numbers: Sequence[int]) -> list[Look]:
         """What is read for those that the first look did not settle: more of the document for each of them."""
@@ -72,14 +73,14 @@ class Looks:
     def closer(self, numbers: Sequence[int]) -> list[Look]:
         """What is read for those whose answers are doubted: what has to do with each of them, and so never all."""
         count = far_passages(self.desk.document_tokens, len(numbers))
-        found = {n: self.desk.evidence(self.items[n], count, wide=True) for n in numbers}
+        found = {n: self.desk.evidence(self.items[n].text, count, wide=True) for n in numbers}
         return self._filled(self._completed(found), self.far)
 
     def part(self, numbers: Sequence[int], within: Span) -> list[Look]:
         """What is read where a part of the document is all that there is: that part where it fits, or places in it."""
         if self._room(numbers[:1]) >= self._tokens([within]):
             return self._filled({n: [within] for n in numbers}, self.far)
-        found = {n: self.desk.nearest(self.items[n], FAR, within) or [within] for n in numbers}
+        found = {n: self.desk.nearest(self.items[n].text, FAR, within) or [within] for n in numbers}
         return self._filled(found, self.far)
 
     def _whole(self, numbers: Sequence[int], size: int) -> list[Look]:
@@ -158,7 +159,7 @@ class Looks:
         return self.desk.window - _FRAME_TOKENS - sum(map(self._cost, numbers))
 
     def _cost(self, n: int) -> int:
-        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n])
+        return self.each + _AROUND + self.desk.tokenizer.count(self.items[n].text)
 
     def _tokens(self, spans: Sequence[Span]) -> int:
         for span in spans:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from redraft.agents.accounting import Account, Attempt, Entries, account
+from redraft.agents.evidence import Placed, Scope
 from redraft.agents.looking import Look, Looks
 from redraft.domain import Span
 
-Verdict = TypeVar("Verdict")
+Verdict = TypeVar("Verdict", bound=Placed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,17 @@ class Search(Generic[Verdict]):
 
         ahead_of, *others = [look.numbers for look in looks] or [()]
         if not others or looks[0].spans != looks[-1].spans:
-            return await account([one for one in (ahead_of, *others) if one], ask)
-        # All of them begin with the same words: the first goes ahead, so that a provider remembers them.
-        ahead, behind = await account([ahead_of], ask), await account(others, ask)
-        return Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
+            found = await account([one for one in (ahead_of, *others) if one], ask)
+        else:
+            # All of them begin with the same words: the first goes ahead, so that a provider remembers them.
+            ahead, behind = await account([ahead_of], ask), await account(others, ask)
+            found = Account(ahead.verdicts | behind.verdicts, ahead.trouble or behind.trouble)
+        scopes = {n: self._scope(look) for look in looks for n in look.numbers}
+        verdicts = {n: one.model_copy(update={"scope": scopes[n]}) for n, one in found.verdicts.items()}
+        return Account(verdicts, found.trouble)
+
+    def _scope(self, look: Look) -> Scope:
+        desk = self.looks.desk
+        whole = self.within or Span(0, len(desk.document.text))
+        tokens = sum(desk.tokenizer.count(desk.text(span)) for span in look.spans)
+        return Scope(tokens=tokens, passages=None if look.spans == (whole,) else len(look.spans))

@@ -12,7 +12,8 @@ from functools import cache
 
 from redraft.patterns import pattern
 from redraft.prompts import absence
-from redraft.prompts.judging import UNANSWERABLE
+
+_SIGN = "UNANSWERABLE"
 
 _LONGEST = 400
 """The most characters of an answer that says no more than that."""
@@ -37,7 +38,7 @@ _GOES_ON = pattern(
     r"|because|so|aber|jedoch|sondern|da|weil|nur|mais|car|puisque|pero|sino|ya que|porque|ma|poiché|perché|però"
     r"|mas|porém|pois|но|а|поскольку|так как|только)\b)|[，、](?=但|因为|只|ただ))"
 )
-_STARTS_WITH_SIGN = pattern(rf"\W*{UNANSWERABLE}\b", re.IGNORECASE)
+_STARTS_WITH_SIGN = pattern(rf"\W*{_SIGN}\b", re.IGNORECASE)
 
 # In each language: what an answer is taken from, and the forms that say that it does not hold it. {text} is the
 # former with the words before it, {in} is "in the text", {by} the same or nothing; a dot pattern says what is missing.
@@ -382,7 +383,7 @@ def _is_silent(words: str) -> bool:
 
 def is_answer(text: str) -> bool:
     """Whether what is given as an answer is one, and does not say that there is none."""
-    if UNANSWERABLE in text or _STARTS_WITH_SIGN.match(text):
+    if _SIGN in text or _STARTS_WITH_SIGN.match(text):
         return False
     words = " ".join(unicodedata.normalize("NFKC", text[:_LONGEST]).casefold().replace("’", "'").split()).strip(_MARKS)
     if not words:
