@@ -200,11 +200,9 @@ class Consistency(Evaluator):
     async def _check(self, judge: Judge, claims: Sequence[_Claim], case: Case, alike: Similarity) -> _Checked:
         pack = case.yardstick.pack.questions if case.yardstick.pack else ()
         wanted = [claim.wanted(pack) for claim in claims]
-        answers = {n: known for n, claim in enumerate(claims) if (known := claim.known(pack))}
-        left = [n for n in range(len(claims)) if n not in answers]
-        found = await Examiner(judge).answers_from_document([wanted[n] for n in left], case.desk)
-        said = {left[at]: answer for at, answer in found.verdicts.items() if is_settled(answer)}
-        answers = dict(sorted((answers | said).items()))
+        found = await Examiner(judge).answers_from_document(wanted, case.desk)
+        said = {n: one if one.answered else claims[n].known(pack) or one for n, one in sorted(found.verdicts.items())}
+        answers = {n: one for n, one in said.items() if _is_settled(one)}
         shares = {n: share for n, one in answers.items() if (share := claims[n].borne_out(one)) is not None}
         likeness = shares | {
             n: alike(claims[n].asked.answer, answer.answer) if answer.answered else 0.0
@@ -246,7 +244,7 @@ class Consistency(Evaluator):
         return INCONSISTENT if answer.answered else UNSUPPORTED
 
 
-def is_settled(answer: Remembered) -> bool:
+def _is_settled(answer: Remembered) -> bool:
     """Whether an answer is a verdict: that there is none is one only of who has read the whole document."""
     return answer.answered is True or (answer.scope is not None and answer.scope.passages is None)
 
