@@ -232,7 +232,7 @@ class Judging(BaseModel):
     """How many sentences a judge of coherence has before it at once; the paper has one."""
     top_k: int | None = Field(default=None, ge=1)
     """Judge by the most important questions only."""
-    similarity: SimilarityName = "rouge1"
+    similarity: SimilarityName = "judge"
     threshold: float = Field(default=0.6, ge=0, lt=1)
     """Answers that are no more alike than this are not the same."""
     evidence: EvidenceName = "auto"

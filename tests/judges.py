@@ -140,6 +140,11 @@ class Sheet:
         return next(mark for mark in marks if isinstance(mark, Fence))
 
     @property
+    def shown(self) -> str:
+        """What the prompt shows of the document: all of it, or passages."""
+        return self.within("document") or self.within("passages")
+
+    @property
     def judged(self) -> dict[str, str]:
         """What is to be judged, by id; of what has several texts, all of them or the sentence."""
         known = PROMPTS[self.prompt].given.model_fields
@@ -198,8 +203,8 @@ class Keepers:
         for n, item in sheet.items("questions").items():
             number = asked_of(item["text"])
             places = [place for place, told_there in sentences.items() if number in told_there]
-            answer = sentences[places[0]][number] if places else UNANSWERABLE
-            answers.append({"id": n, "answer": answer, "sentences": places[:1]})
+            answer = sentences[places[0]][number] if places else ""
+            answers.append({"id": n, "sentences": places[:1], "answered": bool(places), "answer": answer})
         return {"answers": answers}
 
     def compare_answers(self, sheet: Sheet) -> Said:
@@ -220,7 +225,7 @@ class Keepers:
                 {
                     "id": n,
                     "questions": [
-                        {"question": named(number), "answer": name, "importance": 3}
+                        {"question": named(number), "answer": name, "search": "is called", "importance": 3}
                         for number, name in keepers_in(sentence_of(item)).items()
                     ],
                 }
@@ -229,10 +234,15 @@ class Keepers:
         }
 
     def answer_from_document(self, sheet: Sheet) -> Said:
-        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
+        known = keepers_in(sheet.shown)
         return {
             "answers": [
-                {"id": n, "answer": known.get(number, UNANSWERABLE), "quote": f"keeper number {number} is called"}
+                {
+                    "id": n,
+                    "quote": f"keeper number {number} is called" if number in known else "",
+                    "answered": number in known,
+                    "answer": known.get(number, ""),
+                }
                 for n, item in sheet.items("questions").items()
                 for number in [asked_of(item["text"])]
             ]
@@ -286,7 +296,7 @@ class Keepers:
         }
 
     def verify_sentences(self, sheet: Sheet) -> Said:
-        known = keepers_in(" ".join(item["text"] for item in sheet.items("passages").values()))
+        known = keepers_in(sheet.shown)
         return {
             "sentences": [
                 {"id": n, **_verified(keepers_in(sentence_of(item)), known)}

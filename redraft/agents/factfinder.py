@@ -14,6 +14,7 @@ from redraft.agents.judge import Judge, batch_size, labelled, window_of
 from redraft.agents.looking import Looks
 from redraft.agents.room import Entry
 from redraft.agents.searching import Reading, Search
+from redraft.agents.shown import shown
 from redraft.agents.together import together
 from redraft.domain import KeyFact, Level, Perspective, Span
 from redraft.prompts import factual
@@ -172,7 +173,7 @@ class Factfinder:
         async def ask(reading: Reading) -> Entries[Verified]:
             some, spans = reading.numbers, reading.spans
             asked = [statements[n].model_copy(update={"id": n + 1}) for n in some]
-            given = factual.VerifyGiven(passages=[desk.text(span) for span in spans], sentences=asked)
+            given = factual.VerifyGiven(**shown(desk, spans), sentences=asked)
             label = labelled("read more for" if reading.wide else "verified", some)
             room = len(some) * self.judge.needs(VERIFICATION)
             reply = await self.judge.ask(factual.VERIFY_SENTENCES, given, room, label, reading.attempt)

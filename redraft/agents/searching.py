@@ -79,7 +79,7 @@ class Search(Generic[Verdict]):
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """The verdicts when more is read for each item, whatever was found before; all of it where that is asked for."""
+        """The verdicts when more is read for each item, whatever was found before; all of it if asked for."""
         if self.looks.desk.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)

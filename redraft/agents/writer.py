@@ -9,8 +9,7 @@ from typing import Any
 from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_long, unfinished
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
-from redraft.prompts.nothing import after_sign, is_sign
-from redraft.prompts.silence import is_answer
+from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.text.sentences import sentences
 from redraft.text.words import count_words
 

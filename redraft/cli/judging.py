@@ -116,8 +116,8 @@ verdict_options = grouped(
         "--similarity",
         section="judging",
         type=click.Choice(["exact", "rouge1", "cosine", "judge"]),
-        help="How answers are compared; cosine needs --embeddings, judge has the judge compare all of them.  [default:"
-        " rouge1]",
+        help="How answers are compared: by the judge, or by a measure, as LongSumEval does; cosine needs --embeddings."
+        "  [default: judge]",
     ),
     option(
         "--evidence",

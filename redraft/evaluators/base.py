@@ -98,8 +98,6 @@ class Evaluator(ABC):
     """What of the document's pack is built for it, if it is not there; for a draft without a word nothing is."""
     uses: PackPart | None = None
     """What of the pack it takes where it is there."""
-    cites: bool = False
-    """Whether it reads what the questions of the pack cite, where a document is too long to be read whole."""
     heeds_query: bool = False
     """Whether what it says depends on the question that the summary answers."""
 

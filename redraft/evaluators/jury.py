@@ -13,6 +13,7 @@ from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
+from redraft.evaluators.conflicts import without_conflicts
 from redraft.evaluators.goals import founded
 from redraft.evaluators.known import MetricAim
 from redraft.events import Noted, Observer
@@ -162,6 +163,15 @@ class Jury:
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
 
+    async def agreed(self, draft: str) -> dict[str, Evaluation]:
+        """What is other than the metrics said, each by itself, once all of them are heard; it is stored."""
+        names = {one.name for one in self.evaluators}
+        known = await off_loop(self.store.judgments.of, draft)
+        changed = without_conflicts({name: one for name, one in known.items() if name in names})
+        for evaluation in changed.values():
+            await off_loop(self.store.judgments.keep, draft, evaluation)
+        return changed
+
     async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
         """What a metric says of a text, by those of the panel who can read it and the document."""
         statements = statements_of(text)
@@ -195,8 +205,6 @@ class Jury:
         A query comes from trees that are there already: to grow some for it would be of no use.
         """
         part = evaluator.needs or evaluator.uses
-        if part is None and evaluator.cites and self.desk.is_long:
-            part = "questions"
         built = build and part in {one.needs for one in self.evaluators}
         match part:
             case "questions":

@@ -61,8 +61,14 @@ async def gather(state: State, job: Job) -> Update:
     missing = [name for name in state["due"] if name not in state["judged"]]
     if failed := [job.failures[name] for name in missing if name in job.failures]:
         raise failed[0]
-    scores = {name: verdict["score"] for name, verdict in state["judged"].items() if verdict["outcome"] != "measured"}
-    return {"due": missing, **({"scores": scores} if state["round"] == 0 and not missing else {})}
+    changed = {} if missing else await job.judges.agreed(state["draft"])
+    judged = state["judged"] | {name: in_short(one) for name, one in changed.items()}
+    scores = {name: verdict["score"] for name, verdict in judged.items() if verdict["outcome"] != "measured"}
+    return {
+        "due": missing,
+        **({"judged": judged} if changed else {}),
+        **({"scores": scores} if state["round"] == 0 and not missing else {}),
+    }
 
 
 def seats(state: State) -> list[Send]:

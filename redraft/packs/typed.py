@@ -103,7 +103,7 @@ class TypedBuilder:
         found = await Examiner(self.judge).answers_from_document([Wanted(made.text)], self.desk)
         if not found.verdicts:
             return "whether the document has an answer was not judged"
-        return "the document has an answer to it" if is_answer(found.verdicts[0].answer) else ""
+        return "the document has an answer to it" if found.verdicts[0].answered else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,6 +61,8 @@ SummaryText = Annotated[str, Fence("summary")]
 SummaryTexts = Annotated[list[str], Fence("summary")]
 Context = Annotated[str, Fence("context")]
 WholeDocument = Annotated[str, Fence("document")]
+WholeText = Annotated[str | None, Fence("document")]
+"""A whole document where it is shown."""
 Question = Annotated[str | None, Fence("question")]
 Language = Annotated[str | None, Field(pattern=LANGUAGE_NAME)]
 """The language that a user wants a text in, by its English name; without one it is that of what is read."""
