@@ -11,10 +11,11 @@ from redraft.agents import library
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
 from redraft.agents.research import AT_ONCE, Answered, Research
-from redraft.domain import Finding, Lookup, Round, Span
+from redraft.domain import Finding, Round, Span
 from redraft.errors import RejectedRequest, ReplyError
 from redraft.prompts.deciding import DECIDE, DecideGiven, Decision, Option, Read, Standing
 from redraft.prompts.tags import NOBODY, Tags
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 
 T = TypeVar("T")

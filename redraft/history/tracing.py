@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 
-from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Lookup, Round
+from redraft.domain import REVIEW, Document, Draft, Evaluation, Finding, Round
 from redraft.errors import RunError
 from redraft.history.certificates import Certificate, certificates
 from redraft.history.results import Result, figures, finding_json, read_result
+from redraft.rulings import Lookup
 from redraft.settings import FIGURES
 from redraft.store.runs import Run
 from redraft.store.store import Store

@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from redraft.cli import hints, terminal
 from redraft.cli.views import figures, findings, render
-from redraft.domain import Document, Finding, Lookup, Round
+from redraft.domain import Document, Finding, Round
 from redraft.evaluators.words import in_part, is_unheard
 from redraft.history.changes import Change, Difference, changes_between
 from redraft.history.results import Result
 from redraft.history.tracing import Trace, Turn
+from redraft.rulings import Lookup
 from redraft.text.cleaning import one_line
 
 _MARKS = {"added": "+ ", "removed": "- ", "changed": "~ "}
