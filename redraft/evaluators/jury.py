@@ -15,6 +15,7 @@ from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited
 from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
 from redraft.evaluators.goals import founded
 from redraft.evaluators.known import MetricAim
+from redraft.evaluators.overruled import without_overruled
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
@@ -159,8 +160,22 @@ class Jury:
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
+
+    async def apply_rulings(self, draft: str) -> list[Evaluation]:
+        """Withdraw from what was said of a draft what has been overruled since; returns the evaluations that changed.
+
+        They are stored, all else of a draft stays as it is."""
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        known = await off_loop(self.store.judgments.of, draft)
+        new = {name: without_overruled(one, rulings) for name, one in known.items()}
+        changed = [one for name, one in new.items() if one is not known[name]]
+        for one in changed:
+            await off_loop(self.store.judgments.keep, draft, one)
+        return changed
 
     async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
         """What a metric says of a text, by those of the panel who can read it and the document."""
