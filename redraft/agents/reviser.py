@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.looking import NEAR
@@ -91,8 +92,7 @@ class Reviser:
         points = [_point(number, finding) for number, finding in enumerate(order.findings, 1)]
         bare = ReviseGiven(
             summary=order.summary,
-            points=points,
-            tasks=list(dict.fromkeys(one.task for one in points)),
+            **_asking(points),
             outline=self.outline,
             keep=list(order.keep),
             words=order.words,
@@ -102,11 +102,12 @@ class Reviser:
         )
         if self.pen.spare is None:
             return self._with_document(bare)
-        # A reply, and one that is sent back because of a flaw.
-        replies = 2 * (self.pen.tokens(order.words) + _answering(len(points))) + _MARGIN
-        while (room := self.pen.spare(REVISE, bare) - replies) < 0 and len(bare.points) > 1:
-            left = bare.points[:-1]
-            bare = bare.model_copy(update={"points": left, "tasks": list(dict.fromkeys(one.task for one in left))})
+        # A reply, and the text of one that is sent back because of a flaw.
+        texts = 2 * self.pen.tokens(order.words) + _MARGIN
+        while (room := self.pen.spare(REVISE, bare) - texts - _answering(len(bare.points))) < 0 and len(
+            bare.points
+        ) > 1:
+            bare = bare.model_copy(update=_asking(bare.points[:-1]))
         if self.desk.document_tokens <= room:
             return self._with_document(bare)
         near = self._near(order.findings, room)
@@ -206,6 +207,11 @@ def _may_be_translated(text: str, summary: str) -> bool:
 
 def _length(text: str) -> float:
     return count_words(text) / (_LETTERS_A_WORD if is_unspaced(text) else 1)
+
+
+def _asking(points: Sequence[Point]) -> dict[str, Any]:
+    """Points, with the tasks that occur in them."""
+    return {"points": list(points), "tasks": list(dict.fromkeys(one.task for one in points))}
 
 
 def _answering(points: int) -> int:

@@ -34,8 +34,8 @@ from redraft.domain import (
     Usage,
     content_id,
 )
-from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.questions import TypedQuestion, TypedQuestions
+from redraft.rulings import FinalComparison, Lookup, PointAnswer, Ruling
 from redraft.settings import Judging, Limits, Refine, Refinement, Settings
 from redraft.store.agreements import Agreement, Standing
 from redraft.store.batches import Batch, NewItem
