@@ -23,6 +23,8 @@ ROUND_KEYS = {
     "reason",
     "why",
     "instruction",
+    "answers",
+    "withdrawn",
     "lookups",
     "scores",
     "unjudged",
@@ -39,7 +41,7 @@ def command(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Inside]:
 
 @pytest.fixture(scope="module")
 def refined(command: Inside) -> Any:
-    goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "100")
+    goals = ("--goal", "coverage=1", "--goal", "consistency=1", "--words", "42")
     done = command.run("refine", "book.md", "poor.md", *goals, "--json")
     assert done.code == 0, done.err
     return done.json
@@ -91,6 +93,7 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
         "goals",
         "rounds",
         "lookups",
+        "final_comparison",
     }
     assert traced["goals"] == refined["goals"]
     assert [set(made) for made in traced["rounds"]] == [ROUND_KEYS] * 3

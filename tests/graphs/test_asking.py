@@ -110,7 +110,7 @@ async def test_a_draft_edited_by_hand_is_judged(bench: Bench) -> None:
 
 
 WRONG = {
-    "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 1"),
+    "an unknown number": ({"drop": [9]}, "drop: there is no finding '9'; they are numbered from 1 to 6"),
     "an unknown id": ({"drop": ["none"]}, "drop: there is no finding 'none'"),
     "a number that is true": ({"drop": [True]}, "drop: Input should be a valid integer"),
     "a wrong type": ({"drop": "1"}, "drop: Input should be a valid list"),
@@ -154,10 +154,9 @@ async def test_it_is_asked_and_answered_within_somebody_elses_graph(bench: Bench
         task: Theirs = {"source": str(bench.path)}
         left: Any = await graph.ainvoke(task, thread(), context=shop)
         assert left["__interrupt__"][0].value["text"] == POOR
-        for _ in range(2):
-            key, question = await asked_by(graph, thread())
-            assert bench.store.runs.get(question["run"]).status == "waiting"
-            left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=shop)
+        key, question = await asked_by(graph, thread())
+        assert bench.store.runs.get(question["run"]).status == "waiting"
+        left = await graph.ainvoke(Command(resume={key: {}}), thread(), context=shop)
     assert left["stop"] == "goals_met"
     assert [run.status for run in bench.store.runs.latest(9)] == ["done"]
 
