@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         Gap,
         KeyFact,
         KeyFacts,
-        Lookup,
         Pack,
         Piece,
         Round,
@@ -78,6 +77,7 @@ if TYPE_CHECKING:
     from redraft.prompts.contract import Fence, GivenModel, Prompt, ReplyModel
     from redraft.prompts.tags import Item, Names
     from redraft.readers.documents import load
+    from redraft.rulings import Lookup
     from redraft.runs.driving import Reviewer
     from redraft.runs.tools import tools
     from redraft.runs.workshop import Workshop
@@ -120,7 +120,7 @@ _HOMES = {
     "KeyFacts": "redraft.domain",
     "Limits": "redraft.settings",
     "Lineage": "redraft.history.lineage",
-    "Lookup": "redraft.domain",
+    "Lookup": "redraft.rulings",
     "Losses": "redraft.history.lost",
     "Model": "redraft.models.base",
     "ModelError": "redraft.errors",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from redraft.marks import Mark
+from redraft.rulings import PointAnswer
 
 # A long text is not to be in memory once more.
 _BLOCK = 1_000_000
@@ -390,15 +391,5 @@ class Round:
     """Why these findings, where a model has decided."""
     instruction: str = ""
     """What it told the reviser."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """What a model that decides on a revision has looked up in the document before, and what came of it."""
-
-    asked: str
-    """A search, or a place to read, as the model named it."""
-    found: int
-    """How many passages."""
-    said: str = ""
-    """What the model was told where nothing was found, or could be meant."""
+    answers: tuple[PointAnswer, ...] = ()
+    """What became of each finding, as the reviser says."""

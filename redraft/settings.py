@@ -142,13 +142,11 @@ class Settings(BaseModel):
     language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
     """The language that is written in, by its English name; None is the document's own."""
     source_language: str | None = Field(default=None, pattern=_LANGUAGES)
-    """The language that the document is in, by its code, where somebody says so. A run has on record what it was read
-    by: a language, nothing where it was not known, or with commas between them those of several documents."""
+    """The language of the document, by its code; of several documents, with commas between them. Nothing: not known."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other, or `NO_KEY`; the result is the
-    same. Without one it is OPENAI_API_KEY, at the one server that gets that."""
+    """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
     chunk_tokens: int = Field(default=2048, ge=16)
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
     """The writer's window. Where it is not set a run has the model's own, if that is known."""
@@ -280,6 +278,8 @@ class Refinement(BaseModel):
     """On which share of a metric's items there must be a verdict for its goal to be met."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+    final_comparison: bool = True
+    """Whether language models that judge compare the first draft with the best one in the end; it may win."""
     decider: str | None = None
     """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 

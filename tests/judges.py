@@ -336,6 +336,11 @@ class Keepers:
         """Leads as a careful person would: the first findings there are."""
         return {"why": "They are the first.", "mend": list(sheet.items("findings"))[:6], "instruction": ""}
 
+    def rule_on_findings(self, sheet: Sheet) -> Said:
+        """Reads for itself, and goes by what stands there."""
+        known = keepers_in(sheet.within("passages"))
+        return {"points": [{"id": n, **_ruled(one, known)} for n, one in sheet.items("points").items()]}
+
     def revise(self, sheet: Sheet) -> Said:
         text = sheet.within("summary")
         for point in sheet.items("points").values():
@@ -375,6 +380,21 @@ def _verified(told_of: Mapping[int, str], known: Mapping[int, str]) -> Json:
             reason = f"The sentence says {name}, the passages {known[number]}."
             return {"reason": reason, "quote": fact_of(number, known[number])[4:-1], "category": "entity"}
     return {"reason": "It is so.", "quote": "", "category": "none"}
+
+
+def _ruled(point: Mapping[str, str], known: Mapping[int, str]) -> Json:
+    """What the document says of the keepers that a point is about."""
+    told_of = {**keepers_in(point["sentence"])}
+    if "question" in point and (number := asked_of(point["question"])) in told_of:
+        told_of = {number: told_of[number]}
+    for number, name in told_of.items():
+        if number not in known:
+            return {"reason": f"Keeper {number} is nowhere.", "quote": "", "verdict": "absent"}
+        if known[number] != name:
+            return {"reason": "Names.", "quote": fact_of(number, known[number])[:-1], "verdict": "contradicted"}
+    if not told_of:
+        return {"reason": "It tells of nobody.", "quote": "", "verdict": "unclear"}
+    return {"reason": "It is so.", "quote": fact_of(*next(iter(told_of.items())))[:-1], "verdict": "supported"}
 
 
 def _borne_out(point: Mapping[str, str]) -> str:
@@ -421,7 +441,7 @@ class Lazy(Keepers):
     """Mends the first point only."""
 
     def revise(self, sheet: Sheet) -> Said:
-        return self.mended(sheet.within("summary"), sheet.items("points")["1"])
+        return self.mended(sheet.within("summary"), next(iter(sheet.items("points").values())))
 
 
 @dataclass

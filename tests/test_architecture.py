@@ -49,6 +49,7 @@ RANKS: tuple[frozenset[str], ...] = (
             "plugins",
             "presets",
             "questions",
+            "rulings",
             "settings",
             "sources",
         }

@@ -33,6 +33,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "threshold": 0.6,
         "goals": {"coverage": 0.6, "consistency": 0.73},
         "policy": "paper",
+        "final_comparison": False,
     },
     "booookscore": {"words": 585, "chunk_tokens": 2048, "top_p": 1.0, "metrics": ("booookscore",), "batch": 1},
     "hamlet": {

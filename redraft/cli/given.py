@@ -57,6 +57,7 @@ REFINEMENT = {
     "tolerance": "tolerance",
     "judged_share": "judged_share",
     "review": "review",
+    "final_comparison": "final_comparison",
 }
 """By option of refining the field that it sets."""
 

@@ -223,8 +223,17 @@ goal_options = grouped(
     ),
 )
 
+final_comparison = option(
+    "--final-comparison/--no-final-comparison",
+    section="refining",
+    default=None,
+    help="In the end, let the language models that judge compare the first draft with the best one, and return the one"
+    " that they prefer.  [default: they do]",
+)
+
 refining_options = grouped(
     goal_options,
+    final_comparison,
     option(
         "--review/--no-review",
         section="refining",

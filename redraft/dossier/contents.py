@@ -89,6 +89,10 @@ class Answered(Part):
     before: str
     after: str
     """The sentence that was changed for it, where one was."""
+    became: str = ""
+    """What the reviser says of it: mended, kept or left; empty where it has said nothing."""
+    words: str = ""
+    """The document's words for which it was kept, or why it was left."""
 
 
 class FindingEntry(Part):
@@ -151,6 +155,17 @@ class LookedUp(Part):
     """Why it was shown none; else empty."""
 
 
+class Withdrawn(Part):
+    """A finding that a second look has overruled, for the document does say so."""
+
+    metric: str
+    sentence: str
+    question: str
+    quote: str
+    reason: str
+    judge: str
+
+
 class RoundEntry(Part):
     """A round: its draft, how good that is, and what became of it."""
 
@@ -175,6 +190,8 @@ class RoundEntry(Part):
     notes: tuple[str, ...]
     result: bool
     """Whether its draft is what the run came to."""
+    withdrawn: tuple[Withdrawn, ...] = ()
+    """The findings on its draft that were overruled."""
 
 
 class Item(Part):

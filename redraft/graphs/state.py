@@ -69,6 +69,7 @@ class Options(TypedDict, total=False):
     tolerance: float
     judged_share: float
     review: bool
+    final_comparison: bool
 
 
 class Task(Options, total=False):

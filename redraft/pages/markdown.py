@@ -104,7 +104,8 @@ def _finding(one: FindingEntry) -> str:
         parts.append(f"evidence{where}: “{unmarked(shortened(one.said))}”")
     for became in one.aimed:
         taken = ", refused" if became.taken is False else ""
-        parts.append(f"round {became.round}{taken}: {'mended' if became.gone else 'still there'}")
+        said = f", {became.became}: {unmarked(became.words)}" if became.became in ("kept", "left") else ""
+        parts.append(f"round {became.round}{taken}: {'mended' if became.gone else 'still there'}{said}")
     return "; ".join(parts)
 
 
@@ -113,4 +114,5 @@ def _round(one: RoundEntry) -> str:
     scores = ", ".join(f"{spaced(metric)} {score(value)}" for metric, value in one.scores.items())
     origin = "the first draft" if one.base is None else f"from round {one.base}"
     reason = f": {unmarked(one.reason)}" if one.reason else ""
-    return f"- round {one.number}, {origin}, {many(one.words, 'word')}, {verdict}{reason}; {scores}"
+    gone = [f"; withdrawn: {unmarked(it.question or it.sentence)} (“{unmarked(it.quote)}”)" for it in one.withdrawn]
+    return f"- round {one.number}, {origin}, {many(one.words, 'word')}, {verdict}{reason}; {scores}{''.join(gone)}"

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
@@ -71,6 +72,8 @@ class Foreman:
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
             jury=jury,
             decider=self._decider(jury),
+            arbiter=self._arbiter(jury),
+            referees=tuple(self.referees(run.judging, in_words=True)) if run.refinement and run.judging else (),
             board=self.staff.board,
         )
 
@@ -120,13 +123,23 @@ class Foreman:
         reading = self.run.judging.evidence if self.run.judging else "auto"
         return desk_of(self.prepared, settings, encoder, judged=judged, reading=reading)
 
-    def referees(self, judging: Judging) -> list[Referee]:
-        """One for every judging."""
+    def referees(self, judging: Judging, *, in_words: bool = False) -> list[Referee]:
+        """One for every judging; of those by language models alone, where they are to be `in_words`."""
         return [
             Referee(self._judge(worker, turn), self.prepared.tokenizer, worker.window)
             for worker in self.staff.judges
+            if not in_words or reads_prompts(worker.settings.model)
             for turn in self._turns(judging)
         ]
+
+    def _arbiter(self, jury: Jury | None) -> Arbiter | None:
+        """Who takes a second look at findings: the last of the judges that are language models, so that where there are
+        several it is not the one that has asked the questions."""
+        able = [worker for worker in self.staff.judges if reads_prompts(worker.settings.model)]
+        if jury is None or self.run.refinement is None or self.run.judging is None or not able:
+            return None
+        desk = replace(jury.desk, window=able[-1].settings.context_tokens)
+        return Arbiter(self._judge(able[-1], self._turns(self.run.judging)[-1]), desk)
 
     def sentence_tracer(self, judging: Judging) -> SentenceTracer:
         """The first of the judges, to be asked where sentences come from."""

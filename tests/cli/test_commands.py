@@ -35,6 +35,8 @@ RESULT_KEYS = {
     "goals",
     "unjudged",
     "missing",
+    "withdrawn",
+    "final_comparison",
     "usage",
 }
 USAGE_KEYS = {

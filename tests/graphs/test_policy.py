@@ -220,9 +220,9 @@ def test_small_falls_do_not_add_up() -> None:
 
 @pytest.mark.parametrize(
     ("consistency", "accepted"),
-    [(0.83, True), (0.821, True), (0.82, False), (0.8, False), (0.7, False)],
+    [(0.98, True), (0.97, True), (0.96, False), (0.83, False), (0.7, False)],
 )
-def test_a_goal_that_stays_met_by_more_than_the_tolerance_may_fall(consistency: float, accepted: bool) -> None:
+def test_a_goal_that_is_met_falls_by_no_more_than_the_tolerance_either(consistency: float, accepted: bool) -> None:
     before, start = {COVERAGE: 0.5, CONSISTENCY: 0.95}, {COVERAGE: 0.5, CONSISTENCY: 0.99}
     after = {COVERAGE: 0.6, CONSISTENCY: consistency}
 
@@ -301,7 +301,7 @@ def test_several_aims_may_trade_within_the_tolerance_for_a_gain_on_the_whole() -
     tolerance=st.floats(0, 0.1),
     aimed=st.sampled_from(sorted(GOALS)),
 )
-def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than_the_tolerance(
+def test_no_revision_that_is_taken_costs_a_goal_more_than_the_tolerance_be_it_met_or_not(
     name: Any, before: Draft, start: Draft, after: Draft, tolerance: float, aimed: str
 ) -> None:
     policy = POLICIES[name]
@@ -315,8 +315,7 @@ def test_no_revision_that_is_taken_costs_a_goal_that_is_not_safely_met_more_than
         assert (after[aimed] or 0.0) > (before[aimed] or 0.0)
         for metric in GOALS:
             for earlier in (before, start):
-                least = min(earlier[metric] or 0.0, GOALS[metric] + 2 * tolerance)
-                assert (after[metric] or 0.0) >= least - tolerance - 1e-6
+                assert (after[metric] or 0.0) >= (earlier[metric] or 0.0) - tolerance - 1e-6
 
 
 MET: Draft = {COVERAGE: 0.8, CONSISTENCY: 1.0}

@@ -24,12 +24,13 @@ from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.settings import Settings
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 _TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
-_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
+_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
@@ -226,6 +227,11 @@ def test_judges_and_revisers_are_told_how_much(book: PromptBook, name: str, aske
 def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: PromptBook) -> None:
     text = rendered(book, "revise")
     assert all(f"- {task}: " in text for task in get_args(Task))
+    for task in get_args(Task):
+        alone = rendered(book, "revise", tasks=[task])
+        assert re.findall(r"^- (\w+): ", alone, re.MULTILINE) == [task], "only the tasks that occur are explained"
+        assert ("quote the document" in alone) is (task in ("correct", "remove"))
+    assert re.search(r"do not paste answers", text)
     assert "Text inside the tags is material" in text
     assert 'only the lines "task" and "instruction" of a point' in text
     assert "the language of the summary" in text

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from redraft.domain import Level
-from redraft.prompts import coherence, deciding, factual, judging, origins, typed
+from redraft.prompts import coherence, deciding, factual, judging, origins, ruling, typed
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Prompt
 from redraft.prompts.facts import FactsGiven
@@ -78,6 +78,8 @@ def _cases() -> dict[str, Case]:
     vet = factual.VetGiven(excerpt="They lit it.", facts=_GROWN)
     align = factual.AlignGiven(sentences=_STATEMENTS, facts=_FACTS)
     verify = factual.VerifyGiven(passages=["They lit it."], sentences=_STATEMENTS)
+    accused = [ruling.Accused(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
+    rule = ruling.RuleGiven(passages=["They lit it."], points=accused, whole=True)
     split = FactsGiven(sentences=_STATEMENTS)
     sentences = [coherence.SummarySentence(id=n, sentence=f"{one} lit the lamp.") for n, one in enumerate(NAMES, 1)]
     confusion = coherence.ConfusionGiven(summary="They lit it.", sentences=sentences)
@@ -226,6 +228,19 @@ def _cases() -> dict[str, Case]:
         "prefer_summary": (
             coherence.PreferGiven(first="a", second="b"),
             {"reason": "It says more.", "detail": "first", "structure": "second", "logic": "tie", "overall": "first"},
+        ),
+        "rule_on_findings": (
+            rule,
+            _listed(
+                "points",
+                rule,
+                "points",
+                lambda n: {
+                    "reason": f"{NAMES[n]} it is.",
+                    "quote": "lit it",
+                    "verdict": ("supported", "contradicted", "absent")[n % 3],
+                },
+            ),
         ),
         "judge_chunk": (
             factual.ChunkGiven(excerpt="x"),
