@@ -29,6 +29,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "stretch_tokens": 1_000_000,
         "second_look": False,
         "claims": 10,
+        "evidence": "whole",
         "similarity": "rouge1",
         "threshold": 0.6,
         "goals": {"coverage": 0.6, "consistency": 0.73},
@@ -42,6 +43,7 @@ PAPERS: dict[str, dict[str, Any]] = {
         "temperature": 0.0,
         "metrics": ("keyfact_recall", "faithfulness"),
         "perspective": "both",
+        "evidence": "whole",
     },
 }
 

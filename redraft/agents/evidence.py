@@ -21,7 +21,8 @@ from redraft.text.words import count_words
 
 # Beside the passages a prompt holds the questions, what is said around them, and the room for the reply.
 _SHARE_OF_WINDOW = 0.5
-_SHARE_OF_DOCUMENT = 0.75
+# So much is left for items, the reply and what is said around them beside a document that is read whole.
+_BESIDE_DOCUMENT = 1_600
 _LONGEST_QUOTE = 600
 # A question may quote the sentence that it is about, with a gap in it or with marks around what it asks for.
 _QUOTED = re.compile(r"[“«„]([^”»“]{3,2000})[”»“]|\"([^\"]{3,2000})\"")
@@ -110,8 +111,12 @@ class EvidenceDesk:
 
     @property
     def is_long(self) -> bool:
-        """Whether the document leaves no room for items beside it, so that it is searched before it is read."""
-        return self.reading == "retrieved" or self.document_tokens > _SHARE_OF_DOCUMENT * self.window
+        """Whether the document is searched before it is read: it leaves no room for items beside it, or shall be."""
+        return self.reading == "retrieved" or not has_room(self.window, self.document_tokens)
+
+    def key(self, item: Wanted, *, wide: bool = False) -> list[object]:
+        """What is read for an item depends on: how it is searched for too, unless all of the document is read."""
+        return [self.name, item.text, *([item.also, item.cited] if wide or self.is_long else [])]
 
     @property
     def windows(self) -> Windows:
@@ -220,6 +225,11 @@ class EvidenceDesk:
         """The words at a place, the first of them where there are many."""
         span = Span(span.start, min(span.end, span.start + _LONGEST_QUOTE))
         return Evidence(self.text(span), span)
+
+
+def has_room(window: int, read: int) -> bool:
+    """Whether so many tokens of a document can be read at once: there is room for some eight items beside them."""
+    return read + _BESIDE_DOCUMENT <= window
 
 
 def _cut(quote: str) -> str:

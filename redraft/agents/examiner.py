@@ -212,7 +212,7 @@ class Examiner:
         found = await self.judge.remembered(
             judging.ANSWER_FROM_DOCUMENT,
             Remembered,
-            [[desk.name, one.text, one.also, one.cited, *(["wide"] if wide else [])] for one in wanted],
+            [[*desk.key(one, wide=wide), *(["wide"] if wide else [])] for one in wanted],
             search.closer if wide else search.verdicts,
         )
         return found.decided(lambda answer: answer.answered != UNSURE)

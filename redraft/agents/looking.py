@@ -7,21 +7,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby, pairwise
 from math import ceil
+from typing import NamedTuple
 
-from redraft.agents.evidence import EvidenceDesk, Wanted
+from redraft.agents.evidence import EvidenceDesk, Wanted, has_room
 from redraft.domain import Span
 from redraft.settings import EvidenceName
 from redraft.text.retrieval import OVERLAP, WINDOW
 
 NEAR = 4
 """How many windows are read for each item at first."""
-# And how many at least and at most where more is read for it; all of them together come to no more than this share of
-# the document, unless the least is more.
-_LEAST_FAR, FAR = 4, 12
-_SHARE_FAR = 0.25
-# The whole document is read beside at least so many items, or all that there are: for fewer at once it would be read
-# too often.
-_LEAST_BESIDE = 8
+FAR = 12
+"""And how many where those are silent, and no more of the document is to be read."""
+# Where an answer is doubted at least so many are read for it, at most `FAR`; those of all items together come to no
+# more than this share of the document, unless the least is more.
+_LEAST_CLOSER = 2
+_SHARE_CLOSER = 0.25
 # Beside a part of the document the items and the reply about them take at most this share of the window.
 _SHARE_OF_ITEMS = 0.4
 # What a prompt says besides, with the schema of its reply, and around an item and a passage to number them.
@@ -77,10 +77,8 @@ class Looks:
         It is the beginning of each prompt, so that a provider remembers it.
         """
         room = self.desk.window - _FRAME_TOKENS - _AROUND - self.all_tokens
-        size = min(self.far, self._beside(numbers, room))
-        if not numbers or size < min(len(numbers), self.far, _LEAST_BESIDE):
-            return []
-        return [Look(some, (self.all,)) for some in _equal(numbers, size)]
+        size = min(self.far, self._beside(numbers, room)) if has_room(self.desk.window, self.all_tokens) else 0
+        return [Look(some, (self.all,)) for some in _equal(numbers, size)] if size else []
 
     def parts(self, numbers: Sequence[int]) -> list[list[Look]]:
         """The same where it does not fit: for each of its parts the batches in which all items are asked about."""
@@ -95,9 +93,13 @@ class Looks:
         """The windows nearest to each item."""
         return self._filled({n: self.desk.wanted(self.items[n], NEAR) for n in numbers}, self.near)
 
+    def wider(self, numbers: Sequence[int]) -> list[Look]:
+        """More of them, for items on which those were silent."""
+        return self._filled({n: self.desk.wanted(self.items[n], FAR, wide=True) for n in numbers}, self.far)
+
     def closer(self, numbers: Sequence[int]) -> list[Look]:
-        """More of them, where those were silent or what they say is doubted."""
-        count = far_windows(self.desk.document_tokens, len(numbers))
+        """The windows for items whose answers are doubted, whatever was read for them before."""
+        count = closer_windows(self.desk.document_tokens, len(numbers))
         return self._filled({n: self.desk.wanted(self.items[n], count, wide=True) for n in numbers}, self.far)
 
     def beside(self, places: Mapping[int, Sequence[Span]]) -> list[Look]:
@@ -171,9 +173,9 @@ class Looks:
         return sum(self._counted[span] for span in spans)
 
 
-def far_windows(document: int, items: int) -> int:
-    """How many windows are read for each of so many items that need more than the first look."""
-    return max(_LEAST_FAR, min(FAR, int(_SHARE_FAR * document / (max(1, items) * WINDOW))))
+def closer_windows(document: int, items: int) -> int:
+    """How many windows are read for each of so many items whose answers are doubted."""
+    return max(_LEAST_CLOSER, min(FAR, int(_SHARE_CLOSER * document / (max(1, items) * WINDOW))))
 
 
 def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
@@ -181,6 +183,18 @@ def _equal(numbers: Sequence[int], size: int) -> list[tuple[int, ...]]:
     count = ceil(len(numbers) / size) if numbers else 0
     bounds = [at * len(numbers) // count for at in range(count + 1)] if count else []
     return [tuple(numbers[one:other]) for one, other in pairwise(bounds)]
+
+
+class Reads(NamedTuple):
+    """The calls, the tokens of the document in them, and how often each item is asked about, at most."""
+
+    calls: int
+    tokens: int
+    times: int
+
+    def and_then(self, other: Reads) -> Reads:
+        """These, and others after them."""
+        return Reads(self.calls + other.calls, self.tokens + other.tokens, self.times + other.times)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,40 +215,36 @@ class Most:
     def _room(self) -> int:
         return max(WINDOW, self.window - _FRAME_TOKENS - _AROUND)
 
-    def looks(self, reading: EvidenceName) -> tuple[int, int]:
-        """The calls, and the tokens of the document in them, when every item takes all that there is to read."""
+    def looks(self, reading: EvidenceName) -> Reads:
+        """When every item takes all that there is to read."""
         if reading == "retrieved":
-            return _sum(self._found(NEAR, self.near), self.closer())
-        return self.whole() or _sum(self._found(NEAR, self.near), self.parts())
+            return self._found(NEAR, self.near).and_then(self._found(FAR, self.far))
+        return self.whole() or self._found(NEAR, self.near).and_then(self.parts())
 
-    def whole(self) -> tuple[int, int] | None:
-        """The same where all is read at once; None where it does not fit."""
+    def whole(self) -> Reads | None:
+        """When all is read at once; None where it does not fit."""
         size = min(self.far, max(0, self._room - self.document) // self.each)
-        if size < min(self.items, self.far, _LEAST_BESIDE):
+        if not size or not has_room(self.window, self.document):
             return None
-        calls = ceil(self.items / size) if self.items else 0
-        return calls, calls * self.document
+        calls = ceil(self.items / size)
+        return Reads(calls, calls * self.document, 1)
 
-    def parts(self) -> tuple[int, int]:
-        """And where it is read part by part, each once for each batch, with another call where parts disagree."""
+    def parts(self) -> Reads:
+        """When it is read part by part, each once for each batch, and places of two parts once more."""
         size = max(1, min(self.far, self.items, int(_SHARE_OF_ITEMS * self._room) // self.each))
         batches, part = ceil(self.items / size), self._room - size * self.each
         # Parts end between sentences, and so are not quite full.
         parts = ceil(self.document / max(1, part - 2 * OVERLAP, part // 2))
         read = self.document + parts * OVERLAP
-        return parts * batches + 1, batches * read + min(self._room, self.document)
+        return Reads(parts * batches + 1, batches * read + min(self._room, self.document), parts + 1)
 
-    def closer(self) -> tuple[int, int]:
-        """And where a wider choice of windows is read for each item."""
-        return self._found(far_windows(self.document, self.items), self.far)
+    def closer(self) -> Reads:
+        """When windows are read for items whose answers are doubted."""
+        return self._found(closer_windows(self.document, self.items), self.far)
 
-    def _found(self, windows: int, at_once: int) -> tuple[int, int]:
+    def _found(self, windows: int, at_once: int) -> Reads:
         read = self.items * windows * WINDOW
         size = max(1, min(at_once, self._room // self.each))
         # Whoever has no room for one item more has read as much as there is room for, or asked as much.
         calls = min(self.items, ceil(self.items / size) + ceil(2 * (read + self.items * self.each) / self._room))
-        return calls, min(read, calls * min(self._room, self.document))
-
-
-def _sum(one: tuple[int, int], other: tuple[int, int]) -> tuple[int, int]:
-    return one[0] + other[0], one[1] + other[1]
+        return Reads(calls, min(read, calls * min(self._room, self.document)), 1)

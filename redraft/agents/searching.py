@@ -61,12 +61,11 @@ class Search(Generic[Verdict]):
         if not numbers:
             return Account()
         looks, retrieved = self.looks, self.looks.desk.reading == "retrieved"
-        if looks.within is not None or not retrieved:
-            # The first search cuts and indexes the document, and nothing else should have to wait for that.
+        if looks.within is not None or not looks.desk.is_long:
             if whole := await asyncio.to_thread(looks.whole, numbers):
                 return await self._read(whole, wide=False)
-            if looks.within is not None:
-                return await self._in_parts(numbers, {})
+            return await self._in_parts(numbers, {})
+        # The first search cuts and indexes the document, and nothing else should have to wait for that.
         first = await asyncio.to_thread(looks.first, numbers)
         near = await self._read(first, wide=False)
         whole_read = {n for look in first if look.windows is None for n in look.numbers}
@@ -79,14 +78,14 @@ class Search(Generic[Verdict]):
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
     async def closer(self, numbers: Sequence[int]) -> Account[Verdict]:
-        """The verdicts when more is read for each item, whatever was found before; all of it if asked for."""
+        """The verdicts on doubted items, from windows that are chosen anew, or from all where that is wanted."""
         if self.looks.desk.reading == "whole" and (whole := await asyncio.to_thread(self.looks.whole, numbers)):
             return await self._read(whole, wide=True)
         return await self._read(await asyncio.to_thread(self.looks.closer, numbers), wide=True)
 
     async def _wider(self, numbers: Sequence[int], seen: Mapping[int, Verdict]) -> Account[Verdict]:
         """The verdicts of a wider look; without those on what the passages alone are silent about."""
-        far = await self.closer(numbers)
+        far = await self._read(await asyncio.to_thread(self.looks.wider, numbers), wide=True)
         found: dict[int, Verdict] = {}
         for n in numbers:
             said = [one for one in (far.verdicts.get(n), seen.get(n)) if one is not None]

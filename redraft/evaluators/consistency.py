@@ -127,22 +127,24 @@ class Consistency(Evaluator):
         similarity(self.likeness, self.encoder)
 
     def forecast(self, ahead: Ahead) -> Iterator[Stage]:
-        """Every draft may be new from end to end, and every answer have to be looked for twice."""
+        """Every draft may be new from end to end, and every answer take all of the document to be found."""
         if not ahead.sentences:
             return
         asked = A_SENTENCE
         claims = min(ahead.sentences * claims_each(ahead.sentences, self.claims), self.claims)
         asking = ahead.batches(ahead.sentences, asked * ahead.needs(CLAIM))
-        reading, evidence = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
+        reading, evidence, times = ahead.searching(claims, ahead.needs(ANSWER), QUESTIONS_NEAR)
         answered = min(claims, self.top_k or claims)
         comparing = (0, 0, 0)
         if self.second_look or self.likeness == "judge":
             comparing = ahead.comparing(answered, self.second_look)
-        prompt = evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + 2 * answered * A_QUESTION + comparing[1]
+        prompt = (
+            evidence + reading * ahead.overhead(ANSWER_FROM_DOCUMENT) + times * answered * A_QUESTION + comparing[1]
+        )
         parts, part = ahead.parts()
         asking += parts - 1
         asked_of = asking * (ahead.overhead(ASK_SUMMARY) + part) + 2 * ahead.summary
-        completion = 2 * answered * ahead.needs(ANSWER) + comparing[2]
+        completion = times * answered * ahead.needs(ANSWER) + comparing[2]
         drafts, seats = ahead.drafts, ahead.seats
         yield Stage(
             self.name,

@@ -60,10 +60,12 @@ class Faithfulness(Evaluator):
         """
         if not ahead.sentences:
             return
-        calls, evidence = ahead.searching(ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query)
-        sentences = 2 * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it, twice
+        calls, evidence, reads = ahead.searching(
+            ahead.sentences, ahead.needs(VERIFICATION), SENTENCES_NEAR, ahead.query
+        )
+        sentences = reads * (2 * ahead.summary + ahead.sentences * A_NUMBER)  # each of them with the one before it
         prompt = evidence + calls * ahead.overhead(VERIFY_SENTENCES) + sentences
-        completion = 2 * ahead.sentences * ahead.needs(VERIFICATION)
+        completion = reads * ahead.sentences * ahead.needs(VERIFICATION)
         times = ahead.judgings
         yield Stage(self.name, times * calls, times * prompt, times * completion, about=not ahead.counted)
         named = ahead.judging.keyfacts is not None or ahead.query is not None

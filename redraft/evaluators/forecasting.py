@@ -12,7 +12,7 @@ from redraft.agents import factfinder
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.examiner import ANSWER, COMPARISON, QUESTIONS_NEAR
 from redraft.agents.judge import batch_size, reply_tokens
-from redraft.agents.looking import Most
+from redraft.agents.looking import Most, Reads
 from redraft.agents.room import Entry
 from redraft.domain import Chunk
 from redraft.packs.growing import chunk_tokens
@@ -105,8 +105,8 @@ class Ahead:
         parts = max(1, ceil(summary / self.desk.room))
         return parts, ceil(summary / parts)
 
-    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> tuple[int, int]:
-        """The calls, and the tokens of evidence in them, when every item takes all that there is to read.
+    def searching(self, items: int, tokens: int, near: int, query: str | None = None) -> Reads:
+        """What is read when every item takes all that there is to read.
 
         An answer to a query is held against the chunk that the query is about.
         """
@@ -127,7 +127,7 @@ class Ahead:
         completion = items * self.needs(COMPARISON)
         if not confirm:
             return calls, prompt, completion
-        reading, evidence = self._most(items, self.needs(ANSWER), QUESTIONS_NEAR, self.desk.document_tokens).closer()
+        reading, evidence, _ = self._most(items, self.needs(ANSWER), QUESTIONS_NEAR, self.desk.document_tokens).closer()
         more = evidence + reading * self.overhead(ANSWER_FROM_DOCUMENT) + items * A_QUESTION
         return 2 * calls + reading, 2 * prompt + more, 2 * completion + items * self.needs(ANSWER)
 
