@@ -31,7 +31,6 @@ from redraft.models import schemas
 from redraft.models.base import Reply, Request, Sampling
 from redraft.prompts import factual, judging
 from redraft.prompts.contract import Given_, Value_
-from redraft.prompts.judging import UNANSWERABLE
 from redraft.prompts.tags import Tags, Wire
 from redraft.readers.documents import parse
 from redraft.settings import USUAL_METRICS
@@ -92,10 +91,10 @@ class Reader:
         answers = []
         for one in given.questions:
             held = crc32(one.question.encode()) % 2 == 0
-            answer = self.known[one.question][0] if held else UNANSWERABLE
+            answer = self.known[one.question][0] if held else ""
             ids = _ids(given)
             rests_on = [ids[crc32(answer.encode()) % len(ids)]] if held else []
-            answers.append(judging.SummaryAnswer(id=one.id, answer=answer, sentences=rests_on))
+            answers.append(judging.SummaryAnswer(id=one.id, sentences=rests_on, answered=held, answer=answer))
         return judging.SummaryAnswers(answers=answers)
 
     def compare_answers(self, given: judging.CompareGiven) -> judging.Comparisons:
@@ -120,28 +119,29 @@ class Reader:
                 for at in range(min(given.at_most, max(1, len(one.sentence.split()) // 9)))
             ]
             questions = [
-                judging.SummaryQuestion(question=question, answer=answer, importance=3) for question, answer in asked
+                judging.SummaryQuestion(question=question, answer=answer, search="", importance=3)
+                for question, answer in asked
             ]
             found.append(judging.SentenceQuestions(id=one.id, questions=questions))
         return judging.SummaryQuestions(sentences=found)
 
     def answer_from_document(self, given: judging.AnswerFromDocumentGiven) -> judging.DocumentAnswers:
-        there = " ".join(" ".join(given.passages).split())
+        there = " ".join(" ".join(given.texts).split())
         return judging.DocumentAnswers(answers=[self._found(one, there) for one in given.questions])
 
     def _found(self, one: judging.Asked, there: str) -> judging.DocumentAnswer:
         answer, sentence = self.known[one.question]
         kind = _kind(one.question)
         if sentence not in there or kind == 2:
-            return judging.DocumentAnswer(id=one.id, answer=UNANSWERABLE, quote="")
+            return judging.DocumentAnswer(id=one.id, quote="", answered=False, answer="")
         if kind == 1:
             answer = "something else altogether, as it is told there"
         elif kind % 3 == 0:
             answer = f"put otherwise, that is about {answer.split()[0]}"
-        return judging.DocumentAnswer(id=one.id, answer=answer, quote=_first_ten(sentence))
+        return judging.DocumentAnswer(id=one.id, quote=_first_ten(sentence), answered=True, answer=answer)
 
     def verify_sentences(self, given: factual.VerifyGiven) -> factual.Verifications:
-        there = " ".join(" ".join(given.passages).split())
+        there = " ".join(" ".join(given.texts).split())
         return factual.Verifications(
             sentences=[
                 factual.Verification(

@@ -28,7 +28,8 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def passages(sheet: Sheet) -> list[str]:
-    return [item["text"] for item in sheet.items("passages").values()]
+    whole = sheet.within("document")
+    return [whole] if whole else [item["text"] for item in sheet.items("passages").values()]
 
 
 @pytest.mark.parametrize("window", [4096, 8192])
@@ -150,7 +151,7 @@ async def test_a_document_that_fits_is_read_whole_and_always_in_the_same_words(t
     asked = court.asked("answer_from_document", "verify_sentences")
     assert len({sheet.prompt for sheet in asked}) == 2
     assert len(asked) > 4
-    beginning = f"<passages>\n{court.document.text.strip()}\n</passages>\n"
+    beginning = f"<document>\n{court.document.text.strip()}\n</document>\n"
     assert [sheet.text[:40] for sheet in asked if not sheet.text.startswith(beginning)] == []
 
 

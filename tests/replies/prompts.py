@@ -26,7 +26,7 @@ _TREE = [
     {"fact": "Ann lit the lamp.", "branches": [{"fact": "It was dark.", "leaves": ["No moon was out."]}]},
     {"fact": "Ben put it out.", "branches": [{"fact": "It was late.", "leaves": []}]},
 ]
-_QUESTION = {"question": "Who lit it?", "answer": "Ann", "importance": 3}
+_QUESTION = {"question": "Who lit it?", "answer": "Ann", "search": "lit the lamp", "importance": 3}
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,11 @@ def _cases() -> dict[str, Case]:
                 "questions",
                 from_summary,
                 "answers",
-                lambda n: {"answer": f"{NAMES[n]}'s lamp", "sentences": [at.tag("sentences", n + 1)]},
+                lambda n: {
+                    "sentences": [at.tag("sentences", n + 1)],
+                    "answered": True,
+                    "answer": f"{NAMES[n]}'s lamp",
+                },
             ),
         ),
         "answer_from_document": (
@@ -122,7 +126,7 @@ def _cases() -> dict[str, Case]:
                 "questions",
                 from_document,
                 "answers",
-                lambda n: {"answer": f"the lamp of {NAMES[n]}", "quote": "lit it"},
+                lambda n: {"quote": "lit it", "answered": True, "answer": f"the lamp of {NAMES[n]}"},
             ),
         ),
         "compare_answers": (
@@ -197,7 +201,9 @@ def _cases() -> dict[str, Case]:
         ),
         "answer_questions": (
             asked,
-            _listed("questions", asked, "answers", lambda n: {"answer": f"{NAMES[n]} did.", "reason": ""}),
+            _listed(
+                "questions", asked, "answers", lambda n: {"answered": True, "answer": f"{NAMES[n]} did.", "reason": ""}
+            ),
         ),
         "judge_answers": (
             given_answers,
