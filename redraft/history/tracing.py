@@ -93,6 +93,7 @@ class Trace:
             "goals": self.result.goals,
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": [asdict(one) for one in self.lookups],
+            "usage": asdict(self.result.usage),
         } | chapters
 
 

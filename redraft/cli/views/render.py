@@ -206,13 +206,15 @@ def usage(totals: Totals) -> str:
     if totals.cost_usd != 0:
         parts.append("cost unknown" if totals.cost_usd is None else f"${totals.cost_usd:.4f}")
     if totals.lost:
-        parts.append(f"{count(totals.lost, 'call')} without an answer, counted at most as {_at_most(totals)}")
+        parts.append(lost(totals))
     parts.append(f"{totals.seconds:.1f} s")
     return " · ".join(parts)
 
 
-def _at_most(totals: Totals) -> str:
-    return f"${totals.lost_usd:.4f}" if totals.lost_usd else f"{totals.lost_tokens:,} tokens"
+def lost(totals: Totals) -> str:
+    """The calls that were never answered: what a budget counts for them, or without a price their own tokens."""
+    counted = f"at most as ${totals.lost_usd:.4f}" if totals.lost_usd else f"as {totals.lost_tokens:,} tokens"
+    return f"{count(totals.lost, 'call')} without an answer, counted {counted}"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
