@@ -60,6 +60,8 @@ class Source(Part):
     """How sure that is, from 0 to 1."""
     way: tuple[Step, ...]
     """The texts in between, from the summary down to the document."""
+    by: Literal["judge", "words"]
+    """Whether a judge has quoted it for the sentence, or it was matched by wording."""
 
 
 class Sentence(Part):

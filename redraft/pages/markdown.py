@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from redraft.dossier.contents import Dossier, FindingEntry, Place, RoundEntry, Sentence
 from redraft.history.lineage import came_up
-from redraft.pages.wording import capitalized, many, score, shortened, spaced
+from redraft.pages.wording import capitalized, certainty, many, score, shortened, spaced
 from redraft.reports.tables import unmarked
 from redraft.settings import FIGURES
 from redraft.text.places import on_pages, place_said
@@ -75,7 +75,7 @@ def _sentence(one: Sentence, findings: list[FindingEntry]) -> Iterator[str]:
     for rank, source in enumerate(one.sources, 1):
         through = f", by way of {many(len(source.way) - 1, 'text')}" if len(source.way) > 1 else ""
         said = unmarked(shortened(source.place.text))
-        yield f"{rank}. {_where(source.place)}, certainty {score(source.weight)}{through}: “{said}”"
+        yield f"{rank}. {_where(source.place)}, {certainty(source)}{through}: “{said}”"
     if one.invented:
         yield f"- no source: {came_up(one.invented)}"
     if one.drift:

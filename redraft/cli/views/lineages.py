@@ -66,6 +66,9 @@ def _notes(lineage: Lineage, otherwise: str) -> Iterator[str]:
 
 
 def _origins(sentence: Sentence) -> Iterator[str]:
+    for origin in sentence.judged:
+        said = f"{_where(origin)}: “{one_line(origin.text, _QUOTE)}”"
+        yield from wrapped(said, f"{_MARGIN}judge ", " " * 12)
     for origin in sentence.origins:
         yield from _place(origin)
         if stops := [_stop(stop) for stop in origin.way if stop.said]:
