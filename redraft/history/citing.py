@@ -144,16 +144,16 @@ def basis(by: Mapping[int, By], what: str) -> str:
     judged, matched = ([number for number, its in sorted(by.items()) if its == who] for who in ("judge", "words"))
     if not judged or not matched:
         how = (
-            "quotes by which a judge confirmed the sentence"
+            "are quotes by which a judge confirmed the sentence"
             if judged
-            else "matched by wording; no judge confirmed them"
+            else "were matched by wording, not by a judge"
         )
-        return f"All {what}s are {how}." if by else ""
-    named = _numbered(judged), _numbered(matched)
-    return (
-        f"{what.capitalize()}s {named[0]} are quotes by which a judge confirmed the sentence;"
-        f" {named[1]} were matched by wording."
+        return f"All {what}s {how}." if by else ""
+    one, other = (
+        f"{what} {_numbered(judged)} is a quote" if len(judged) == 1 else f"{what}s {_numbered(judged)} are quotes",
+        f"{_numbered(matched)} {'was' if len(matched) == 1 else 'were'} matched by wording",
     )
+    return f"{one[:1].upper()}{one[1:]} by which a judge confirmed the sentence; {other}."
 
 
 def _numbered(numbers: Sequence[int]) -> str:
@@ -164,8 +164,8 @@ def _numbered(numbers: Sequence[int]) -> str:
             runs[-1].append(number)
         else:
             runs.append([number])
-    *others, last = (f"{one[0]} to {one[-1]}" if len(one) > _PAIR else ", ".join(map(str, one)) for one in runs)
-    return f"{', '.join(others)} and {last}" if others else last
+    said = [part for one in runs for part in ([f"{one[0]} to {one[-1]}"] if len(one) > _PAIR else map(str, one))]
+    return f"{', '.join(said[:-1])} and {said[-1]}" if len(said) > 1 else said[0]
 
 
 def cited(lineage: Lineage, link: str = "") -> Citations:
