@@ -56,6 +56,7 @@ REFINEMENT = {
     "tolerance": "tolerance",
     "judged_share": "judged_share",
     "review": "review",
+    "allow_self_check": "allow_self_check",
 }
 """By option of refining the field that it sets."""
 

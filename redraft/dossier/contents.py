@@ -137,6 +137,8 @@ class Score(Part):
     met: bool | None
     """None without a goal, and where too few items have a verdict to tell."""
     initial: float | None
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     certificate: dict[str, Any] | None
     stands_on: str
     """The certificate in a line."""
@@ -163,6 +165,8 @@ class RoundEntry(Part):
     text: str
     words: int
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     unjudged: dict[str, int]
     aims: tuple[str, ...]
     findings: tuple[int, ...]
@@ -236,6 +240,8 @@ class ChapterEntry(Part):
     words: int
     summary: str
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
 
 
 class PieceEntry(Part):

@@ -68,6 +68,7 @@ class Options(TypedDict, total=False):
     tolerance: float
     judged_share: float
     review: bool
+    allow_self_check: bool
 
 
 class Task(Options, total=False):

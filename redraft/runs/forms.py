@@ -83,6 +83,7 @@ class Filled:
             "text": self.text if drafted else None,
             "words": count_words(self.text) if drafted else None,
             "scores": self.result.scores if self.result else {},
+            "self_check": bool(self.result and self.result.self_checked),
             "gaps": [asdict(gap) for gap in self.result.gaps] if self.result else [],
             "error": asdict(self.failure) if self.failure else None,
         }

@@ -13,6 +13,7 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.evaluators.goals import refuse_self_check
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
@@ -240,6 +241,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
+    refuse_self_check(prepared.settings, judging, order.refinement, known)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
@@ -320,7 +322,7 @@ def _identity(of_settings: str, order: Order) -> str:
     material = [
         of_settings,
         {**order.judging.asks(), "build": kind},
-        order.refinement.model_dump(mode="json") if order.refinement else None,
+        order.refinement.model_dump(mode="json", exclude={"allow_self_check"}) if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),
