@@ -16,7 +16,7 @@ def open_batch(
     store: Store, sources: Sequence[str | NewItem], asked: Asked, limits: Limits, *, folder: str, name: str | None
 ) -> Batch:
     """Open a batch of these documents, or open it again: what failed or was set aside is tried anew."""
-    refuse_self_check(asked.settings, asked.judging, asked.refinement, asked.order.evaluators())
+    refuse_self_check(asked.settings, asked.judging, asked.refinement)
     called = name or asked.name([_called(one) for one in sources], folder)
     store.batches.open(Batch(called, asked.to_json(), limits.model_dump(mode="json"), folder))
     store.batches.try_again(called)

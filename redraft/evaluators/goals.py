@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from redraft.domain import Evaluation
 from redraft.errors import UsageError
 from redraft.evaluators.known import known
 from redraft.settings import EXTRACTIVE, GIVEN_STRATEGY, Judging, Refinement, Settings
-
-if TYPE_CHECKING:  # whoever shows what was found does not need what has found it
-    from redraft.evaluators.base import Evaluator
 
 SELF_CHECK = "self-check"
 """What the scores are called that the built-in model gives to what it has written itself."""
@@ -42,13 +38,11 @@ def self_checks(settings: Settings, judging: Judging | None, refinement: Refinem
     return frozenset(name for name in metrics if (one := known(name)) is not None and one.prompts)
 
 
-def refuse_self_check(
-    settings: Settings, judging: Judging | None, refinement: Refinement | None, metrics: Iterable[Evaluator]
-) -> None:
+def refuse_self_check(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> None:
     """Refuse goals that the built-in model would call met in its own work, unless that is what is wanted."""
-    if refinement is None or refinement.allow_self_check or not judges_itself(settings, judging):
+    if refinement is None or refinement.allow_self_check:
         return
-    goals = [one.name for one in metrics if one.name in refinement.goals and one.prompts]
+    goals = sorted(self_checks(settings, judging, refinement) & refinement.goals.keys())
     if goals:
         raise UsageError(
             f"the built-in model would judge what it has written itself: that is a {SELF_CHECK} and tells nothing of"

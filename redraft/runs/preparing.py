@@ -241,7 +241,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
-    refuse_self_check(prepared.settings, judging, order.refinement, known)
+    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)

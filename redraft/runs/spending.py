@@ -110,7 +110,7 @@ def spending_of(
     settings, order, notes = with_windows(settings, order, known_window)
     prepared = prepare(source, settings, given=order.given)
     # What a limit of cost would refuse is shown all the same.
-    refuse_self_check(prepared.settings, order.judging, order.refinement, order.evaluators())
+    refuse_self_check(prepared.settings, order.judging, order.refinement)
     hired = hire(prepared.settings, order.judging, Limits(), prices, refinement=order.refinement)
     told = (*prepared.warnings, *notes)
     chapters = tuple(_of_chapters(prepared, order, prices))

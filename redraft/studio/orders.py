@@ -75,7 +75,7 @@ def order_of(asked: Asked, models: Models) -> tuple[Settings, Order]:
     judging = Judging(metrics=wanted or USUAL_METRICS, **_judge(asked, models))
     known = metrics((*judging.metrics, *(refinement.goals if refinement else ())))
     check_goals(refinement.goals if refinement else (), known)
-    refuse_self_check(settings, judging, refinement, known)
+    refuse_self_check(settings, judging, refinement)
     order = Order(with_draft(judging, refinement), given=asked.summary)
     return settings, with_places(order, settings)
 
