@@ -24,8 +24,7 @@ def judges_itself(settings: Settings, judging: Judging | None) -> bool:
     """Whether the built-in model writes, and nobody but the built-in model judges."""
     if judging is None or settings.model != EXTRACTIVE:
         return False
-    names = judging.judges or (settings.model,)
-    return all((judging.models[name].model if name in judging.models else name) == EXTRACTIVE for name in names)
+    return set(judging.judges or (settings.model,)) == {EXTRACTIVE}
 
 
 def self_checks(settings: Settings, judging: Judging | None, refinement: Refinement | None) -> frozenset[str]:
