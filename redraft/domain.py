@@ -158,7 +158,7 @@ class Totals:
     lost: int = 0
     """How many of the calls were sent and never answered. What they cost nobody knows, and is not among the above."""
     lost_tokens: int = 0
-    """The most that they can have used, both ways."""
+    """Their own prompts, and the replies that they were asked for with."""
     lost_usd: float | None = 0.0
     """The most that they can have cost, as budgets count them."""
 

@@ -40,8 +40,7 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """What may be given as a `Path` too. It is kept as text, as it stands in the store."""
 
-# The paper's ratio of words to tokens, and of one level's limit to the next.
-LEVEL_RATIO = 0.65
+LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 EXTRACTIVE = "extractive"
 NLI = "nli"
 """The provider of judges that are no language models, but say whether one text follows from another."""
@@ -280,12 +279,13 @@ class Refinement(BaseModel):
     """Whether a person looks at the findings before each revision."""
     final_comparison: bool = True
     """Whether language models that judge compare the first draft with the best one in the end; it may win."""
+    allow_self_check: bool = False
+    """Whether goals count where the built-in model writes and judges itself."""
     decider: str | None = None
     """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 
 
-# More than a provider takes in one job.
-_ALL_OF_A_WAVE = 50_000
+_ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 
 
 class Limits(BaseModel):

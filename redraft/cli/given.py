@@ -58,6 +58,7 @@ REFINEMENT = {
     "judged_share": "judged_share",
     "review": "review",
     "final_comparison": "final_comparison",
+    "allow_self_check": "allow_self_check",
 }
 """By option of refining the field that it sets."""
 

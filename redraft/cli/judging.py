@@ -221,6 +221,13 @@ goal_options = grouped(
         metavar="X",
         help="On which share of a metric's items there must be a verdict for its goal to be met.  [default: 0.8]",
     ),
+    option(
+        "--allow-self-check",
+        section="refining",
+        is_flag=True,
+        default=None,
+        help="Refine for goals even where the built-in model writes and judges itself.",
+    ),
 )
 
 final_comparison = option(

@@ -60,6 +60,8 @@ class Source(Part):
     """How sure that is, from 0 to 1."""
     way: tuple[Step, ...]
     """The texts in between, from the summary down to the document."""
+    by: Literal["judge", "words"]
+    """Whether a judge has quoted it for the sentence, or it was matched by wording."""
 
 
 class Sentence(Part):
@@ -139,6 +141,8 @@ class Score(Part):
     met: bool | None
     """None without a goal, and where too few items have a verdict to tell."""
     initial: float | None
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     certificate: dict[str, Any] | None
     stands_on: str
     """The certificate in a line."""
@@ -176,6 +180,8 @@ class RoundEntry(Part):
     text: str
     words: int
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
     unjudged: dict[str, int]
     aims: tuple[str, ...]
     findings: tuple[int, ...]
@@ -251,6 +257,8 @@ class ChapterEntry(Part):
     words: int
     summary: str
     scores: dict[str, float | None]
+    self_check: bool
+    """Whether the built-in model has judged what it has written itself."""
 
 
 class PieceEntry(Part):

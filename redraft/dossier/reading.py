@@ -130,6 +130,7 @@ def _rounds(trace: Trace, record: Record) -> Iterator[RoundEntry]:
             text=clean(turn.draft.text),
             words=turn.draft.words,
             scores=turn.scores,
+            self_check=bool(trace.result.self_checked),
             unjudged=_unjudged(turn),
             aims=made.aims,
             findings=record.numbered(turn.mending),

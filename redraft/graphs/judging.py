@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 
 from redraft.domain import Evaluation, Round
 from redraft.errors import RedraftError
+from redraft.evaluators.goals import self_checks
 from redraft.events import Found, Scored, StageStarted
 from redraft.graphs.job import Job
 from redraft.graphs.state import State, Update, Verdict
@@ -104,7 +105,9 @@ def in_short(evaluation: Evaluation) -> Verdict:
 
 def _tell(evaluation: Evaluation, number: int, job: Job) -> None:
     said = (evaluation.outcome, evaluation.score, evaluation.judged, evaluation.unjudged, evaluation.reason)
-    job.observe(Scored(evaluation.metric, number, *said))
+    run = job.run
+    itself = evaluation.metric in self_checks(run.settings, run.judging, run.refinement)
+    job.observe(Scored(evaluation.metric, number, *said, itself))
     for one in evaluation.findings:
         about = (one.sentence, one.question, one.expected)
         job.observe(Found(evaluation.metric, number, one.id, one.kind, one.task, *about))

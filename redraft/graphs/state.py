@@ -70,6 +70,7 @@ class Options(TypedDict, total=False):
     judged_share: float
     review: bool
     final_comparison: bool
+    allow_self_check: bool
 
 
 class Task(Options, total=False):

@@ -13,7 +13,7 @@ from redraft.evaluators.goals import standing
 from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import PREFERENCE
 from redraft.graphs.naming import NO_REVISION_OF
-from redraft.history.certificates import Certificate, certificates
+from redraft.history.certificates import Certificate, certificates, self_checked
 from redraft.history.reading import document_read, outline_read
 from redraft.rulings import FinalComparison
 from redraft.settings import FIGURES, STATISTICS, Settings
@@ -90,6 +90,11 @@ class Result:
     def initial_scores(self) -> dict[str, float | None]:
         """The first draft's scores."""
         return _scores(self.initial)
+
+    @property
+    def self_checked(self) -> frozenset[str]:
+        """The metrics by which the built-in model judges what it has written itself: no measure of quality."""
+        return self_checked(self.run)
 
     @property
     def statistics(self) -> Mapping[str, object] | None:
@@ -193,6 +198,7 @@ class Result:
             "why": self.run.why,
             "scores": self.scores,
             "initial_scores": self.initial_scores,
+            "self_check": bool(self.self_checked),
             "goals": self.goals,
             "unjudged": self.unjudged,
             "unscored": self.unscored,
@@ -224,6 +230,7 @@ class Result:
                 | ({"certificate": self.certificates[name].to_json()} if name in self.certificates else {})
                 for name, one in self.evaluations.items()
             },
+            "self_check": bool(self.self_checked),
             "usage": asdict(self.usage),
         }
 

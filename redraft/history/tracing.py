@@ -93,9 +93,11 @@ class Trace:
             "why": run.why,
             "policy": run.refinement.policy if run.refinement else None,
             "goals": self.result.goals,
+            "self_check": bool(self.result.self_checked),
             "rounds": [_turn_json(turn, self.result.outline) for turn in self.turns],
             "lookups": [asdict(one) for one in self.lookups],
             "final_comparison": comparison_json(self.result.compared),
+            "usage": asdict(self.result.usage),
         } | chapters
 
 

@@ -13,6 +13,7 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.evaluators.goals import refuse_self_check
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
@@ -241,6 +242,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
+    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
@@ -313,7 +315,8 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
 
 
 def _asked_of(refinement: Refinement) -> dict[str, object]:
-    left_out = {"final_comparison"} if refinement.final_comparison else None  # runs of before shall be found again
+    # Runs of before shall be found again.
+    left_out = {"allow_self_check", *(["final_comparison"] if refinement.final_comparison else [])}
     return refinement.model_dump(mode="json", exclude=left_out)
 
 

@@ -19,7 +19,7 @@ async def main():
     with Store(":memory:") as store:
         async with Workshop(store) as shop:
             facts = await shop.build({str(SAMPLE)!r}, "keyfacts")
-            draft = await shop.summarize({str(SAMPLE)!r}, words=150, goals={{"coverage": 0.5, "consistency": 0.9}})
+            draft = await shop.summarize({str(SAMPLE)!r}, words=150, **GOALS)
         print(store.keyfacts.get(facts.run.judging.keyfacts))
         print(draft.summary, draft.scores, [one.findings for one in draft.evaluations.values()])
 

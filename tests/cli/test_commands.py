@@ -33,6 +33,7 @@ RESULT_KEYS = {
     "scores",
     "initial_scores",
     "goals",
+    "self_check",
     "unjudged",
     "missing",
     "withdrawn",

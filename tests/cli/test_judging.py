@@ -83,7 +83,9 @@ def test_the_json_of_an_evaluation_keeps_the_contract(command: Inside) -> None:
 
     assert done.err == ""
     assessed = done.json
-    assert set(assessed) == {"run", "source", "model", "judges", "summary", "metrics", "usage"}
+    assert set(assessed) == {"run", "source", "model", "judges", "summary", "metrics", "self_check", "usage"}
+    # Of a summary that somebody brings along nobody has judged his own work.
+    assert assessed["self_check"] is False
     assert assessed["summary"] == {"words": 28, "sentences": 4}
     metric = assessed["metrics"]["consistency"]
     assert set(metric) >= {"outcome", "score", "judged", "unjudged", "findings", "details"}
@@ -279,7 +281,7 @@ def test_a_dry_run_bounds_what_judging_and_refining_come_to(command: Inside, tmp
 
 def test_a_budget_that_ends_is_told_and_the_run_goes_on_where_it_stopped(command: Inside, tmp_path: Path) -> None:
     own = Inside(command.folder, REDRAFT_DB=str(tmp_path / "own.db"))
-    goals = ("--goal", "coverage=0.6", "--goal", "consistency=1", "--words", "100")
+    goals = ("--goal", "coverage=0.6", "--goal", "consistency=1", "--words", "100", "--allow-self-check")
     stopped = own.run("refine", "book.md", "poor.md", *goals, "--max-calls", "5", "--json")
     assert stopped.code == 3, stopped.err
     assert stopped.json["stop_reason"] == "budget"

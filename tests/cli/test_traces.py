@@ -91,6 +91,8 @@ def test_the_json_of_a_trace_keeps_the_contract(command: Inside, refined: Any) -
         "why",
         "policy",
         "goals",
+        "self_check",
+        "usage",
         "rounds",
         "lookups",
         "final_comparison",

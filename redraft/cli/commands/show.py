@@ -146,10 +146,9 @@ def _cite(
     """The summary with the places that its sentences come from."""
     from redraft.cli import terminal
     from redraft.cli.views import render
-    from redraft.history.citing import cited
-    from redraft.history.lineage import read_lineage
+    from redraft.history.citing import citations_of
 
-    found = cited(read_lineage(store, run, encoder=encoder, draft=draft), link)
+    found = citations_of(store, run, encoder=encoder, link=link, draft=draft)
     if form == "json":
         render.echo_json(found.to_json())
     else:

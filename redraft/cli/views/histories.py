@@ -65,7 +65,7 @@ def _round(turn: Turn, base: Turn | None, document: Document, result: Result, *,
             return
         yield from _changes(changes_between(base.draft.text, turn.draft.text), few)
     goals = result.goals if turn.draft.id == result.run.draft else {}
-    for line in render.score_lines(turn.scores, base.scores if base else {}, goals):
+    for line in render.score_lines(turn.scores, base.scores if base else {}, goals, result.self_checked):
         yield f"  {line}"
     if show_all or result.run.kind == "evaluate":
         shown = None if show_all else findings.SHOWN
@@ -198,6 +198,8 @@ def _end(trace: Trace) -> Iterator[str]:
             yield from findings.wrapped([one_line(run.why)], "  why: ")
     elif result.status != "done":
         yield render.why_stopped(result)
+    if result.usage.lost:
+        yield render.lost(result.usage)
     if len(trace.turns) > 1:
         yield f"sentence by sentence: {hints.about('diff', run.id)}"
 
@@ -206,7 +208,8 @@ def diff_lines(found: Difference, before: Turn, after: Turn, document: Document)
     """Two drafts, sentence by sentence."""
     one, other = before.made.number, after.made.number
     yield f"round {one} ({render.count(before.draft.words, 'word')}) -> round {other} ({after.draft.words:,})"
-    for line in render.score_lines(after.scores, before.scores, {}):
+    checked = [name for name, one in after.certificates.items() if one.self_check]
+    for line in render.score_lines(after.scores, before.scores, {}, checked):
         yield f"  {line}"
     yield f"  {_numbers(found)}" if found.changes or found.moved else "  the drafts are the same"
     for change in found.changes:
