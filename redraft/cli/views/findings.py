@@ -9,8 +9,8 @@ from redraft.cli.views import figures
 from redraft.cli.views.breakdown import breakdown
 from redraft.cli.views.render import count, score, spaced
 from redraft.domain import Document, Evaluation, Finding
-from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.goals import SELF_CHECK
+from redraft.evaluators.overruled import withdrawn
 from redraft.evaluators.words import UNSUPPORTED, in_part, is_unheard
 from redraft.history.certificates import Certificate
 from redraft.text.cleaning import one_line
