@@ -180,6 +180,8 @@ class Draft:
     notes: tuple[str, ...] = field(default=())
 
 
+TextKind = Literal["narrative", "argument", "report", "reference", "other"]
+"""What kind of text something is: what a summary of it cannot do without depends on that."""
 Task = Literal["add", "correct", "remove", "change", "clarify", "connect", "drop"]
 """What a finding asks for: `add` what is missing, `correct` what the document has otherwise, `remove` from a sentence
 what nothing bears out, `clarify` what a sentence leaves open, `connect` a sentence with those around it, `drop` a

@@ -15,6 +15,9 @@ from redraft.errors import UsageError
 
 MERGING = "hierarchical"
 """The strategy that merges summaries."""
+AUTO = "auto"
+"""In place of a strategy: which one it comes to is found out when the document is known, and is what a run has on
+record."""
 GIVEN_STRATEGY = "given"
 """In place of a strategy where the first draft comes from the user."""
 EvidenceName = Literal["auto", "whole", "retrieved"]
@@ -119,7 +122,7 @@ class ModelSettings(BaseModel):
 
 
 # What makes no difference to what is asked, or shows in the prompts' hashes, or in what is read.
-_NO_MATTER = {"prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
+_NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 # Runs of before there were these settings shall be found again.
 _NEWER = ("top_p", "max_tokens", "until", "by_chapter")
@@ -130,7 +133,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
-    strategy: str = "hierarchical"
+    strategy: str = AUTO
+    chosen: str = ""
+    """Why it is this strategy, where nobody has named one."""
     words: int | None = Field(default=None, ge=10)
     """The limit of the summary; None becomes a fitting number once the document is known."""
     by_chapter: bool = False

@@ -544,7 +544,7 @@ class Court:
     def settings(self, settings: Mapping[str, Any] | None = None) -> Settings:
         """Words enough, at the server where there is one."""
         place = {"model": "openai:m", "base_url": self.server.base_url} if self.server else {}
-        return Settings(**{"words": 400, **place, **(settings or {})})
+        return Settings(**{"strategy": "hierarchical", "words": 400, **place, **(settings or {})})
 
     def shop(self, **people: Any) -> Workshop:
         """A workshop on the store, whose model writes, and judges where nobody else does."""

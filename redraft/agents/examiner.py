@@ -54,7 +54,12 @@ class Examiner:
     judge: Judge
 
     async def ask_document(
-        self, excerpt: str, count: tuple[int, int], label: str, attempt: Attempt | None = None
+        self,
+        excerpt: str,
+        count: tuple[int, int],
+        label: str,
+        attempt: Attempt | None = None,
+        outline: str | None = None,
     ) -> tuple[list[judging.DocumentQuestion], bool]:
         """Questions about a stretch of the document, from so many to so many, the most important first, each once; and
         whether the reply was cut, and would have had more of them.
@@ -62,15 +67,17 @@ class Examiner:
         Who says which attempt it is asks about less where the reply is cut.
         """
         least, most = count
-        given = judging.AskDocumentGiven(excerpt=excerpt, at_least=least if least < most else None, count=most)
+        given = judging.AskDocumentGiven(
+            excerpt=excerpt, at_least=least if least < most else None, count=most, outline=outline
+        )
         reply = await self.judge.ask(judging.ASK_DOCUMENT, given, most * self.judge.needs(QUESTION), label, attempt)
         asked = [one for one in reply.value.questions if one.question.strip() and is_answer(one.answer)][:most]
         once = {one_line(one.question).casefold(): one for one in reversed(asked)}
         return [one for one in asked if once[one_line(one.question).casefold()] is one], reply.broken_off
 
-    async def rank(self, candidates: Sequence[Candidate], label: str) -> list[int]:
+    async def rank(self, candidates: Sequence[Candidate], label: str, outline: str | None = None) -> list[int]:
         """The numbers of the candidates, the most important first. Those that are passed over follow as they came."""
-        given = judging.RankGiven(candidates=list(candidates))
+        given = judging.RankGiven(candidates=list(candidates), outline=outline)
         try:
             reply = await self.judge.ask(
                 judging.RANK_QUESTIONS, given, len(candidates) * self.judge.needs(NUMBER), label

@@ -44,7 +44,7 @@ def _strategies() -> str:
     from redraft import plugins
 
     # redraft's own stand in a module that takes LangGraph a second to import.
-    return ", ".join(("hierarchical", "incremental", "direct", *plugins.names("strategies")))
+    return ", ".join(("auto", "hierarchical", "incremental", "direct", *plugins.names("strategies")))
 
 
 sources = click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
@@ -114,9 +114,10 @@ strategy = option(
     "--strategy",
     section="summary",
     metavar="NAME",
-    default="hierarchical",
+    default="auto",
     listing=_strategies,
-    help=f"How the summary is drafted: {LISTED}.",
+    help=f"How the summary is drafted: {LISTED}. auto drafts directly what fits the model's window and is no long"
+    " story, and else merges summaries of the parts.",
 )
 chunk_tokens = option(
     "--chunk-tokens",

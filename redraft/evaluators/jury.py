@@ -8,6 +8,7 @@ from typing import Any, TypeVar, get_args
 
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge
+from redraft.agents.outliner import Outliner
 from redraft.agents.together import Once
 from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
@@ -21,6 +22,7 @@ from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
 from redraft.packs.questions import Quantity, build_pack, pack_key
+from redraft.prompts.outlining import Outline
 from redraft.settings import YARDSTICKS, Judging
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
@@ -60,6 +62,8 @@ class Jury:
     """Who validates key facts; the first of the panel finds them."""
     query: str | None = None
     """The question that the drafts answer, where they are not about the document as a whole."""
+    outliner: Outliner | None = None
+    """Who has outlined the document, where somebody has."""
     _once: Once = field(default_factory=Once)
     _unbuilt: dict[str, Exception] = field(default_factory=dict)
     """By part of the pack why it could not be built: it is not tried for every draft."""
@@ -75,8 +79,12 @@ class Jury:
         chosen = known is not None and (known.imported or self.judging.pack or not known.missing)
         return known if known is not None and chosen else await self._asked()
 
+    async def outline(self) -> Outline | None:
+        """What the document comes to, where that has been said."""
+        return await self.outliner.known() if self.outliner else None
+
     async def _asked(self) -> Pack:
-        built = await build_pack(self._first, self.desk, self._quantity, self.observer)
+        built = await build_pack(self._first, self.desk, self._quantity, self.observer, await self.outline())
         await off_loop(self.store.packs.add, built, self._pack_key)
         return await off_loop(self.store.packs.find, self.desk.document.id, self._pack_key) or built
 

@@ -16,6 +16,7 @@ from redraft.prompts.contract import (
     Fence,
     GivenModel,
     Lines,
+    OutlineText,
     Passages,
     Prompt,
     ReplyModel,
@@ -140,6 +141,7 @@ class AskDocumentGiven(GivenModel):
     excerpt: Excerpt
     count: int
     at_least: int | None = None
+    outline: OutlineText = None
 
 
 class DocumentQuestion(ReplyModel):
@@ -161,6 +163,7 @@ class RankGiven(GivenModel):
     """Questions from different parts of one document."""
 
     candidates: Annotated[list[Candidate], Fence("question")]
+    outline: OutlineText = None
 
 
 class Ranking(ReplyModel):

@@ -12,6 +12,7 @@ from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.evidence import EvidenceDesk
 from redraft.agents.judge import Judge, longest_reply, reply_tokens
+from redraft.agents.outliner import Outliner
 from redraft.agents.pen import Pen
 from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
@@ -34,6 +35,7 @@ from redraft.store.runs import Run
 from redraft.store.store import Store
 from redraft.store.threads import off_loop
 from redraft.text.embeddings import Encoder, load_encoder
+from redraft.text.genre import kind_by_form
 from redraft.text.passages import Passages
 from redraft.text.words import is_unspaced
 
@@ -60,6 +62,7 @@ class Foreman:
         run, prepared, pen = self.run, self.prepared, self._pen()
         query = run.settings.query
         jury = await off_loop(self.jury, run.judging) if run.judging else None
+        outliner = self.outliner()
         return Job(
             run=run,
             store=self.store,
@@ -68,8 +71,9 @@ class Foreman:
             plan=prepared.plan,
             tokenizer=prepared.tokenizer,
             observe=self.observe,
-            writer=Writer(pen, query=query),
+            writer=Writer(pen, query=query, kind=await off_loop(kind_by_form, prepared.document.text)),
             reviser=Reviser(pen, jury.desk if jury else self.desk(judged=False), query),
+            outliner=outliner,
             jury=jury,
             decider=self._decider(jury),
             arbiter=self._arbiter(jury),
@@ -92,7 +96,16 @@ class Foreman:
             self.observe,
             validator=self._judge(self.staff.validator, self._turns(judging)[0]),
             query=self.run.settings.query,
+            outliner=self.outliner(),
         )
+
+    def outliner(self) -> Outliner | None:
+        """Who outlines the document: the writer, where it can read."""
+        settings = self.run.settings
+        if not reads_prompts(settings.model):
+            return None
+        judge = self._judge(self.staff.writer, settings.sample)
+        return Outliner(judge, self.prepared.tokenizer, settings.context_tokens, settings.language)
 
     def _encoder(self, judging: Judging) -> Encoder | None:
         """What compares meanings, where that is wanted. Judges share it, and what it says of the document is kept."""

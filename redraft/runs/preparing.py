@@ -9,11 +9,12 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from redraft.builtin.door import is_answered, reads
-from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, content_id
+from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content_id
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.goals import refuse_self_check
+from redraft.graphs.choosing import chosen_strategy
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
@@ -37,6 +38,7 @@ from redraft.runs.handing import handed_over
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.roles import judging_under
 from redraft.settings import (
+    AUTO,
     EXTRACTIVE,
     GIVEN_STRATEGY,
     SUMMARIZE,
@@ -131,7 +133,7 @@ class Order:
         if settings.strategy == GIVEN_STRATEGY:
             raise UsageError(
                 "the strategy `given` makes no draft, and none was handed over",
-                hint="use hierarchical, incremental or direct; or evaluate or refine a summary that there is",
+                hint="use auto, hierarchical, incremental or direct; or evaluate or refine a summary that there is",
             )
         return settings
 
@@ -219,7 +221,12 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
     if "context_tokens" not in settings.model_fields_set:
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
-    return _Settled(settings, tokenizer, PromptBook(settings.prompts), tuple(warnings), end)
+    book = PromptBook(settings.prompts)
+    if settings.strategy == AUTO and not settings.by_chapter:
+        strategy, why = chosen_strategy(document, Span(0, end), settings, tokenizer, book)
+        settings = settings.model_copy(update={"strategy": strategy, "chosen": why})
+        warnings += [why] if why else []
+    return _Settled(settings, tokenizer, book, tuple(warnings), end)
 
 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:

@@ -9,7 +9,19 @@ import pytest
 from pydantic import BaseModel
 
 from redraft.domain import Task
-from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, revising, ruling, typed
+from redraft.prompts import (
+    coherence,
+    deciding,
+    drafting,
+    facts,
+    factual,
+    judging,
+    origins,
+    outlining,
+    revising,
+    ruling,
+    typed,
+)  # fmt: skip
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -30,22 +42,34 @@ _ASKED = factual.QueryGiven(
     ],
 )
 GIVEN: dict[str, BaseModel] = {
-    "summarize_chunk": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "merge": drafting.MergeGiven(summaries=["Hester came.", "Hester left."], words=120),
-    "merge_onward": drafting.MergeOnwardGiven(
-        context="It was 1924.", summaries=["Hester came.", "She left."], words=120
+    "summarize_chunk": drafting.ChunkGiven(
+        excerpt="The lamp went out.", words=120, place="The Keeper\npart 2 of 3", before="It was 1924."
     ),
-    "begin": drafting.ChunkGiven(excerpt="The lamp went out.", words=120),
-    "update": drafting.UpdateGiven(excerpt="The lamp went out.", summary="It was 1924.", words=120),
+    "merge": drafting.MergeGiven(
+        summaries=["Hester came.", "Hester left."], words=120, outline="Line: she came.", sources=["She came in."]
+    ),
+    "merge_onward": drafting.MergeOnwardGiven(
+        context="It was 1924.",
+        summaries=["Hester came.", "She left."],
+        words=120,
+        outline="Line: she came.",
+        sources=["She came in."],
+    ),
+    "begin": drafting.BeginGiven(excerpt="The lamp went out.", words=120, place="The Keeper\npart 1 of 3"),
+    "update": drafting.UpdateGiven(
+        excerpt="The lamp went out.", summary="It was 1924.", words=120, place="The Keeper\npart 2 of 3"
+    ),
     "compress": drafting.CompressGiven(summary="It was 1924.", current_words=180, words=120),
     "tidy": drafting.TidyGiven(summary="In this excerpt it was 1924."),
     "summarize_whole": drafting.WholeGiven(document="The lamp went out.", words=120),
-    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6),
+    "outline": outlining.OutlineGiven(summaries=["Hester came.", "Hester left."]),
+    "ask_document": judging.AskDocumentGiven(excerpt="The lamp went out.", count=6, outline="Line: she came."),
     "rank_questions": judging.RankGiven(
         candidates=[
             judging.Candidate(id=7, question="Who came?", answer="Hester."),
             judging.Candidate(id=3, question="Who left?", answer="Ann."),
-        ]
+        ],
+        outline="Line: she came.",
     ),
     "answer_from_summary": judging.AnswerFromSummaryGiven(
         sentences=[
@@ -231,8 +255,9 @@ GIVEN: dict[str, BaseModel] = {
     ),
 }
 TAGS = (
-    "answer", "attempt", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric", "outline",
-    "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "summary",
+    "answer", "attempt", "before", "context", "document", "excerpt", "fact", "finding", "first", "keep", "metric",
+    "outline", "pair", "passage", "passages", "place", "point", "question", "questions", "second", "sentence", "source",
+    "summary",
 )  # fmt: skip
 """Every tag that stands around what comes from outside."""
 
@@ -289,7 +314,7 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
     }
 
 
-CHOICES = ("task", "tasks", "type")
+CHOICES = ("kind", "task", "tasks", "type")
 """The fields of what is given that hold a choice, and no text of anybody."""
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from redraft.domain import Task
+from redraft.domain import Task, TextKind
 from redraft.prompts import judging, revising
 from redraft.prompts.book import PromptBook, _fences, _tags
 from redraft.prompts.catalog import PROMPTS
@@ -102,11 +102,12 @@ def test_the_tags_are_those_of_the_contracts() -> None:
 
 @EVERY
 def test_everything_from_outside_is_fenced(name: str) -> None:
-    """Whatever could hold a text has a fence, but for the choice of a task or type, and for a language."""
+    """Whatever could hold a text has a fence, but for the choice of a task, type or kind, and for a language."""
     given_type = type(GIVEN[name])
     hints = get_type_hints(given_type)
     open_fields = {field for field in given_type.model_fields if field not in {*_fences(given_type), "language"}}
-    assert {hints[field] for field in open_fields} <= {int, bool, int | None, list[int], list[Task], QuestionType}
+    allowed = {int, bool, int | None, list[int], list[Task], QuestionType, TextKind}
+    assert {hints[field] for field in open_fields} <= allowed
 
 
 @BOTH
