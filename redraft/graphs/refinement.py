@@ -265,7 +265,9 @@ class _Revision(NamedTuple):
 async def _revision(base: Draft, state: State, job: Job, number: int) -> _Revision:
     """Ask for a revision of a draft, for the findings that were chosen, or one that is only shorter."""
     judged = await job.judged(base.id)
-    reviser, order = job.reviser, shortening.order(base, judged, state, job)
+    outline = await job.outline()
+    reviser = replace(job.reviser, outline=outline_text(outline) if outline else None)
+    order = shortening.order(base, judged, state, job)
     if state.get("shortening"):
         reviser = replace(reviser, strict=True)
     else:

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from redraft.domain import Task
-from redraft.prompts.contract import Fence, GivenModel, Language, Prompt, Question, SummaryText
+from redraft.prompts.contract import Fence, GivenModel, Language, OutlineText, Prompt, Question, SummaryText
 from redraft.prompts.tags import Item
 
 
@@ -41,7 +41,7 @@ class ReviseGiven(GivenModel):
     keep: Annotated[list[str], Fence("keep")]
     document: Annotated[str | None, Fence("document")] = None
     passages: Annotated[list[str], Fence("passage")] = Field(default_factory=list)
-    outline: Annotated[str | None, Fence("outline")] = None
+    outline: OutlineText = None
     tasks: list[Task] = Field(default_factory=list)
     words: int
     query: Question = None
