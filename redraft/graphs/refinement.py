@@ -40,6 +40,7 @@ from redraft.graphs.second_look import confirm, contest, contested
 from redraft.graphs.standings import findings_in, shown, stands
 from redraft.graphs.state import State, Update
 from redraft.graphs.working import Shop, node
+from redraft.prompts.outlining import outline_text
 from redraft.rulings import PointAnswer
 from redraft.store.threads import off_loop
 from redraft.text.sentences import worded
