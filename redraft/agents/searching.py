@@ -69,11 +69,14 @@ class Search(Generic[Verdict]):
         first = await asyncio.to_thread(looks.first, numbers)
         near = await self._read(first, wide=False)
         whole_read = {n for look in first if look.windows is None for n in look.numbers}
-        open_ = [n for n, one in near.verdicts.items() if self.silent(one) and n not in whole_read]
+        # What no window has to do with was not asked about.
+        unread = set(numbers).difference(n for look in first for n in look.numbers if look.spans)
+        silent = {n for n, one in near.verdicts.items() if self.silent(one) and n not in whole_read}
+        open_ = sorted(unread | silent)
         if not open_:
             return near
         known = {n: one for n, one in near.verdicts.items() if n not in open_}
-        seen = {n: near.verdicts[n] for n in open_}
+        seen = {n: near.verdicts[n] for n in open_ if n in near.verdicts}
         more = await (self._wider(open_, seen) if retrieved else self._in_parts(open_, seen))
         return Account(known | more.verdicts, near.trouble or more.trouble)
 
@@ -135,6 +138,7 @@ class Search(Generic[Verdict]):
         return Account({n: one.model_copy(update={"scope": self._all}) for n, one in found.items()}, again.trouble)
 
     async def _read(self, looks: Sequence[Look], *, wide: bool) -> Account[Verdict]:
+        looks = [look for look in looks if look.spans]
         of = {n: look for look in looks for n in look.numbers}
 
         async def ask(some: Sequence[int], attempt: Attempt) -> Entries[Verdict]:

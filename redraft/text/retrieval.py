@@ -107,8 +107,8 @@ class Windows:
         for span in spans[max(0, min(first, last)) :]:
             if span.start >= place.end:
                 break
-            # Of two neighbours that overlap the second is enough where it begins before what is still missing.
-            if len(held) > 1 and held[-2].end >= span.start:
+            # The one before is of no use where this one begins right behind the one before that.
+            if len(held) > 1 and not self._document.text[held[-2].end : span.start].strip():
                 held.pop()
             held.append(span)
             if span.end >= place.end:
