@@ -220,15 +220,15 @@ def _finding(case: Case, n: int, question: PackQuestion, panel: Sequence[_Answer
         kind=CONTRADICTED,
         task="correct",
         explanation="The summary answers this question otherwise than the document does.",
-        sentence=_sentence(case, answer),
+        sentence=wrong_sentence(case.statements, answer),
         found=answer.answer,
         read=next((one.read[n] for one in said_so if n in one.read), ""),
     )
 
 
-def _sentence(case: Case, answer: SummaryAnswer) -> str:
+def wrong_sentence(statements: Sequence[Statement], answer: SummaryAnswer) -> str:
     """Of the sentences that an answer rests on the one that has most of its words; of several the first."""
-    known = {statement.id: statement.sentence for statement in case.statements}
+    known = {statement.id: statement.sentence for statement in statements}
     rests_on = [known[number] for number in answer.sentences if number in known]
     words = telling(answer.answer)
     return max(rests_on, key=lambda sentence: len(words & telling(sentence)), default="")

@@ -8,6 +8,8 @@ import pytest
 
 from redraft.domain import Evaluation, Evidence, Finding, Span
 from redraft.evaluators.conflicts import without_conflicts
+from redraft.evaluators.coverage import wrong_sentence
+from redraft.prompts.judging import Statement, SummaryAnswer
 
 QUOTE = Evidence("He hid the ledger in the lighthouse.", Span(10, 46))
 ADD = Finding(
@@ -51,3 +53,10 @@ def test_a_key_fact_is_not_to_be_added_where_it_is_to_be_removed() -> None:
     fact = Finding("keyfact_recall", "missing root", "add", "x", expected="Crane hid it.", evidence=QUOTE)
     said = Finding("faithfulness", "out_of_article", "remove", "x", sentence="Crane hid it.", value=0.5)
     assert without_conflicts(judged(fact, said))["consistency"].score == 0.875
+
+
+def test_a_contradiction_names_the_sentence_that_holds_the_wrong_words() -> None:
+    told = ("Ruth came to Sarn.", "She found the ledger in the brewery.")
+    statements = tuple(Statement(id=n, sentence=one) for n, one in enumerate(told, 1))
+    answer = SummaryAnswer(id=1, sentences=[1, 2], answered=True, answer="in the brewery")
+    assert wrong_sentence(statements, answer) == told[1]
