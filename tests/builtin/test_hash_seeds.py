@@ -15,6 +15,8 @@ _WORK = f"""
 import asyncio, redraft
 from redraft import Judging, Store, Workshop
 
+GOALS = {{"goals": {{"coverage": 0.5, "consistency": 0.9}}, "allow_self_check": True}}
+
 async def main():
     with Store(":memory:") as store:
         async with Workshop(store) as shop:

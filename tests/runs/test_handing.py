@@ -187,7 +187,7 @@ def test_on_the_command_line_a_lost_fact_is_brought_in(tmp_path: Path) -> None:
     assert command.run("refine", "-", "s.md", "--findings", "-").code == 2
 
     again = ("fork", done.json["run"], "--round", "0", "--findings")
-    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--json")
+    forked = command.run(*again, "losses.json", "-g", "consistency=0.1", "--allow-self-check", "--json")
     assert forked.code == 0, forked.err
     assert forked.json["parent"] == done.json["run"]
     assert [one for one in wanted if one["evidence"]["text"] in forked.json["summary"]], "the limit is that of the run"

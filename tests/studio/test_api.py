@@ -101,7 +101,12 @@ def test_a_run_that_another_process_has_made_tells_the_same(client: httpx.Client
 def test_the_plan_stores_nothing_and_asks_nobody(client: httpx.Client) -> None:
     before = client.get("/api/runs?all=true").json()["total"]
     documents = client.get("/api/offer").json()["documents"]
-    asked = {"text": f"{chapter()} It ends in another way.", "kind": "refine", "dry_run": True}
+    asked = {
+        "text": f"{chapter()} It ends in another way.",
+        "kind": "refine",
+        "allow_self_check": True,
+        "dry_run": True,
+    }
     reply = client.post("/api/runs", json=asked)
     assert reply.status_code == 200, reply.text
     plan = Plan.model_validate(reply.json())
