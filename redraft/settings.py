@@ -13,13 +13,9 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from redraft.domain import Usage
 from redraft.errors import UsageError
 
-MERGING = "hierarchical"
-"""The strategy that merges summaries."""
-AUTO = "auto"
-"""In place of a strategy: which one it comes to is found out when the document is known, and is what a run has on
-record."""
-GIVEN_STRATEGY = "given"
-"""In place of a strategy where the first draft comes from the user."""
+MERGING = "hierarchical"  # the strategy that merges summaries
+AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
+GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes from the user
 EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
@@ -29,13 +25,13 @@ DEFAULT_GOALS = {"coverage": 0.8, "consistency": 0.85}
 """What a draft is redrafted for where no goal is named."""
 STATISTICS = "statistics"
 """Figures on a draft, which are in every report. They give no score, so they are no goal."""
-FIGURES = (STATISTICS, "position")
-"""All of redraft's metrics that give figures and no score."""
-PackPart = Literal["questions", "keyfacts"]
-"""What is built of a document for its drafts to be judged by."""
+FIGURES = (STATISTICS, "position")  # all of redraft's metrics that give figures and no score
+PackPart = Literal["questions", "keyfacts"]  # what is built of a document for its drafts to be judged by
 YARDSTICKS: dict[PackPart, str] = {"questions": "pack", "keyfacts": "keyfacts"}
 """What such a part is called where it is named: in `Judging`, with the scores that rest on it, as the kind of a run."""
 PerspectiveName = Literal["both", "analytical", "narrative"]
+Chunking = Literal["natural", "fixed"]
+"""Whether chunks end at chapters, scenes and paragraphs, without what surrounds the text; or are as large as may be."""
 ReplyForm = Literal["schema", "tools", "plain"]
 """In which way a model is asked for a structured reply."""
 Role = Literal["writer", "judge", "validator", "decider"]
@@ -49,10 +45,8 @@ NLI = "nli"
 """The provider of judges that are no language models, but say whether one text follows from another."""
 LANGUAGE_NAME = r"^[^\W\d_][\w ()'’-]{1,39}$"
 """What the name of a language looks like: it stands in prompts as it is, and holds no sentence."""
-NO_KEY = ""
-"""In place of the variable with a key, for a model that is to get none."""
-ASSUMED_WINDOW = 8192
-"""The tokens that a model has room for where nobody knows better."""
+NO_KEY = ""  # in place of the variable with a key, for a model that is to get none
+ASSUMED_WINDOW = 8192  # the tokens that a model has room for where nobody knows better
 _MILLION = 1_000_000
 
 
@@ -125,7 +119,7 @@ class ModelSettings(BaseModel):
 _NO_MATTER = {"chosen", "prompts", "key_env", "replies", "reasoning_tokens", "price", "source_language"}
 _LANGUAGES = r"^(([A-Za-z]{2,3}([-_][A-Za-z0-9]{1,8})*)?(,|$))*$"
 # Runs of before there were these settings shall be found again.
-_NEWER = ("top_p", "max_tokens", "until", "by_chapter")
+_NEWER = ("top_p", "max_tokens", "until", "by_chapter", "chunking")
 
 
 class Settings(BaseModel):
@@ -141,17 +135,19 @@ class Settings(BaseModel):
     by_chapter: bool = False
     """Whether each chapter is drafted by itself, by the strategy, and the summary is made from these."""
     until: int | None = Field(default=None, ge=64)
-    """So many tokens of the document are read, from its beginning on; None is all of it."""
+    """So many tokens are read of the document, from its beginning on; without a number all."""
     query: str | None = None
     language: str | None = Field(default=None, pattern=LANGUAGE_NAME)
-    """The language that is written in, by its English name; None is the document's own."""
+    """The language that is written in, by its English name; without one the document's own."""
     source_language: str | None = Field(default=None, pattern=_LANGUAGES)
-    """The language of the document, by its code; of several documents, with commas between them. Nothing: not known."""
+    """The language of the document, by its code, where somebody says so. A run has on record what it was read by; those
+    of several documents stand with commas between them."""
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
     """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
     chunk_tokens: int = Field(default=2048, ge=16)
+    chunking: Chunking = "natural"
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
     """The writer's window. Where it is not set a run has the model's own, if that is known."""
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -182,7 +178,7 @@ class Settings(BaseModel):
     def identity(self, document: str, tokenizer: str, prompt_hashes: dict[str, str]) -> str:
         """The same for two runs exactly when they ask the same of the same text."""
         kept = self.model_dump(mode="json", exclude=_NO_MATTER)
-        kept = {name: value for name, value in kept.items() if value not in (None, False) or name not in _NEWER}
+        kept = {name: its for name, its in kept.items() if name not in _NEWER or its not in (None, False, "fixed")}
         material = [kept, document, tokenizer, prompt_hashes]
         return hashlib.sha256(json.dumps(material, sort_keys=True).encode()).hexdigest()[:32]
 

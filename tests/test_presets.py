@@ -36,7 +36,15 @@ PAPERS: dict[str, dict[str, Any]] = {
         "policy": "paper",
         "final_comparison": False,
     },
-    "booookscore": {"words": 585, "chunk_tokens": 2048, "top_p": 1.0, "metrics": ("booookscore",), "batch": 1},
+    "booookscore": {
+        "strategy": "hierarchical",
+        "words": 585,
+        "chunk_tokens": 2048,
+        "chunking": "fixed",
+        "top_p": 1.0,
+        "metrics": ("booookscore",),
+        "batch": 1,
+    },
     "hamlet": {
         "strategy": "direct",
         "context_tokens": 128_000,

@@ -127,6 +127,14 @@ chunk_tokens = option(
     default=2048,
     help="Most tokens of a chunk.",
 )
+chunking = option(
+    "--chunking",
+    section="summary",
+    type=click.Choice(["natural", "fixed"]),
+    default="natural",
+    help="natural: chunks end at chapters, scenes or paragraphs, and what surrounds the text (thanks, notes on the"
+    " author, references) is left out of the draft; fixed: all of it, in chunks as large as they may be.",
+)
 until = option(
     "--until",
     section="summary",
@@ -141,7 +149,7 @@ by_chapter = typed_option(
     help="One summary of each chapter, side by side, and one of all made from them. --words is that of all; a"
     " chapter's has half as many at most, and a third of the chapter.",
 )
-drafting_options = grouped(strategy, length_options, chunk_tokens, until)
+drafting_options = grouped(strategy, length_options, chunk_tokens, chunking, until)
 
 temperature = option(
     "--temperature",

@@ -1,4 +1,4 @@
-"""Which strategy a document is drafted by where nobody has named one."""
+"""What of a document is read for a draft, and by which strategy that is drafted where nobody has named one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from redraft.domain import Chunk, Document, Span
 from redraft.errors import PlanError
 from redraft.graphs.plan import Planner
 from redraft.prompts.book import PromptBook
-from redraft.settings import MERGING, Settings, reads_prompts
+from redraft.settings import AUTO, GIVEN_STRATEGY, MERGING, Settings, reads_prompts
 from redraft.text.genre import kind_by_form
+from redraft.text.matter import Body, body_of
 from redraft.text.tokens import Tokenizer
 
 DIRECT = "direct"
@@ -16,7 +17,26 @@ _CHUNKS_OF_A_LONG_STORY = 3
 _CALLED = {"narrative": "the story", "report": "the report"}
 
 
-def chosen_strategy(
+def what_is_read(
+    document: Document, end: int, settings: Settings, tokenizer: Tokenizer, book: PromptBook
+) -> tuple[Settings, Span, list[str]]:
+    """The settings with the strategy that is drafted by, what is read for the draft, and what there is to say of that.
+
+    Where a draft is handed over, or goes by chapters, none of it is left out.
+    """
+    if settings.strategy == GIVEN_STRATEGY:
+        return settings.model_copy(update={"chunking": "fixed"}), Span(0, end), []
+    if settings.by_chapter:
+        return settings, Span(0, end), []
+    body = body_of(document, end) if settings.chunking == "natural" else Body(Span(0, end))
+    why = ""
+    if settings.strategy == AUTO:
+        strategy, why = _chosen(document, body.span, settings, tokenizer, book)
+        settings = settings.model_copy(update={"strategy": strategy, "chosen": why})
+    return settings, body.span, [one for one in (body.said, why) if one]
+
+
+def _chosen(
     document: Document, read: Span, settings: Settings, tokenizer: Tokenizer, book: PromptBook
 ) -> tuple[str, str]:
     """The strategy for what is read of a document, and why in one line.

@@ -42,6 +42,7 @@ class Options(TypedDict, total=False):
     by_chapter: bool
     until: int
     chunk_tokens: int
+    chunking: str
     context_tokens: int
     temperature: float
     top_p: float

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from pydantic import Field
+
 from redraft.domain import TextKind
 from redraft.prompts.contract import (
     Context,
@@ -62,7 +64,7 @@ class MergeGiven(_Given):
 
     summaries: SummaryTexts
     outline: OutlineText = None
-    sources: Sources = []
+    sources: Sources = Field(default_factory=list)
 
 
 class MergeOnwardGiven(MergeGiven):

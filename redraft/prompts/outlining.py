@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import BeforeValidator
+from pydantic import BeforeValidator, Field
 
 from redraft.domain import TextKind
 from redraft.prompts.contract import (
@@ -29,7 +29,7 @@ _KINDS = dict.fromkeys(("story", "fiction", "novel"), "narrative")
 class OutlineGiven(GivenModel):
     """Summaries of consecutive parts of a document, or the document itself; what may come back, at most."""
 
-    summaries: SummaryTexts = []
+    summaries: SummaryTexts = Field(default_factory=list)
     document: Annotated[str | None, Fence("document")] = None
     points: int = MOST_POINTS
     names: int = MOST_NAMES

@@ -14,7 +14,7 @@ from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
 from redraft.evaluators.goals import refuse_self_check
-from redraft.graphs.choosing import chosen_strategy
+from redraft.graphs.choosing import what_is_read
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
 from redraft.graphs.strategies import strategy_named, version_with
@@ -38,7 +38,6 @@ from redraft.runs.handing import handed_over
 from redraft.runs.opening import resolve, tokenizer_of
 from redraft.runs.roles import judging_under
 from redraft.settings import (
-    AUTO,
     EXTRACTIVE,
     GIVEN_STRATEGY,
     SUMMARIZE,
@@ -89,8 +88,9 @@ class Prepared:
     @property
     def document_tokens(self) -> int:
         """Of all the document, however much of it is read for the draft."""
-        until = self.settings.until
-        return self.plan.document_tokens if until is None else self.tokenizer.count(self.document.text)
+        read = Span(self.chunks[0].span.start, self.chunks[-1].span.end)
+        whole = read == Span(0, len(self.document.text))
+        return self.plan.document_tokens if whole else self.tokenizer.count(self.document.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,8 @@ class _Settled:
     tokenizer: Tokenizer
     book: PromptBook
     warnings: tuple[str, ...]
-    end: int
-    """Where that ends which is read of the document."""
+    read: Span
+    """What is read of the document."""
 
 
 def prepare(
@@ -173,7 +173,9 @@ def _cut(document: Document, settled: _Settled, chapters: Sequence[Stretch]) -> 
     """The chunks by which a draft is made."""
     tokenizer = settled.tokenizer
     if not chapters:
-        return chunk(document, tokenizer, settled.settings.chunk_budget, settled.end)
+        start, end = settled.read
+        natural = settled.settings.chunking == "natural"
+        return chunk(document, tokenizer, settled.settings.chunk_budget, end, start=start, natural=natural)
     meter = tokenizer.measure(document.text)
     return [Chunk(at, one.span, meter.tokens(*one.span)) for at, one in enumerate(chapters)]
 
@@ -222,11 +224,8 @@ def _settle(document: Document, settings: Settings, model: Model | None, given: 
         window = window_of_family(name_of(settings.model)) or settings.context_tokens
         settings = settings.model_copy(update={"context_tokens": window})
     book = PromptBook(settings.prompts)
-    if settings.strategy == AUTO and not settings.by_chapter:
-        strategy, why = chosen_strategy(document, Span(0, end), settings, tokenizer, book)
-        settings = settings.model_copy(update={"strategy": strategy, "chosen": why})
-        warnings += [why] if why else []
-    return _Settled(settings, tokenizer, book, tuple(warnings), end)
+    settings, read, said = what_is_read(document, end, settings, tokenizer, book)
+    return _Settled(settings, tokenizer, book, (*warnings, *said), read)
 
 
 def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
@@ -307,7 +306,8 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     with store.at_once():
         store.documents.add(document)
         if not prepared.chapters:
-            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, settings.until)
+            cut = (settings.until, settings.chunking)
+            store.documents.add_chunks(document.id, tokenizer, settings.chunk_budget, prepared.chunks, *cut)
         store.prompts.keep(used.values())
         store.runs.add(run)
         named = zip(prepared.chapters, prepared.chunks, strict=False)
