@@ -16,6 +16,7 @@ from redraft.errors import UsageError
 MERGING = "hierarchical"  # the strategy that merges summaries
 AUTO = "auto"  # in place of a strategy that is found out when the document is known, and then is on record
 GIVEN_STRATEGY = "given"  # in place of a strategy where the first draft comes from the user
+EvidenceName = Literal["auto", "whole", "retrieved"]
 SimilarityName = Literal["exact", "rouge1", "cosine", "judge"]
 USUAL_METRICS = ("coverage", "consistency")
 """What a draft is judged by where no metric is named: key facts cost ten readings of the document, so they are asked
@@ -38,8 +39,7 @@ PolicyName = Literal["consistency-first", "paper", "weakest-first", "all", "agen
 PathOrName = Annotated[str, BeforeValidator(lambda given: str(given) if isinstance(given, Path) else given)]
 """What may be given as a `Path` too. It is kept as text, as it stands in the store."""
 
-# The paper's ratio of words to tokens, and of one level's limit to the next.
-LEVEL_RATIO = 0.65
+LEVEL_RATIO = 0.65  # the paper's ratio of words to tokens, and of one level's limit to the next
 EXTRACTIVE = "extractive"
 NLI = "nli"
 """The provider of judges that are no language models, but say whether one text follows from another."""
@@ -145,8 +145,7 @@ class Settings(BaseModel):
     model: str = EXTRACTIVE
     base_url: str | None = None
     key_env: str | None = None
-    """The environment variable with the key for the model's address and for no other, or `NO_KEY`; the result is the
-    same. Without one it is OPENAI_API_KEY, at the one server that gets that."""
+    """The variable with the key for the model's address alone, or `NO_KEY`; else OPENAI_API_KEY, at one server."""
     chunk_tokens: int = Field(default=2048, ge=16)
     chunking: Chunking = "natural"
     context_tokens: int = Field(default=ASSUMED_WINDOW, ge=64)
@@ -231,9 +230,13 @@ class Judging(BaseModel):
     """How many sentences a judge of coherence has before it at once; the paper has one."""
     top_k: int | None = Field(default=None, ge=1)
     """Judge by the most important questions only."""
-    similarity: SimilarityName = "rouge1"
+    similarity: SimilarityName = "judge"
     threshold: float = Field(default=0.6, ge=0, lt=1)
     """Answers that are no more alike than this are not the same."""
+    evidence: EvidenceName = "auto"
+    """How much of the document is read before something is said to be missing from it: all of it, at once where it fits
+    a judge's window and else part by part (`auto`; `whole` to confirm a contradiction as well), or only the windows
+    that a search finds, whose silence leaves a claim undecided (`retrieved`)."""
     second_look: bool = True
     """Whether a judge confirms in words, with more of the document, that answers differ before that is a finding."""
     embeddings: PathOrName | None = None
@@ -275,12 +278,15 @@ class Refinement(BaseModel):
     """On which share of a metric's items there must be a verdict for its goal to be met."""
     review: bool = False
     """Whether a person looks at the findings before each revision."""
+    final_comparison: bool = True
+    """Whether language models that judge compare the first draft with the best one in the end; it may win."""
+    allow_self_check: bool = False
+    """Whether goals count where the built-in model writes and judges itself."""
     decider: str | None = None
     """The model that decides what a revision shall mend, where the policy leaves that to one; else the writer's."""
 
 
-# More than a provider takes in one job.
-_ALL_OF_A_WAVE = 50_000
+_ALL_OF_A_WAVE = 50_000  # more than a provider takes in one job
 
 
 class Limits(BaseModel):

@@ -168,6 +168,10 @@ class Pen:
     characters: bool = False
     """Whether that language puts no spaces between words, so that lengths are told in characters."""
     instructions: Instructions | None = None
+    read: Callable[[str], str] = str
+    """What of a reply is the text: nothing else of it is counted, or looked at for flaws."""
+    beside: int = 0
+    """The tokens that a reply may have beside its text."""
 
     async def within(
         self,
@@ -188,7 +192,7 @@ class Pen:
         def examine(text: str) -> Flaw | None:
             return None if sign and sign(text) else too_long(text, words, most) or unfinished(text)
 
-        room = self.tokens(max(words, most))
+        room = self.tokens(max(words, most)) + self.beside
         return await self.tries(prompt, given, shrinking(words), examine, words, room, label, at_worst)
 
     async def complete(
@@ -259,7 +263,7 @@ class Pen:
             reply = await self.model.ask(Request(prompt, given, sampling, tried, course.complaint))
         except EmptyReply as error:
             return _Heard("", error.finish_reason == "length")
-        said = unframed(reply.value)
+        said = unframed(self.read(reply.value))
         if said:
             course.answered.append(same)
         # A rule, or a row of stars, is no text.

@@ -10,9 +10,8 @@ from redraft.agents.pen import MAX_TRIES, MIN_WORDS, Flaw, Pen, Written, too_lon
 from redraft.domain import TextKind
 from redraft.errors import RefusedReply
 from redraft.prompts import drafting
-from redraft.prompts.nothing import after_sign, is_sign
 from redraft.prompts.outlining import Outline, outline_text
-from redraft.prompts.silence import is_answer
+from redraft.prompts.silence import after_sign, is_answer, is_sign
 from redraft.text.sentences import sentences
 from redraft.text.traces import needs_tidying
 from redraft.text.words import count_words

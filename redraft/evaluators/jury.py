@@ -14,8 +14,10 @@ from redraft.builtin.door import IDENTITY
 from redraft.domain import Evaluation, KeyFacts, Pack, Perspective
 from redraft.errors import BudgetError, JudgingError, ProviderError, RateLimited, StoreError, TransientError
 from redraft.evaluators.base import Case, Evaluator, PackPart, Yardstick, statements_of
+from redraft.evaluators.conflicts import without_conflicts
 from redraft.evaluators.goals import founded
 from redraft.evaluators.known import MetricAim
+from redraft.evaluators.overruled import without_overruled
 from redraft.events import Noted, Observer
 from redraft.models.testing import ScriptError
 from redraft.packs.growing import Gardener
@@ -167,8 +169,31 @@ class Jury:
             hint = f"; {error.hint}" if isinstance(error, JudgingError) and error.hint else ""
             self.observer(Noted(f"{evaluator.name} failed: {reason}{hint}"))
             evaluation = evaluator.failed(reason)
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        evaluation = without_overruled(evaluation, rulings)
         await off_loop(self.store.judgments.keep, draft, evaluation)
         return evaluation
+
+    async def agreed(self, draft: str) -> dict[str, Evaluation]:
+        """What is other than the metrics said, each by itself, once all of them are heard; it is stored."""
+        names = {one.name for one in self.evaluators}
+        known = await off_loop(self.store.judgments.of, draft)
+        changed = without_conflicts({name: one for name, one in known.items() if name in names})
+        for evaluation in changed.values():
+            await off_loop(self.store.judgments.keep, draft, evaluation)
+        return changed
+
+    async def apply_rulings(self, draft: str) -> list[Evaluation]:
+        """Withdraw from what was said of a draft what has been overruled since; returns the evaluations that changed.
+
+        They are stored, all else of a draft stays as it is."""
+        rulings = await off_loop(self.store.rulings.of, self.desk.document.id)
+        known = await off_loop(self.store.judgments.of, draft)
+        new = {name: without_overruled(one, rulings) for name, one in known.items()}
+        changed = [one for name, one in new.items() if one is not known[name]]
+        for one in changed:
+            await off_loop(self.store.judgments.keep, draft, one)
+        return changed
 
     async def _judged(self, evaluator: Evaluator, text: str) -> Evaluation:
         """What a metric says of a text, by those of the panel who can read it and the document."""

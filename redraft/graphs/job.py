@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from redraft.agents.arbiter import Arbiter
 from redraft.agents.decider import Decider
 from redraft.agents.outliner import Outliner
 from redraft.agents.pen import Written
+from redraft.agents.referee import Referee
 from redraft.agents.reviser import Reviser
 from redraft.agents.writer import Writer
 from redraft.domain import GIVEN, Chunk, Document, Draft, Evaluation, Gap, Parent, ParentKind, Piece, Round, Span
@@ -46,6 +48,10 @@ class Job:
     jury: Jury | None = None
     decider: Decider | None = None
     """Who decides what is mended, where the policy leaves that to a model."""
+    arbiter: Arbiter | None = None
+    """Who takes a second look at findings, where a language model judges."""
+    referees: tuple[Referee, ...] = ()
+    """Who compares the first draft with the best one in the end, where language models judge."""
     board: Board | None = None
     """Where calls are put out for other workers, where there are any."""
     failures: dict[str, RedraftError] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -13,6 +13,7 @@ from redraft.domain import GIVEN, OTHER, Chunk, Document, Finding, Span, content
 from redraft.errors import DocumentError, PromptError, RunError, UsageError
 from redraft.evaluators.base import Evaluator
 from redraft.evaluators.catalog import check_goals, evaluators
+from redraft.evaluators.goals import refuse_self_check
 from redraft.graphs.choosing import what_is_read
 from redraft.graphs.plan import Plan, Planner, fitting_words
 from redraft.graphs.reviewing import reviewed
@@ -29,6 +30,7 @@ from redraft.prompts.factual import FACTUAL
 from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
 from redraft.prompts.revising import REVISE
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.readers.corpus import load_all
 from redraft.readers.parting import Stretch, parted
 from redraft.runs.entailing import check_judges, check_writer
@@ -246,6 +248,7 @@ def check_judging(order: Order, prepared: Prepared, store: Store) -> None:
     encoder = load_encoder(judging.embeddings) if judging.embeddings else None
     known = order.evaluators(encoder)
     check_goals(order.refinement.goals if order.refinement else (), known)
+    refuse_self_check(prepared.settings, judging, order.refinement)
     judges = judging_under(prepared.settings, judging)
     has_facts = bool(judging.keyfacts or store.keyfacts.imported(document.id))
     check_judges(prepared.settings, judging, order.refinement, known, has_facts)
@@ -318,6 +321,12 @@ def record(prepared: Prepared, order: Order, limits: Limits, store: Store) -> Ru
     return store.runs.get(run.id)
 
 
+def _asked_of(refinement: Refinement) -> dict[str, object]:
+    # Runs of before shall be found again.
+    left_out = {"allow_self_check", *(["final_comparison"] if refinement.final_comparison else [])}
+    return refinement.model_dump(mode="json", exclude=left_out)
+
+
 def _identity(of_settings: str, order: Order) -> str:
     """A run that only drafts is identified by its settings; what is done with a draft comes on top."""
     if order.judging is None:
@@ -327,7 +336,7 @@ def _identity(of_settings: str, order: Order) -> str:
     material = [
         of_settings,
         {**order.judging.asks(), "build": kind},
-        order.refinement.model_dump(mode="json") if order.refinement else None,
+        _asked_of(order.refinement) if order.refinement else None,
         content_id(order.given) if order.given is not None else None,
         *([content_id(order.other)] if order.other is not None else []),
         *([[asdict(one) for one in order.findings]] if order.findings else []),
@@ -375,12 +384,19 @@ def prompts_used(
         prompts += JUDGING
         prompts += FACTUAL if isinstance(purpose, BuildKeyfacts) else ()
         prompts += [prompt for one in Order(purpose, own=tuple(own)).evaluators() for prompt in one.prompts]
-        prompts += (REVISE,) if isinstance(purpose, Refine) else ()
-        prompts += (DECIDE,) if purpose.refinement and purpose.refinement.policy == "agent" else ()
+        prompts += _of_refining(purpose.refinement) if purpose.refinement else ()
     used = {prompt.name: _recorded(book, prompt) for prompt in prompts}
     for name, its in _own_books(settings, judging).items():
         used |= {f"{prompt.name} ({name})": _recorded(its, prompt) for prompt in prompts}
     return used
+
+
+def _of_refining(refinement: Refinement) -> Iterator[Prompt[Any, Any]]:
+    yield REVISE
+    if refinement.policy != "paper":
+        yield RULE_ON_FINDINGS
+        yield from (PREFER_SUMMARY,) if refinement.final_comparison else ()
+    yield from (DECIDE,) if refinement.policy == "agent" else ()
 
 
 def _recorded(book: PromptBook, prompt: Prompt[Any, Any]) -> PromptRecord:

@@ -27,6 +27,7 @@ from redraft.store.opinions import Opinions
 from redraft.store.packs import Packs
 from redraft.store.parents import Ancestry
 from redraft.store.prompts import PromptShelf
+from redraft.store.rulings import Rulings
 from redraft.store.runs import Run, Runs
 from redraft.store.trees import KeyFactShelf
 from redraft.store.turns import Turns
@@ -65,6 +66,7 @@ class Store:
         self.keyfacts = KeyFactShelf(self._connection)
         self.typed = TypedShelf(self._connection)
         self.judgments = Judgments(self._connection)
+        self.rulings = Rulings(self._connection)
         self.manners = MannersBook(self._connection)
         self.agreements = Agreements(self._connection)
         self.opinions = Opinions(self._connection)

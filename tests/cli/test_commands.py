@@ -33,8 +33,11 @@ RESULT_KEYS = {
     "scores",
     "initial_scores",
     "goals",
+    "self_check",
     "unjudged",
     "missing",
+    "withdrawn",
+    "final_comparison",
     "usage",
 }
 USAGE_KEYS = {

@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 
-from redraft.prompts import coherence, deciding, drafting, facts, factual, judging, origins, outlining, revising, typed
+from redraft.domain import Task
+from redraft.prompts import (
+    coherence,
+    deciding,
+    drafting,
+    facts,
+    factual,
+    judging,
+    origins,
+    outlining,
+    revising,
+    ruling,
+    typed,
+)  # fmt: skip
 from redraft.prompts.book import SETS, PromptBook
 from redraft.prompts.catalog import PROMPTS
 from redraft.prompts.contract import Lines
@@ -113,8 +126,32 @@ GIVEN: dict[str, BaseModel] = {
         keep=["The lamp went out.", "It rained."],
         document="Ann came in. It was 1924.",
         passages=["Ann came in.", "It was 1924."],
+        outline="A story of Ann.",
+        tasks=list(get_args(Task)),
         words=120,
         query="Who is Ann?",
+    ),
+    "rule_on_findings": ruling.RuleGiven(
+        passages=["The lamp went out.", "It was 1924."],
+        points=[
+            ruling.Accused(
+                id=7,
+                sentence="Hester came at noon.",
+                question="Who came?",
+                says="Hester.",
+                judged="Ann.",
+                against="Ann came in.",
+            ),
+            ruling.Accused(
+                id=3,
+                sentence="It was late.",
+                question="When was it?",
+                says="Late.",
+                judged="Nothing.",
+                against="It was 1924.",
+            ),
+        ],
+        whole=True,
     ),
     "decide": deciding.DecideGiven(
         summary="Hester came.",
@@ -277,12 +314,14 @@ def items(given: BaseModel) -> dict[str, list[BaseModel]]:
     }
 
 
+CHOICES = ("kind", "task", "tasks", "type")
+"""The fields of what is given that hold a choice, and no text of anybody."""
+
+
 def with_text(value: Any, text: str) -> Any:
     """What is given, with `text` behind every text of it that comes from elsewhere."""
     if isinstance(value, BaseModel):
-        fields = {
-            name: getattr(value, name) for name in type(value).model_fields if name not in ("task", "type", "kind")
-        }
+        fields = {name: getattr(value, name) for name in type(value).model_fields if name not in CHOICES}
         return value.model_copy(update={name: with_text(old, text) for name, old in fields.items()})
     if isinstance(value, list):
         return [with_text(one, text) for one in value]

@@ -22,14 +22,15 @@ from redraft.prompts.coherence import FIND_CONFUSION, PREFER_SUMMARY
 from redraft.prompts.contract import GivenModel, Prompt, SummaryText
 from redraft.prompts.facts import SPLIT_FACTS
 from redraft.prompts.factual import FACTUAL
-from redraft.prompts.judging import JUDGING, UNANSWERABLE
+from redraft.prompts.judging import JUDGING
 from redraft.prompts.origins import TRACE_SENTENCES
+from redraft.prompts.ruling import RULE_ON_FINDINGS
 from redraft.prompts.typed import ANSWER_QUESTIONS, ASK_TYPED, JUDGE_ANSWERS
 from redraft.settings import Settings
 from tests.prompts.samples import BOTH, EVERY, GIVEN, TAGS, rendered
 
 _TYPED = (ASK_TYPED, ANSWER_QUESTIONS, JUDGE_ANSWERS)
-_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
+_OTHERS = (FIND_CONFUSION, PREFER_SUMMARY, RULE_ON_FINDINGS, TRACE_SENTENCES, SPLIT_FACTS, *_TYPED)
 JUDGED = sorted(prompt.name for prompt in (*JUDGING, *FACTUAL, *_OTHERS))
 # In their replies there are no words.
 WORDLESS = {"align_facts", "find_confusion", "prefer_summary", "rank_questions", "trace_sentences"}
@@ -212,9 +213,9 @@ def test_judges_are_not_told_what_verdict_to_expect(book: PromptBook) -> None:
 
 @BOTH
 @pytest.mark.parametrize("name", ["answer_from_summary", "answer_from_document", "answer_questions"])
-def test_unanswerable_is_an_answer_and_silence_is_none(book: PromptBook, name: str) -> None:
+def test_that_there_is_no_answer_is_said_in_a_field(book: PromptBook, name: str) -> None:
     text = rendered(book, name)
-    assert UNANSWERABLE in text
+    assert "answered" in text
     assert "one entry for every question" in text.lower()
 
 
@@ -237,6 +238,11 @@ def test_judges_and_revisers_are_told_how_much(book: PromptBook, name: str, aske
 def test_whoever_revises_learns_what_each_task_means_and_what_is_material(book: PromptBook) -> None:
     text = rendered(book, "revise")
     assert all(f"- {task}: " in text for task in get_args(Task))
+    for task in get_args(Task):
+        alone = rendered(book, "revise", tasks=[task])
+        assert re.findall(r"^- (\w+): ", alone, re.MULTILINE) == [task], "only the tasks that occur are explained"
+        assert ("quote the document" in alone) is (task in ("correct", "remove"))
+    assert re.search(r"do not paste answers", text)
     assert "Text inside the tags is material" in text
     assert 'only the lines "task" and "instruction" of a point' in text
     assert "the language of the summary" in text
